@@ -1,0 +1,63 @@
+# Nestor's Makefile. `make help` is the index; CI runs the same targets that a person runs.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+TOOL := go tool -modfile=hack/tools/go.mod
+K8S_BIN := $(CURDIR)/bin/k8s
+# The version in the binaries: a tag, or the commit; "dev" outside a checkout.
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X github.com/nestor-dev/nestor/internal/version.version=$(VERSION)
+PACKAGES ?= ./...
+# Extra flags for go test, for example GOTESTFLAGS='-run TestX -v'.
+GOTESTFLAGS ?=
+
+export GOWORK := off
+
+##@ Start here
+
+.PHONY: help
+help: ## Show this index
+	@awk 'BEGIN {FS = ":.*## "} \
+		/^##@/ {printf "\n\033[1m%s\033[0m\n", substr($$0, 5)} \
+		/^[a-zA-Z0-9_-]+:.*## / {printf "  \033[36m%-16s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: control-plane ## Run a local control plane with Nestor's API until Ctrl-C
+	@go run ./hack/demo
+
+.PHONY: test
+test: control-plane ## Run all tests (PACKAGES=./internal/agent/... for some)
+	KUBEBUILDER_ASSETS="$(K8S_BIN)" go test $(GOTESTFLAGS) $(PACKAGES)
+
+##@ Build
+
+.PHONY: build
+build: ## Build the three programs into bin/
+	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/...
+
+.PHONY: control-plane
+control-plane: ## Put etcd, kube-apiserver, kube-controller-manager and kubectl into bin/k8s
+	@hack/controlplane/install.sh "$(K8S_BIN)"
+
+##@ Check
+
+.PHONY: generate
+generate: ## Regenerate deepcopy functions, CRDs and the API reference
+	$(TOOL) controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
+	$(TOOL) controller-gen crd:allowDangerousTypes=false paths=./api/... output:crd:dir=config/crd/bases
+	$(TOOL) crd-ref-docs --config=hack/crd-ref-docs.yaml --source-path=api/v1alpha1 --renderer=markdown \
+		--templates-dir=hack/crd-ref-docs --output-path=docs/reference/api.md
+	gofmt -s -w api
+
+.PHONY: verify
+verify: ## Check that generated files are current, then formatting, modules, dependencies and lint
+	hack/verify.sh
+
+.PHONY: lint
+lint: ## Run golangci-lint
+	$(TOOL) golangci-lint run
+
+.PHONY: clean
+clean: ## Remove bin/ (the per-user cache of the control plane stays)
+	rm -rf bin
