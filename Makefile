@@ -46,8 +46,7 @@ control-plane: ## Put etcd, kube-apiserver, kube-controller-manager and kubectl 
 generate: ## Regenerate deepcopy functions, CRDs and the API reference
 	$(TOOL) controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
 	$(TOOL) controller-gen crd:allowDangerousTypes=false paths=./api/... output:crd:dir=config/crd/bases
-	$(TOOL) crd-ref-docs --config=hack/crd-ref-docs.yaml --source-path=api/v1alpha1 --renderer=markdown \
-		--templates-dir=hack/crd-ref-docs --output-path=docs/reference/api.md
+	$(TOOL) crd-ref-docs --config=hack/crd-ref-docs.yaml --source-path=api/v1alpha1 --renderer=markdown --output-path=docs/reference/api.md
 	gofmt -s -w api
 
 .PHONY: verify

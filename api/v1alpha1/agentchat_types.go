@@ -1,0 +1,216 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// AgentChatSpec says with whom the user talks, and within which limits.
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.user) || (has(self.user) && self.user == oldSelf.user)",message="user cannot change once it is set: create a new AgentChat"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.workspace) || (has(self.workspace) && self.workspace == oldSelf.workspace)",message="workspace cannot change once it is set: create a new AgentChat"
+type AgentChatSpec struct {
+	// role is the AgentRole of the orchestrator.
+	// +optional
+	// +default="orchestrator"
+	Role Name `json:"role,omitempty"`
+	// modelProvider is the ModelProvider of the orchestrator, and of the sub-agents whose roles name none. Absent: the
+	// role's, else the provider named "default".
+	// +optional
+	ModelProvider Name `json:"modelProvider,omitempty"`
+	// model is the model of the orchestrator. Absent: the role's, else the provider's default.
+	// +optional
+	Model ModelName `json:"model,omitempty"`
+	// user is the person who talks. When it is set it must be the one who creates the chat, unless the operator does.
+	// +optional
+	User UserName `json:"user,omitempty"`
+	// workspace gives the agents of this chat files to work on. Absent: no workspace tools.
+	// +optional
+	Workspace *Workspace `json:"workspace,omitempty"`
+	// limits hold for the whole tree of this chat.
+	// +optional
+	// +default={}
+	Limits ChatLimits `json:"limits,omitzero"`
+	// autoAnswer says when the orchestrator may answer a sub-agent's question from the chat's history.
+	// +optional
+	// +default={}
+	AutoAnswer AutoAnswer `json:"autoAnswer,omitzero"`
+	// taskTTLSecondsAfterFinished is how long finished tasks of this chat are kept. Absent: for ever; 0: not at all.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=31536000
+	TaskTTLSecondsAfterFinished *int32 `json:"taskTTLSecondsAfterFinished,omitempty"`
+}
+
+// ChatLimits hold for the whole tree of a chat.
+type ChatLimits struct {
+	// maxDepth is how deep sub-agents may be nested; those of the orchestrator have depth 1.
+	// +optional
+	// +default=2
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=5
+	MaxDepth int32 `json:"maxDepth,omitempty"`
+	// maxParallelTasks is how many sub-agents may be Active at a time, at any depth; the others stay Pending. Waiting
+	// for children or a person does not count, so parents never block their children.
+	// +optional
+	// +default=8
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	MaxParallelTasks int32 `json:"maxParallelTasks,omitempty"`
+	// maxTotalTokens is how many tokens the chat and all its sub-agents may use. 0: no limit.
+	// +optional
+	// +default=0
+	// +kubebuilder:validation:Minimum=0
+	MaxTotalTokens int64 `json:"maxTotalTokens,omitempty"`
+	// maxCostMicros is how much the chat and all its sub-agents may cost, in millionths of the currency. 0: no limit.
+	// When it is set, every model that is used needs a price in its ModelProvider.
+	// +optional
+	// +default=0
+	// +kubebuilder:validation:Minimum=0
+	MaxCostMicros int64 `json:"maxCostMicros,omitempty"`
+}
+
+// AutoAnswer says when the orchestrator may answer a sub-agent's question from the chat's history.
+type AutoAnswer struct {
+	// enabled lets the orchestrator try before the user is asked.
+	// +optional
+	// +default=true
+	Enabled *bool `json:"enabled,omitempty"`
+	// minConfidence is how sure, from 0 to 100, the orchestrator must be of its answer; below it the user is asked.
+	// +optional
+	// +default=70
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	MinConfidence *int32 `json:"minConfidence,omitempty"`
+	// maxPerQuestion is how often the same question may be answered automatically; then the user is asked.
+	// +optional
+	// +default=2
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=10
+	MaxPerQuestion *int32 `json:"maxPerQuestion,omitempty"`
+}
+
+// ChatPhase is where a chat stands, for people.
+// +kubebuilder:validation:Enum=Idle;Running;Waiting
+type ChatPhase string
+
+// Where a chat stands.
+const (
+	// ChatIdle: nothing is running and nothing is waited for.
+	ChatIdle ChatPhase = "Idle"
+	// ChatRunning: an orchestrator turn or a task is active.
+	ChatRunning ChatPhase = "Running"
+	// ChatWaiting: an agent waits for the user.
+	ChatWaiting ChatPhase = "Waiting"
+)
+
+// ChatWaitingItem is one thing of a chat that waits for the user.
+type ChatWaitingItem struct {
+	// task is the AgentTask that waits.
+	// +required
+	Task Name `json:"task"`
+	// subAgent is the SubAgent that waits. It is absent for a task of type Tool.
+	// +optional
+	SubAgent Name `json:"subAgent,omitempty"`
+
+	Waiting `json:",inline"`
+}
+
+// TaskCounts counts the tasks of a chat by phase.
+type TaskCounts struct {
+	// pending counts the tasks that have not begun.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Pending int32 `json:"pending,omitempty"`
+	// running counts the tasks at work.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Running int32 `json:"running,omitempty"`
+	// waiting counts the tasks that wait for the user.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Waiting int32 `json:"waiting,omitempty"`
+	// success counts the tasks that ended with a result.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Success int32 `json:"success,omitempty"`
+	// failed counts the tasks that ended without one.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Failed int32 `json:"failed,omitempty"`
+	// cancelled counts the tasks that were cancelled.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Cancelled int32 `json:"cancelled,omitempty"`
+}
+
+// AgentChatStatus is where a chat stands. The whole conversation is in its AgentMessages and in the ledger.
+type AgentChatStatus struct {
+	// phase is Idle, Running or Waiting.
+	// +optional
+	Phase ChatPhase `json:"phase,omitempty"`
+	// waiting lists what waits for the user, the oldest first; tasks.waiting counts all of it.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	Waiting []ChatWaitingItem `json:"waiting,omitempty"`
+	// tasks counts the tasks of this chat by phase.
+	// +optional
+	Tasks TaskCounts `json:"tasks,omitzero"`
+	// messages is the number of AgentMessages of this chat.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Messages int32 `json:"messages,omitempty"`
+	// lastMessage is the newest AgentMessage of this chat.
+	// +optional
+	LastMessage MessageName `json:"lastMessage,omitempty"`
+	// usage is what the chat and all its sub-agents have used.
+	// +optional
+	Usage Usage `json:"usage,omitzero"`
+	// conditions has Ready.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:XValidation:rule="self.all(c, size(c.message) <= 1024)",message="a condition's message has at most 1024 characters"
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// AgentChat is a conversation with an orchestrator, which answers or delegates.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=achat,categories=nestor
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Messages",type=integer,JSONPath=`.status.messages`
+// +kubebuilder:printcolumn:name="Running",type=integer,JSONPath=`.status.tasks.running`
+// +kubebuilder:printcolumn:name="Waiting",type=integer,JSONPath=`.status.tasks.waiting`
+// +kubebuilder:printcolumn:name="Tokens",type=integer,JSONPath=`.status.usage.totalTokens`
+// +kubebuilder:printcolumn:name="User",type=string,JSONPath=`.spec.user`,priority=1
+// +kubebuilder:printcolumn:name="Role",type=string,JSONPath=`.spec.role`,priority=1
+// +kubebuilder:printcolumn:name="Cost",type=integer,JSONPath=`.status.usage.costMicros`,priority=1,description="in millionths of the currency; empty when a price is unknown"
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63 && !self.metadata.name.contains('.')",message="metadata.name must have at most 63 characters and no dots: it becomes a label of everything in the chat"
+type AgentChat struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+	// spec says with whom the user talks, and within which limits.
+	// +optional
+	// +default={}
+	Spec AgentChatSpec `json:"spec,omitzero"`
+	// status is where the chat stands.
+	// +optional
+	Status AgentChatStatus `json:"status,omitzero"`
+}
+
+// AgentChatList is a list of chats.
+//
+// +kubebuilder:object:root=true
+type AgentChatList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitzero"`
+	Items           []AgentChat `json:"items"`
+}

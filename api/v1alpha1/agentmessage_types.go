@@ -1,0 +1,170 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// AgentMessageSpec is what was said. It belongs to one chat or standalone task, says one thing, and never changes.
+// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec cannot change: what was said was said; create a new AgentMessage"
+// +kubebuilder:validation:XValidation:rule="has(self.chat) != has(self.task)",message="set exactly one of chat and task: task is for standalone tasks"
+// +kubebuilder:validation:XValidation:rule="[has(self.content), has(self.approval), has(self.cancel)].exists_one(set, set)",message="set exactly one of content, approval and cancel"
+// +kubebuilder:validation:XValidation:rule="self.role == 'User' || has(self.content)",message="role must be User for an approval or a cancel: only people decide"
+// +kubebuilder:validation:XValidation:rule="!has(self.inReplyTo) || has(self.content)",message="inReplyTo goes with content: an approval names its task and tool call instead"
+// +kubebuilder:validation:XValidation:rule="self.role != 'User' || !has(self.about)",message="about is for the operator's messages: leave it out, or use inReplyTo to answer a question"
+// +kubebuilder:validation:XValidation:rule="self.role == 'User' || !has(self.user)",message="user goes with role User"
+type AgentMessageSpec struct {
+	// chat is the AgentChat that the message belongs to.
+	// +optional
+	Chat Name `json:"chat,omitempty"`
+	// task is the standalone AgentTask that the message is for: it answers its question, decides its approval or
+	// cancels it.
+	// +optional
+	Task Name `json:"task,omitempty"`
+	// role is who speaks. Only the operator may write Assistant and System messages.
+	// +optional
+	// +default="User"
+	Role MessageRole `json:"role,omitempty"`
+	// user is the person who speaks; when it is set it must be the one who creates the message.
+	// +optional
+	User UserName `json:"user,omitempty"`
+	// content is the text.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=65536
+	Content string `json:"content,omitempty"`
+	// approval decides a tool call that waits for a person.
+	// +optional
+	Approval *Approval `json:"approval,omitempty"`
+	// cancel stops a task, or all the work of the chat or task.
+	// +optional
+	Cancel *Cancel `json:"cancel,omitempty"`
+	// inReplyTo is the message that this one answers. A user's reply to a posted question goes to the agent that asked.
+	// +optional
+	InReplyTo MessageName `json:"inReplyTo,omitempty"`
+	// about is the AgentTask that one of the operator's messages is about.
+	// +optional
+	About Name `json:"about,omitempty"`
+}
+
+// MessageRole is who speaks.
+// +kubebuilder:validation:Enum=User;Assistant;System
+type MessageRole string
+
+// Who speaks.
+const (
+	// RoleUser is a person.
+	RoleUser MessageRole = "User"
+	// RoleAssistant is the orchestrator, or an agent that asks through it.
+	RoleAssistant MessageRole = "Assistant"
+	// RoleSystem is the operator itself.
+	RoleSystem MessageRole = "System"
+)
+
+// Decision is what a person decides about a tool call.
+// +kubebuilder:validation:Enum=Approve;Deny
+type Decision string
+
+// What a person decides about a tool call.
+const (
+	// DecisionApprove lets the call run.
+	DecisionApprove Decision = "Approve"
+	// DecisionDeny tells the model that it may not run.
+	DecisionDeny Decision = "Deny"
+)
+
+// Approval decides one tool call, and no other.
+type Approval struct {
+	// task is the AgentTask whose call waits.
+	// +required
+	Task Name `json:"task"`
+	// toolCall is the id of the call. Leave it out for a task of type Tool, which is one call.
+	// +optional
+	ToolCall ToolCallID `json:"toolCall,omitempty"`
+	// decision is Approve or Deny.
+	// +required
+	Decision Decision `json:"decision"`
+	// comment is told to the model.
+	// +optional
+	// +kubebuilder:validation:MaxLength=4096
+	Comment string `json:"comment,omitempty"`
+}
+
+// Cancel stops work.
+type Cancel struct {
+	// task is the AgentTask to cancel. Absent or "": all the work of the chat or task.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$`
+	Task string `json:"task,omitempty"`
+}
+
+// MessagePhase is what became of a message.
+// +kubebuilder:validation:Enum=Pending;Handled;Rejected
+type MessagePhase string
+
+// What became of a message.
+const (
+	// MessagePending: it has not been taken into a turn yet.
+	MessagePending MessagePhase = "Pending"
+	// MessageHandled: it was taken into a turn, or did what it says.
+	MessageHandled MessagePhase = "Handled"
+	// MessageRejected: it could not do what it says; reason tells why.
+	MessageRejected MessagePhase = "Rejected"
+)
+
+// AgentMessageStatus is what became of a message.
+type AgentMessageStatus struct {
+	// phase is Pending, Handled or Rejected.
+	// +optional
+	Phase MessagePhase `json:"phase,omitempty"`
+	// reason says in one word why the phase is what it is.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^[A-Z][A-Za-z]*$`
+	Reason string `json:"reason,omitempty"`
+	// conditions has Succeeded.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:XValidation:rule="self.all(c, size(c.message) <= 1024)",message="a condition's message has at most 1024 characters"
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// AgentMessage is one message of a chat: all that a user writes after the chat itself.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=amsg,categories=nestor
+// +kubebuilder:printcolumn:name="Chat",type=string,JSONPath=`.spec.chat`
+// +kubebuilder:printcolumn:name="From",type=string,JSONPath=`.spec.role`
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.reason`
+// +kubebuilder:printcolumn:name="About",type=string,JSONPath=`.spec.about`
+// +kubebuilder:printcolumn:name="Decision",type=string,JSONPath=`.spec.approval.decision`
+// +kubebuilder:printcolumn:name="Task",type=string,JSONPath=`.spec.task`,priority=1
+// +kubebuilder:printcolumn:name="Reply to",type=string,JSONPath=`.spec.inReplyTo`,priority=1
+// +kubebuilder:printcolumn:name="Content",type=string,JSONPath=`.spec.content`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type AgentMessage struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+	// spec is what was said.
+	// +required
+	Spec AgentMessageSpec `json:"spec,omitzero"`
+	// status is what became of it.
+	// +optional
+	Status AgentMessageStatus `json:"status,omitzero"`
+}
+
+// AgentMessageList is a list of messages.
+//
+// +kubebuilder:object:root=true
+type AgentMessageList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitzero"`
+	Items           []AgentMessage `json:"items"`
+}

@@ -1,0 +1,237 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// AgentTaskSpec is a piece of delegated work: an agent's or one tool call.
+// +kubebuilder:validation:XValidation:rule="self.type != 'Agent' || (has(self.role) && !has(self.tool))",message="a task of type Agent needs role and must not have tool"
+// +kubebuilder:validation:XValidation:rule="self.type != 'Tool' || (has(self.tool) && !has(self.role))",message="a task of type Tool needs tool and must not have role"
+// +kubebuilder:validation:XValidation:rule="self.type != 'Agent' || has(self.instruction) || has(self.arguments)",message="a task of type Agent needs instruction, or arguments if its role has an inputSchema"
+// +kubebuilder:validation:XValidation:rule="self.type != 'Tool' || !(has(self.instruction) || has(self.contextFiles) || has(self.successCriteria) || has(self.context) || has(self.continueFrom))",message="a task of type Tool is one call: put its input into arguments, and leave out instruction, contextFiles, successCriteria, context and continueFrom"
+// +kubebuilder:validation:XValidation:rule="self.type != 'Tool' || !(has(self.model) || has(self.modelProvider))",message="a task of type Tool calls no model: leave out model and modelProvider"
+// +kubebuilder:validation:XValidation:rule="self.type != 'Tool' || !has(self.limits) || !has(self.limits.maxIterations)",message="a task of type Tool is one call: leave out limits.maxIterations"
+// +kubebuilder:validation:XValidation:rule="!has(self.chat) || !(has(self.model) || has(self.modelProvider) || has(self.workspace))",message="model, modelProvider and workspace are for standalone tasks: a chat's task has those of its chat and role"
+// +kubebuilder:validation:XValidation:rule="has(self.chat) || !(has(self.triggerMessage) || has(self.group))",message="triggerMessage and group are for tasks of a chat: leave them out of a standalone task"
+// +kubebuilder:validation:XValidation:rule="!oldSelf.?cancel.orValue(false) || self.?cancel.orValue(false)",message="cancel cannot be taken back once it is true: create a new AgentTask"
+// +kubebuilder:validation:XValidation:rule="self.type == oldSelf.type",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".type"
+// +kubebuilder:validation:XValidation:rule="has(self.chat) == has(oldSelf.chat) && (!has(self.chat) || self.chat == oldSelf.chat)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".chat"
+// +kubebuilder:validation:XValidation:rule="has(self.role) == has(oldSelf.role) && (!has(self.role) || self.role == oldSelf.role)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".role"
+// +kubebuilder:validation:XValidation:rule="has(self.tool) == has(oldSelf.tool) && (!has(self.tool) || self.tool == oldSelf.tool)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".tool"
+// +kubebuilder:validation:XValidation:rule="has(self.arguments) == has(oldSelf.arguments) && (!has(self.arguments) || self.arguments == oldSelf.arguments)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".arguments"
+// +kubebuilder:validation:XValidation:rule="has(self.instruction) == has(oldSelf.instruction) && (!has(self.instruction) || self.instruction == oldSelf.instruction)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".instruction"
+// +kubebuilder:validation:XValidation:rule="has(self.contextFiles) == has(oldSelf.contextFiles) && (!has(self.contextFiles) || self.contextFiles == oldSelf.contextFiles)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".contextFiles"
+// +kubebuilder:validation:XValidation:rule="has(self.successCriteria) == has(oldSelf.successCriteria) && (!has(self.successCriteria) || self.successCriteria == oldSelf.successCriteria)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".successCriteria"
+// +kubebuilder:validation:XValidation:rule="has(self.context) == has(oldSelf.context) && (!has(self.context) || self.context == oldSelf.context)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".context"
+// +kubebuilder:validation:XValidation:rule="has(self.continueFrom) == has(oldSelf.continueFrom) && (!has(self.continueFrom) || self.continueFrom == oldSelf.continueFrom)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".continueFrom"
+// +kubebuilder:validation:XValidation:rule="has(self.cwd) == has(oldSelf.cwd) && (!has(self.cwd) || self.cwd == oldSelf.cwd)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".cwd"
+// +kubebuilder:validation:XValidation:rule="has(self.triggerMessage) == has(oldSelf.triggerMessage) && (!has(self.triggerMessage) || self.triggerMessage == oldSelf.triggerMessage)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".triggerMessage"
+// +kubebuilder:validation:XValidation:rule="has(self.group) == has(oldSelf.group) && (!has(self.group) || self.group == oldSelf.group)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".group"
+// +kubebuilder:validation:XValidation:rule="has(self.limits) == has(oldSelf.limits) && (!has(self.limits) || self.limits == oldSelf.limits)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".limits"
+// +kubebuilder:validation:XValidation:rule="has(self.modelProvider) == has(oldSelf.modelProvider) && (!has(self.modelProvider) || self.modelProvider == oldSelf.modelProvider)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".modelProvider"
+// +kubebuilder:validation:XValidation:rule="has(self.model) == has(oldSelf.model) && (!has(self.model) || self.model == oldSelf.model)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".model"
+// +kubebuilder:validation:XValidation:rule="has(self.workspace) == has(oldSelf.workspace) && (!has(self.workspace) || self.workspace == oldSelf.workspace)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".workspace"
+type AgentTaskSpec struct {
+	// chat is the AgentChat that the task belongs to. Absent: a standalone task.
+	// +optional
+	Chat Name `json:"chat,omitempty"`
+	// type is Agent for work of an agent, or Tool for one tool call.
+	// +required
+	Type TaskType `json:"type"`
+	// role is the AgentRole of the agent that does the work.
+	// +optional
+	Role Name `json:"role,omitempty"`
+	// tool is the tool to call, by the name that a model would use.
+	// +optional
+	Tool ToolName `json:"tool,omitempty"`
+	// arguments are those of the tool, or the input of a role that has an inputSchema.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:validation:MaxProperties=128
+	Arguments *runtime.RawExtension `json:"arguments,omitempty"`
+	// instruction says what the agent is to do.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32768
+	Instruction string `json:"instruction,omitempty"`
+	// contextFiles are the files of the workspace that the agent should look at first.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	ContextFiles []FilePath `json:"contextFiles,omitempty"`
+	// successCriteria says how to tell that the work is done.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	SuccessCriteria string `json:"successCriteria,omitempty"`
+	// context is what of the parent's context the sub-agent sees. Absent: None.
+	// +optional
+	Context ContextMode `json:"context,omitempty"`
+	// continueFrom is a finished SubAgent of the same role and chat (or, for a standalone task, a standalone one of the
+	// same namespace) from whose history the work goes on.
+	// +optional
+	ContinueFrom Name `json:"continueFrom,omitempty"`
+	// cwd is the directory of the workspace that the agent works in. Absent: its root.
+	// +optional
+	Cwd FilePath `json:"cwd,omitempty"`
+	// triggerMessage is the AgentMessage that caused the task.
+	// +optional
+	TriggerMessage MessageName `json:"triggerMessage,omitempty"`
+	// group is shared by the tasks of one fan-out, whose results come back together.
+	// +optional
+	Group Name `json:"group,omitempty"`
+	// limits may only tighten those of the role.
+	// +optional
+	Limits *TaskLimits `json:"limits,omitempty"`
+	// modelProvider is the ModelProvider of a standalone task. Absent: the role's, else the one named "default".
+	// +optional
+	ModelProvider Name `json:"modelProvider,omitempty"`
+	// model is the model of a standalone task. Absent: the role's, else the provider's default.
+	// +optional
+	Model ModelName `json:"model,omitempty"`
+	// workspace gives a standalone task files to work on.
+	// +optional
+	Workspace *Workspace `json:"workspace,omitempty"`
+	// cancel asks that the work stops. Once true it stays true.
+	// +optional
+	Cancel bool `json:"cancel,omitempty"`
+	// ttlSecondsAfterFinished is how long the task is kept after it finished. Absent: for ever; 0: not at all.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=31536000
+	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
+}
+
+// TaskType is what kind of work a task is.
+// +kubebuilder:validation:Enum=Agent;Tool
+type TaskType string
+
+// What kind of work a task is.
+const (
+	// TaskAgent is work of a sub-agent.
+	TaskAgent TaskType = "Agent"
+	// TaskTool is one tool call.
+	TaskTool TaskType = "Tool"
+)
+
+// TaskLimits may only tighten those of the role.
+type TaskLimits struct {
+	// maxIterations is how many model calls the agent may make.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	MaxIterations *int32 `json:"maxIterations,omitempty"`
+	// maxDurationSeconds is how long the work may take; time spent waiting for a person does not count.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=86400
+	MaxDurationSeconds *int32 `json:"maxDurationSeconds,omitempty"`
+}
+
+// TaskPhase is where a task stands, for people.
+// +kubebuilder:validation:Enum=Pending;Running;Waiting;Success;Failed;Cancelled
+type TaskPhase string
+
+// Where a task stands.
+const (
+	// TaskPending: it has not begun; its condition says what it waits for.
+	TaskPending TaskPhase = "Pending"
+	// TaskRunning: its agent or tool is at work.
+	TaskRunning TaskPhase = "Running"
+	// TaskWaiting: it waits for a person.
+	TaskWaiting TaskPhase = "Waiting"
+	// TaskSuccess: it ended with a result.
+	TaskSuccess TaskPhase = "Success"
+	// TaskFailed: it ended without one, or with a partial one because a limit was reached.
+	TaskFailed TaskPhase = "Failed"
+	// TaskCancelled: it was cancelled.
+	TaskCancelled TaskPhase = "Cancelled"
+)
+
+// AgentTaskStatus is where a task stands.
+type AgentTaskStatus struct {
+	// phase is Pending, Running, Waiting, Success, Failed or Cancelled.
+	// +optional
+	Phase TaskPhase `json:"phase,omitempty"`
+	// subAgent is the SubAgent that does the work; it has the task's name.
+	// +optional
+	SubAgent Name `json:"subAgent,omitempty"`
+	// waiting says what the task waits for a person to say.
+	// +optional
+	Waiting *Waiting `json:"waiting,omitempty"`
+	// result is what came of the work; a task that reached a limit may have a partial one.
+	// +optional
+	Result *TaskResult `json:"result,omitempty"`
+	// error says why the task ended without success.
+	// +optional
+	Error *RunError `json:"error,omitempty"`
+	// iterations is how many model calls were made.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Iterations int32 `json:"iterations,omitempty"`
+	// durationMillis is how long the work took in all.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	DurationMillis *int64 `json:"durationMillis,omitempty"`
+	// usage is what the task, its children included, has used.
+	// +optional
+	Usage Usage `json:"usage,omitzero"`
+	// startTime is when the work began.
+	// +optional
+	StartTime *metav1.Time `json:"startTime,omitempty"`
+	// completionTime is when it ended, one way or another.
+	// +optional
+	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
+	// conditions has Succeeded.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:XValidation:rule="self.all(c, size(c.message) <= 1024)",message="a condition's message has at most 1024 characters"
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// AgentTask is a piece of delegated work. In a chat the operator creates it; on its own it is a job that anybody with
+// the right may apply and wait for.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=atask,categories=nestor
+// +kubebuilder:printcolumn:name="Role",type=string,JSONPath=`.spec.role`
+// +kubebuilder:printcolumn:name="Tool",type=string,JSONPath=`.spec.tool`
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Waits for",type=string,JSONPath=`.status.waiting.kind`
+// +kubebuilder:printcolumn:name="Error",type=string,JSONPath=`.status.error.kind`
+// +kubebuilder:printcolumn:name="Iterations",type=integer,JSONPath=`.status.iterations`
+// +kubebuilder:printcolumn:name="Tokens",type=integer,JSONPath=`.status.usage.totalTokens`
+// +kubebuilder:printcolumn:name="Chat",type=string,JSONPath=`.spec.chat`
+// +kubebuilder:printcolumn:name="Group",type=string,JSONPath=`.spec.group`,priority=1
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Succeeded")].reason`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63 && !self.metadata.name.contains('.')",message="metadata.name must have at most 63 characters and no dots: its sub-agent has the same name and it becomes a label"
+type AgentTask struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+	// spec is the work.
+	// +required
+	Spec AgentTaskSpec `json:"spec,omitzero"`
+	// status is where it stands.
+	// +optional
+	Status AgentTaskStatus `json:"status,omitzero"`
+}
+
+// AgentTaskList is a list of tasks.
+//
+// +kubebuilder:object:root=true
+type AgentTaskList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitzero"`
+	Items           []AgentTask `json:"items"`
+}

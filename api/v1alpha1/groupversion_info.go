@@ -1,0 +1,36 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package v1alpha1 is Nestor's Kubernetes API: seven namespaced kinds in the group nestor.dev.
+//
+// Users write AgentChat and AgentMessage; platform teams write AgentRole, ModelProvider and ToolServer; the operator
+// writes AgentTask and SubAgent (a standalone AgentTask is a user's). Spec is intent, status is a bounded projection of
+// the ledger, and phases are for people: programs read conditions, which condition_types.go documents.
+//
+// +kubebuilder:object:generate=true
+// +groupName=nestor.dev
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// GroupVersion is the group and version of every kind in this package.
+var GroupVersion = schema.GroupVersion{Group: "nestor.dev", Version: "v1alpha1"}
+
+// AddToScheme registers the kinds of this package with a scheme.
+func AddToScheme(scheme *runtime.Scheme) error {
+	scheme.AddKnownTypes(GroupVersion,
+		&AgentChat{}, &AgentChatList{},
+		&AgentMessage{}, &AgentMessageList{},
+		&AgentRole{}, &AgentRoleList{},
+		&AgentTask{}, &AgentTaskList{},
+		&ModelProvider{}, &ModelProviderList{},
+		&SubAgent{}, &SubAgentList{},
+		&ToolServer{}, &ToolServerList{},
+	)
+	metav1.AddToGroupVersion(scheme, GroupVersion)
+	return nil
+}

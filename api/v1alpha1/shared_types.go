@@ -1,0 +1,270 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// The aliases below carry bounds that many fields share. They are aliases, not types, so that Go code needs no
+// conversions.
+
+// Name is the name of another Nestor object in the same namespace (roles, providers and tool servers: or a shared one).
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=63
+// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+type Name = string
+
+// MessageName is the name of an AgentMessage in the same namespace.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=253
+// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+type MessageName = string
+
+// UserName is the name of a user, as the API server's authentication knows it.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=253
+type UserName = string
+
+// ModelName is the name of a model, as its provider knows it.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=256
+type ModelName = string
+
+// ToolName is the name of a tool, as the model sees it.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=64
+// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9_-]+$`
+type ToolName = string
+
+// ToolGlob is the name of a tool as the model sees it, or a pattern with * and ? that stands for several.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=64
+// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9_*?-]+$`
+type ToolGlob = string
+
+// ToolCallID is the id of one tool call, as the model gave it.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=128
+type ToolCallID = string
+
+// FilePath is a path relative to the root of the workspace.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=256
+// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.split('/').exists(part, part == '..')",message="must be a path inside the workspace: relative, without '..'"
+type FilePath = string
+
+// ReportedPath is a path that an agent says it touched.
+// +kubebuilder:validation:MaxLength=256
+type ReportedPath = string
+
+// Remark is one warning or suggestion of an agent.
+// +kubebuilder:validation:MaxLength=256
+type Remark = string
+
+// ContextMode says what of the parent's context a sub-agent sees.
+// +kubebuilder:validation:Enum=None;Summary;Full;Selective
+type ContextMode string
+
+// What of the parent's context a sub-agent sees.
+const (
+	// ContextNone: the sub-agent sees its instruction alone.
+	ContextNone ContextMode = "None"
+	// ContextSummary: it also sees a summary of the parent's conversation.
+	ContextSummary ContextMode = "Summary"
+	// ContextFull: it also sees the parent's whole conversation.
+	ContextFull ContextMode = "Full"
+	// ContextSelective: it also sees those parts of the parent's conversation that mention its context files.
+	ContextSelective ContextMode = "Selective"
+)
+
+// ErrorKind says why a run ended without success.
+// +kubebuilder:validation:Enum=Cancelled;TimedOut;IterationLimit;DepthLimit;BudgetExhausted;LoopDetected;ModelError;ToolError;SubAgentError;InvalidSpec;HistoryLost
+type ErrorKind string
+
+// Why a run ended without success.
+const (
+	// ErrorCancelled: a person, a parent or a deletion cancelled it.
+	ErrorCancelled ErrorKind = "Cancelled"
+	// ErrorTimedOut: maxDurationSeconds passed, time spent waiting for a person not counted.
+	ErrorTimedOut ErrorKind = "TimedOut"
+	// ErrorIterationLimit: maxIterations model calls did not lead to a result.
+	ErrorIterationLimit ErrorKind = "IterationLimit"
+	// ErrorDepthLimit: the run would be deeper than maxDepth.
+	ErrorDepthLimit ErrorKind = "DepthLimit"
+	// ErrorBudgetExhausted: the tokens or the money of the agent or of its chat are used up.
+	ErrorBudgetExhausted ErrorKind = "BudgetExhausted"
+	// ErrorLoopDetected: the same tool call with the same result came again and again.
+	ErrorLoopDetected ErrorKind = "LoopDetected"
+	// ErrorModel: the model's provider refused or kept failing.
+	ErrorModel ErrorKind = "ModelError"
+	// ErrorTool: a task of type Tool failed.
+	ErrorTool ErrorKind = "ToolError"
+	// ErrorSubAgent: the agent itself said with submit_error that it cannot do the work.
+	ErrorSubAgent ErrorKind = "SubAgentError"
+	// ErrorInvalidSpec: the spec asks for something that cannot be run, whatever appears later.
+	ErrorInvalidSpec ErrorKind = "InvalidSpec"
+	// ErrorHistoryLost: the run had started, but the ledger has no events of it.
+	ErrorHistoryLost ErrorKind = "HistoryLost"
+)
+
+// RunError says why a run ended without success.
+type RunError struct {
+	// kind is the class of the error, for programs.
+	// +required
+	Kind ErrorKind `json:"kind"`
+	// message says in words what happened, for people.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+}
+
+// Usage counts what model calls have cost.
+type Usage struct {
+	// promptTokens is the number of tokens sent to models.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	PromptTokens int64 `json:"promptTokens,omitempty"`
+	// completionTokens is the number of tokens that models answered with.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	CompletionTokens int64 `json:"completionTokens,omitempty"`
+	// totalTokens is the sum of both.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	TotalTokens int64 `json:"totalTokens,omitempty"`
+	// modelCalls is the number of model calls that were answered.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ModelCalls int64 `json:"modelCalls,omitempty"`
+	// costMicros is the price of all calls in millionths of the currency. It is absent when the price of any call is
+	// unknown: unknown is not free.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	CostMicros *int64 `json:"costMicros,omitempty"`
+}
+
+// WaitingKind says what a run waits for.
+// +kubebuilder:validation:Enum=Question;Approval
+type WaitingKind string
+
+// What a run waits for.
+const (
+	// WaitingQuestion: an agent asked something.
+	WaitingQuestion WaitingKind = "Question"
+	// WaitingApproval: a tool call needs a person's decision.
+	WaitingApproval WaitingKind = "Approval"
+)
+
+// Waiting says what a run waits for a person to say.
+type Waiting struct {
+	// kind is Question or Approval.
+	// +required
+	Kind WaitingKind `json:"kind"`
+	// text is the question, or the tool and its arguments.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Text string `json:"text,omitempty"`
+	// toolCall is the id of the call that needs approval. It is absent for a task of type Tool, which is one call.
+	// +optional
+	ToolCall ToolCallID `json:"toolCall,omitempty"`
+	// since is when the waiting began.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
+}
+
+// TaskResult is what a finished run hands to the one who asked for it.
+type TaskResult struct {
+	// summary says in a sentence or two what was done. For a plain final answer it is that answer.
+	// +optional
+	// +kubebuilder:validation:MaxLength=4096
+	Summary string `json:"summary,omitempty"`
+	// details are the technical specifics.
+	// +optional
+	// +kubebuilder:validation:MaxLength=8192
+	Details string `json:"details,omitempty"`
+	// filesModified are the files that were changed.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	FilesModified []ReportedPath `json:"filesModified,omitempty"`
+	// filesCreated are the files that were added.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	FilesCreated []ReportedPath `json:"filesCreated,omitempty"`
+	// testsRun is the number of tests that were run.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	TestsRun *int32 `json:"testsRun,omitempty"`
+	// testsPassed is the number of tests that passed.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	TestsPassed *int32 `json:"testsPassed,omitempty"`
+	// warnings are things that the parent should know.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	Warnings []Remark `json:"warnings,omitempty"`
+	// suggestions are things that could be done next.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	Suggestions []Remark `json:"suggestions,omitempty"`
+}
+
+// SecretKeyRef names a key of a Secret in the namespace of the object that refers to it.
+type SecretKeyRef struct {
+	// name is the name of the Secret.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// key is the key inside the Secret.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
+	Key string `json:"key"`
+}
+
+// ConfigMapKeyRef names a key of a ConfigMap in the namespace of the object that refers to it.
+type ConfigMapKeyRef struct {
+	// name is the name of the ConfigMap.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// key is the key inside the ConfigMap.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
+	Key string `json:"key"`
+}
+
+// NamespaceSource says which namespaces may use a shared object.
+// +kubebuilder:validation:Enum=Same;All;Selector
+type NamespaceSource string
+
+// Which namespaces may use a shared object.
+const (
+	// NamespacesSame: only the object's own namespace.
+	NamespacesSame NamespaceSource = "Same"
+	// NamespacesAll: every namespace.
+	NamespacesAll NamespaceSource = "All"
+	// NamespacesSelector: the namespaces that the selector matches.
+	NamespacesSelector NamespaceSource = "Selector"
+)
+
+// AllowedNamespaces says which namespaces may use an object that stands in the operator's own namespace. Elsewhere it
+// has no effect: an object of another namespace is never shared.
+// +kubebuilder:validation:XValidation:rule="self.from == 'Selector' ? has(self.selector) : !has(self.selector)",message="set selector exactly when from is Selector"
+type AllowedNamespaces struct {
+	// from is Same, All or Selector.
+	// +optional
+	// +default="Same"
+	From NamespaceSource `json:"from,omitempty"`
+	// selector matches the labels of the namespaces that may use the object.
+	// +optional
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+}

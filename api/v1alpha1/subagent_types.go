@@ -1,0 +1,343 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// SubAgentSpec is an agent's assignment, with everything resolved when it was created.
+// +kubebuilder:validation:XValidation:rule="has(self.instruction) || has(self.arguments) || has(self.continueFrom)",message="a sub-agent needs instruction, arguments or continueFrom"
+// +kubebuilder:validation:XValidation:rule="self.depth == 1 ? !has(self.parent) : has(self.parent)",message="a sub-agent of depth 1 has no parent, a deeper one must name the sub-agent that asked for it"
+// +kubebuilder:validation:XValidation:rule="!has(self.limits) || !has(self.limits.maxDepth) || self.depth <= self.limits.maxDepth",message="depth must not be more than limits.maxDepth"
+// +kubebuilder:validation:XValidation:rule="!oldSelf.?cancel.orValue(false) || self.?cancel.orValue(false)",message="cancel cannot be taken back once it is true"
+// +kubebuilder:validation:XValidation:rule="self.task == oldSelf.task",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".task"
+// +kubebuilder:validation:XValidation:rule="self.role == oldSelf.role",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".role"
+// +kubebuilder:validation:XValidation:rule="self.depth == oldSelf.depth",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".depth"
+// +kubebuilder:validation:XValidation:rule="has(self.chat) == has(oldSelf.chat) && (!has(self.chat) || self.chat == oldSelf.chat)",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".chat"
+// +kubebuilder:validation:XValidation:rule="has(self.parent) == has(oldSelf.parent) && (!has(self.parent) || self.parent == oldSelf.parent)",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".parent"
+// +kubebuilder:validation:XValidation:rule="has(self.instruction) == has(oldSelf.instruction) && (!has(self.instruction) || self.instruction == oldSelf.instruction)",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".instruction"
+// +kubebuilder:validation:XValidation:rule="has(self.arguments) == has(oldSelf.arguments) && (!has(self.arguments) || self.arguments == oldSelf.arguments)",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".arguments"
+// +kubebuilder:validation:XValidation:rule="has(self.contextFiles) == has(oldSelf.contextFiles) && (!has(self.contextFiles) || self.contextFiles == oldSelf.contextFiles)",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".contextFiles"
+// +kubebuilder:validation:XValidation:rule="has(self.successCriteria) == has(oldSelf.successCriteria) && (!has(self.successCriteria) || self.successCriteria == oldSelf.successCriteria)",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".successCriteria"
+// +kubebuilder:validation:XValidation:rule="has(self.context) == has(oldSelf.context) && (!has(self.context) || self.context == oldSelf.context)",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".context"
+// +kubebuilder:validation:XValidation:rule="has(self.continueFrom) == has(oldSelf.continueFrom) && (!has(self.continueFrom) || self.continueFrom == oldSelf.continueFrom)",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".continueFrom"
+// +kubebuilder:validation:XValidation:rule="has(self.cwd) == has(oldSelf.cwd) && (!has(self.cwd) || self.cwd == oldSelf.cwd)",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".cwd"
+// +kubebuilder:validation:XValidation:rule="has(self.modelProvider) == has(oldSelf.modelProvider) && (!has(self.modelProvider) || self.modelProvider == oldSelf.modelProvider)",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".modelProvider"
+// +kubebuilder:validation:XValidation:rule="has(self.model) == has(oldSelf.model) && (!has(self.model) || self.model == oldSelf.model)",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".model"
+// +kubebuilder:validation:XValidation:rule="has(self.limits) == has(oldSelf.limits) && (!has(self.limits) || self.limits == oldSelf.limits)",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".limits"
+type SubAgentSpec struct {
+	// chat is the AgentChat that the agent works for. Absent: it works for a standalone task.
+	// +optional
+	Chat Name `json:"chat,omitempty"`
+	// task is the AgentTask that launched the agent; both have the same name.
+	// +required
+	Task Name `json:"task"`
+	// parent is the SubAgent that asked for this one. Absent: the orchestrator or a standalone task did.
+	// +optional
+	Parent Name `json:"parent,omitempty"`
+	// role is the AgentRole that says who the agent is.
+	// +required
+	Role Name `json:"role"`
+	// depth is 1 under a chat or a standalone task, and one more than its parent's below a sub-agent.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=5
+	Depth int32 `json:"depth"`
+	// instruction says what the agent is to do.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32768
+	Instruction string `json:"instruction,omitempty"`
+	// arguments are the input of a role that has an inputSchema.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:validation:MaxProperties=128
+	Arguments *runtime.RawExtension `json:"arguments,omitempty"`
+	// contextFiles are the files of the workspace that the agent should look at first.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	ContextFiles []FilePath `json:"contextFiles,omitempty"`
+	// successCriteria says how to tell that the work is done.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	SuccessCriteria string `json:"successCriteria,omitempty"`
+	// context is what of the parent's context the agent sees. Absent: None.
+	// +optional
+	Context ContextMode `json:"context,omitempty"`
+	// continueFrom is the finished SubAgent from whose history this one goes on.
+	// +optional
+	ContinueFrom Name `json:"continueFrom,omitempty"`
+	// cwd is the directory of the workspace that the agent works in. Absent: its root.
+	// +optional
+	Cwd FilePath `json:"cwd,omitempty"`
+	// modelProvider is the ModelProvider that answers the agent's calls.
+	// +optional
+	ModelProvider Name `json:"modelProvider,omitempty"`
+	// model is the model that answers them.
+	// +optional
+	Model ModelName `json:"model,omitempty"`
+	// limits are those of the role, the task and the chat, resolved when the agent was created.
+	// +optional
+	Limits AgentLimits `json:"limits,omitzero"`
+	// cancel asks that the agent and everything below it stops. Once true it stays true.
+	// +optional
+	Cancel bool `json:"cancel,omitempty"`
+}
+
+// AgentLimits bound one agent.
+type AgentLimits struct {
+	// maxIterations is how many model calls the agent may make.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	MaxIterations int32 `json:"maxIterations,omitempty"`
+	// maxDurationSeconds is how long it may take; time spent waiting for a person does not count.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=86400
+	MaxDurationSeconds int32 `json:"maxDurationSeconds,omitempty"`
+	// maxDepth is how deep sub-agents may be nested.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=5
+	MaxDepth int32 `json:"maxDepth,omitempty"`
+	// maxTotalTokens is how many tokens the agent and everything below it may use. 0: no limit of its own.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	MaxTotalTokens int64 `json:"maxTotalTokens,omitempty"`
+	// maxCostMicros is how much the agent and everything below it may cost, in millionths of the currency. 0: no limit
+	// of its own.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	MaxCostMicros int64 `json:"maxCostMicros,omitempty"`
+}
+
+// SubAgentPhase is where an agent stands, for people.
+// +kubebuilder:validation:Enum=Pending;Active;WaitingForUser;AwaitingApproval;AwaitingSubAgents;Cancelling;Completed;Failed
+type SubAgentPhase string
+
+// Where an agent stands.
+const (
+	// SubAgentPending: it has not begun; its condition says what it waits for.
+	SubAgentPending SubAgentPhase = "Pending"
+	// SubAgentActive: it calls the model or runs tools.
+	SubAgentActive SubAgentPhase = "Active"
+	// SubAgentWaitingForUser: it asked a question.
+	SubAgentWaitingForUser SubAgentPhase = "WaitingForUser"
+	// SubAgentAwaitingApproval: tool calls of it need a person's decision.
+	SubAgentAwaitingApproval SubAgentPhase = "AwaitingApproval"
+	// SubAgentAwaitingSubAgents: it waits for the agents that it delegated to.
+	SubAgentAwaitingSubAgents SubAgentPhase = "AwaitingSubAgents"
+	// SubAgentCancelling: it was cancelled and waits until its own sub-agents have stopped.
+	SubAgentCancelling SubAgentPhase = "Cancelling"
+	// SubAgentCompleted: it ended with a result.
+	SubAgentCompleted SubAgentPhase = "Completed"
+	// SubAgentFailed: it ended without one, was cancelled, or reached a limit.
+	SubAgentFailed SubAgentPhase = "Failed"
+)
+
+// TranscriptRole is who speaks inside an agent's own history.
+// +kubebuilder:validation:Enum=System;User;Assistant;Tool
+type TranscriptRole string
+
+// Who speaks inside an agent's own history.
+const (
+	// TranscriptSystem is the operator.
+	TranscriptSystem TranscriptRole = "System"
+	// TranscriptUser is the one who gave the assignment, or answers a question.
+	TranscriptUser TranscriptRole = "User"
+	// TranscriptAssistant is the model.
+	TranscriptAssistant TranscriptRole = "Assistant"
+	// TranscriptTool is the answer of a tool.
+	TranscriptTool TranscriptRole = "Tool"
+)
+
+// TranscriptMessage is one message of an agent's own history, shortened.
+type TranscriptMessage struct {
+	// seq is the message's place in the history.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Seq int64 `json:"seq"`
+	// role is who speaks.
+	// +required
+	Role TranscriptRole `json:"role"`
+	// content is the text, shortened; the ledger has all of it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Content string `json:"content,omitempty"`
+	// toolCall is the id of the call that a Tool message answers.
+	// +optional
+	ToolCall ToolCallID `json:"toolCall,omitempty"`
+	// at is when it was said.
+	// +optional
+	At *metav1.Time `json:"at,omitempty"`
+}
+
+// ToolCallPhase is where a tool call stands.
+// +kubebuilder:validation:Enum=Pending;AwaitingApproval;Running;Success;Failed;Denied;Unknown
+type ToolCallPhase string
+
+// Where a tool call stands.
+const (
+	// ToolCallPending: it will run.
+	ToolCallPending ToolCallPhase = "Pending"
+	// ToolCallAwaitingApproval: a person must decide.
+	ToolCallAwaitingApproval ToolCallPhase = "AwaitingApproval"
+	// ToolCallRunning: it runs.
+	ToolCallRunning ToolCallPhase = "Running"
+	// ToolCallSuccess: it returned a result.
+	ToolCallSuccess ToolCallPhase = "Success"
+	// ToolCallFailed: it returned an error.
+	ToolCallFailed ToolCallPhase = "Failed"
+	// ToolCallDenied: a person decided that it may not run.
+	ToolCallDenied ToolCallPhase = "Denied"
+	// ToolCallUnknown: it was interrupted, and whether it took effect is not known.
+	ToolCallUnknown ToolCallPhase = "Unknown"
+)
+
+// ToolCallStatus is one tool call of an agent, shortened.
+type ToolCallStatus struct {
+	// id is the id of the call, as the model gave it.
+	// +required
+	ID ToolCallID `json:"id"`
+	// tool is the tool's name, as the model used it.
+	// +required
+	// +kubebuilder:validation:MaxLength=128
+	Tool string `json:"tool"`
+	// arguments are the arguments as JSON, shortened.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Arguments string `json:"arguments,omitempty"`
+	// phase is where the call stands.
+	// +required
+	Phase ToolCallPhase `json:"phase"`
+	// result is what the tool returned, shortened.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Result string `json:"result,omitempty"`
+	// error is what went wrong, shortened.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Error string `json:"error,omitempty"`
+	// at is when the model asked for it.
+	// +optional
+	At *metav1.Time `json:"at,omitempty"`
+}
+
+// ChildCounts counts the sub-agents that an agent delegated to.
+type ChildCounts struct {
+	// pending counts those that have not ended.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Pending int32 `json:"pending,omitempty"`
+	// completed counts those that have, one way or another.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Completed int32 `json:"completed,omitempty"`
+}
+
+// SubAgentStatus is where an agent stands. The whole history is in the ledger; here are the newest parts, shortened.
+type SubAgentStatus struct {
+	// phase is where the agent stands.
+	// +optional
+	Phase SubAgentPhase `json:"phase,omitempty"`
+	// messages are the newest messages of the agent's history, shortened.
+	// +optional
+	// +listType=map
+	// +listMapKey=seq
+	// +kubebuilder:validation:MaxItems=8
+	Messages []TranscriptMessage `json:"messages,omitempty"`
+	// toolCalls are the newest tool calls of the agent, shortened.
+	// +optional
+	// +listType=map
+	// +listMapKey=id
+	// +kubebuilder:validation:MaxItems=8
+	ToolCalls []ToolCallStatus `json:"toolCalls,omitempty"`
+	// children counts the sub-agents that this one delegated to.
+	// +optional
+	Children ChildCounts `json:"children,omitzero"`
+	// summary is the newest summary of a history that became too long for the model.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	Summary string `json:"summary,omitempty"`
+	// question is what the agent asked and waits to be told.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Question string `json:"question,omitempty"`
+	// result is what came of the work; an agent that reached a limit may have a partial one.
+	// +optional
+	Result *TaskResult `json:"result,omitempty"`
+	// error says why the agent ended without success.
+	// +optional
+	Error *RunError `json:"error,omitempty"`
+	// bailoutReason says which limit stopped the agent, and at what.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	BailoutReason string `json:"bailoutReason,omitempty"`
+	// iterations is how many model calls were made.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Iterations int32 `json:"iterations,omitempty"`
+	// usage is what the agent, its children included, has used.
+	// +optional
+	Usage Usage `json:"usage,omitzero"`
+	// startTime is when the agent began.
+	// +optional
+	StartTime *metav1.Time `json:"startTime,omitempty"`
+	// completionTime is when it ended, one way or another.
+	// +optional
+	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
+	// conditions has Succeeded.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:XValidation:rule="self.all(c, size(c.message) <= 1024)",message="a condition's message has at most 1024 characters"
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// SubAgent is one agent instance with its own history. The operator creates it for an AgentTask.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=sagent,categories=nestor
+// +kubebuilder:printcolumn:name="Role",type=string,JSONPath=`.spec.role`
+// +kubebuilder:printcolumn:name="Depth",type=integer,JSONPath=`.spec.depth`
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Children",type=integer,JSONPath=`.status.children.pending`
+// +kubebuilder:printcolumn:name="Iterations",type=integer,JSONPath=`.status.iterations`
+// +kubebuilder:printcolumn:name="Tokens",type=integer,JSONPath=`.status.usage.totalTokens`
+// +kubebuilder:printcolumn:name="Error",type=string,JSONPath=`.status.error.kind`
+// +kubebuilder:printcolumn:name="Chat",type=string,JSONPath=`.spec.chat`
+// +kubebuilder:printcolumn:name="Parent",type=string,JSONPath=`.spec.parent`,priority=1
+// +kubebuilder:printcolumn:name="Model",type=string,JSONPath=`.spec.model`,priority=1
+// +kubebuilder:printcolumn:name="Question",type=string,JSONPath=`.status.question`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name == self.spec.task",message="a sub-agent has the name of its task"
+type SubAgent struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+	// spec is the agent's assignment.
+	// +required
+	Spec SubAgentSpec `json:"spec,omitzero"`
+	// status is where it stands.
+	// +optional
+	Status SubAgentStatus `json:"status,omitzero"`
+}
+
+// SubAgentList is a list of sub-agents.
+//
+// +kubebuilder:object:root=true
+type SubAgentList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitzero"`
+	Items           []SubAgent `json:"items"`
+}

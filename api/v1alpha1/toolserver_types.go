@@ -1,0 +1,141 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// ToolServerSpec is an MCP server. Agents see its tools as <server>__<tool>.
+type ToolServerSpec struct {
+	// transport is how the server speaks MCP.
+	// +optional
+	// +default="StreamableHTTP"
+	Transport ToolTransport `json:"transport,omitempty"`
+	// url is the server's MCP endpoint.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() in ['http', 'https']",message="must be an http or https URL, for example https://tools.example.com/mcp"
+	// +kubebuilder:validation:XValidation:rule="!self.contains('@')",message="must not contain a user or password: put them into a Secret and name it in headersFrom"
+	URL string `json:"url"`
+	// headersFrom are HTTP headers whose values stand in Secrets of this namespace.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	HeadersFrom []HeaderSource `json:"headersFrom,omitempty"`
+	// readOnlyTools are tools that change nothing although the server does not say so; they need no approval. The names
+	// are the server's own, without prefix.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=128
+	ReadOnlyTools []ServerToolName `json:"readOnlyTools,omitempty"`
+	// timeoutSeconds is how long one call may take. Absent: 60.
+	// +optional
+	// +default=60
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=3600
+	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
+	// allowedNamespaces says which other namespaces may use the server, if it stands in the operator's own namespace.
+	// +optional
+	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
+}
+
+// ServerToolName is a tool's name as its server knows it.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=128
+type ServerToolName = string
+
+// ToolTransport is how a tool server speaks MCP.
+// +kubebuilder:validation:Enum=StreamableHTTP;SSE
+type ToolTransport string
+
+// How a tool server speaks MCP.
+const (
+	// TransportStreamableHTTP is MCP's current HTTP transport.
+	TransportStreamableHTTP ToolTransport = "StreamableHTTP"
+	// TransportSSE is the older one with server-sent events.
+	TransportSSE ToolTransport = "SSE"
+)
+
+// HeaderSource is an HTTP header whose value stands in a Secret.
+type HeaderSource struct {
+	// name is the header's name.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9-]+$`
+	Name string `json:"name"`
+	// secretKeyRef is where its value stands.
+	// +required
+	SecretKeyRef SecretKeyRef `json:"secretKeyRef"`
+}
+
+// ToolInfo is one tool that a server offers.
+type ToolInfo struct {
+	// name is the tool's name as the server knows it.
+	// +required
+	Name ServerToolName `json:"name"`
+	// description is what the server says of it, shortened.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Description string `json:"description,omitempty"`
+	// readOnly says that the tool changes nothing.
+	// +optional
+	ReadOnly bool `json:"readOnly,omitempty"`
+}
+
+// ToolServerStatus is what a tool server offers.
+type ToolServerStatus struct {
+	// tools are the server's tools, by name; at most 128 are listed.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=128
+	Tools []ToolInfo `json:"tools,omitempty"`
+	// toolCount is the number of all its tools.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ToolCount int32 `json:"toolCount,omitempty"`
+	// conditions has Ready.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:XValidation:rule="self.all(c, size(c.message) <= 1024)",message="a condition's message has at most 1024 characters"
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// ToolServer is an MCP server whose tools agents may use.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=tsrv,categories=nestor
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Tools",type=integer,JSONPath=`.status.toolCount`
+// +kubebuilder:printcolumn:name="Transport",type=string,JSONPath=`.spec.transport`
+// +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.spec.url`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 32 && !self.metadata.name.contains('.')",message="metadata.name must have at most 32 characters and no dots: it begins the name of every tool, which may have 64"
+type ToolServer struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+	// spec is how to reach the server.
+	// +required
+	Spec ToolServerSpec `json:"spec,omitzero"`
+	// status is what it offers.
+	// +optional
+	Status ToolServerStatus `json:"status,omitzero"`
+}
+
+// ToolServerList is a list of tool servers.
+//
+// +kubebuilder:object:root=true
+type ToolServerList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitzero"`
+	Items           []ToolServer `json:"items"`
+}

@@ -1,0 +1,80 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import "k8s.io/apimachinery/pkg/api/resource"
+
+// Workspace gives agents files to work on: a pod beside the files serves the workspace tools. Exactly one source.
+// +kubebuilder:validation:XValidation:rule="[has(self.git), has(self.persistentVolumeClaim), has(self.emptyDir), has(self.directory)].exists_one(set, set)",message="set exactly one of git, persistentVolumeClaim, emptyDir and directory"
+type Workspace struct {
+	// git clones a repository when the workspace starts.
+	// +optional
+	Git *GitSource `json:"git,omitempty"`
+	// persistentVolumeClaim uses the files of a volume of the same namespace.
+	// +optional
+	PersistentVolumeClaim *ClaimSource `json:"persistentVolumeClaim,omitempty"`
+	// emptyDir starts with no files; they are lost with the pod.
+	// +optional
+	EmptyDir *EmptyDirSource `json:"emptyDir,omitempty"`
+	// directory is a directory of the machine that the operator runs on. It works in local mode only.
+	// +optional
+	Directory *DirectorySource `json:"directory,omitempty"`
+	// idleTimeoutSeconds is how long the pod stays without a tool call; the next call starts it again.
+	// +optional
+	// +default=900
+	// +kubebuilder:validation:Minimum=60
+	// +kubebuilder:validation:Maximum=86400
+	IdleTimeoutSeconds int32 `json:"idleTimeoutSeconds,omitempty"`
+}
+
+// GitSource is a git repository.
+type GitSource struct {
+	// url is where to clone from: https, http or ssh.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:Pattern=`^(https?|ssh)://[^\s]+$`
+	// +kubebuilder:validation:XValidation:rule="self.startsWith('ssh://') || !self.split('/')[2].contains('@')",message="must not contain a user or password: put the credentials into a Secret and name it in secretName"
+	URL string `json:"url"`
+	// ref is the branch, tag or commit. Absent: the repository's default branch.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:Pattern=`^[^-\s][^\s]*$`
+	Ref string `json:"ref,omitempty"`
+	// secretName is a Secret of the same namespace with username and password, or with ssh-privatekey and known_hosts.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	SecretName string `json:"secretName,omitempty"`
+}
+
+// ClaimSource is a PersistentVolumeClaim of the same namespace.
+type ClaimSource struct {
+	// claimName is the name of the PersistentVolumeClaim.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	ClaimName string `json:"claimName"`
+	// readOnly mounts the volume without the right to write.
+	// +optional
+	ReadOnly bool `json:"readOnly,omitempty"`
+}
+
+// EmptyDirSource is a directory that starts empty and lives as long as the pod.
+type EmptyDirSource struct {
+	// sizeLimit is how much it may hold. Absent: the node's limit.
+	// +optional
+	SizeLimit *resource.Quantity `json:"sizeLimit,omitempty"`
+}
+
+// DirectorySource is a directory of the machine that the operator runs on.
+type DirectorySource struct {
+	// path is the absolute path of the directory.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:Pattern=`^/`
+	Path string `json:"path"`
+}

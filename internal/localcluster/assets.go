@@ -1,0 +1,56 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package localcluster
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// The programs of a control plane.
+const (
+	etcd              = "etcd"
+	apiServer         = "kube-apiserver"
+	controllerManager = "kube-controller-manager"
+	kubectl           = "kubectl"
+)
+
+// Assets finds the directory with the control plane's binaries: dir if it is not empty, else KUBEBUILDER_ASSETS, else
+// bin/k8s beside the nearest go.mod above the working directory.
+func Assets(dir string) (string, error) {
+	if dir == "" {
+		dir = os.Getenv("KUBEBUILDER_ASSETS")
+	}
+	if dir == "" {
+		root, err := moduleRoot()
+		if err != nil {
+			return "", err
+		}
+		dir = filepath.Join(root, "bin", "k8s")
+	}
+	for _, name := range []string{etcd, apiServer, controllerManager, kubectl} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			return "", fmt.Errorf("no %s in %s: run `make control-plane` first", name, dir)
+		}
+	}
+	return filepath.Abs(dir)
+}
+
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find the working directory: %w", err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", fmt.Errorf("no go.mod above the working directory: set KUBEBUILDER_ASSETS to the control plane's binaries")
+		}
+		dir = parent
+	}
+}

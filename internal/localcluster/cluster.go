@@ -1,0 +1,196 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package localcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/nestor-dev/nestor/config/crd"
+)
+
+// Options say how to run a cluster. The zero value is a temporary one with binaries from the usual place.
+type Options struct {
+	// Assets is the directory with the binaries; see the function Assets for the default.
+	Assets string
+	// StateDir keeps the cluster's state, so that a later Start with the same directory finds it again. Empty: a
+	// temporary directory, which Stop removes.
+	StateDir string
+	// Progress is told what is being started. Nil: nothing is told.
+	Progress func(step string)
+	// Log receives the output of the control plane. Nil: it is dropped.
+	Log io.Writer
+	// StartTimeout is how long each part may take to start. Zero: two minutes, for busy machines.
+	StartTimeout time.Duration
+}
+
+// Cluster is a running control plane.
+type Cluster struct {
+	// Config is how an administrator reaches the API server.
+	Config *rest.Config
+	// Kubeconfig is the path of a file that says the same to kubectl.
+	Kubeconfig string
+	// Kubectl is the path of a kubectl of the cluster's version.
+	Kubectl string
+
+	env       *envtest.Environment
+	manager   *managerProcess
+	guard     *guard
+	stateDir  string
+	temporary bool
+}
+
+// Start runs a control plane with Nestor's CRDs. If it fails, or ctx ends, nothing is left running.
+func Start(ctx context.Context, options Options) (*Cluster, error) {
+	assets, err := Assets(options.Assets)
+	if err != nil {
+		return nil, err
+	}
+	cluster := &Cluster{Kubectl: filepath.Join(assets, kubectl)}
+	if err := cluster.makeStateDir(options.StateDir); err != nil {
+		return nil, err
+	}
+	if err := cluster.start(ctx, assets, options); err != nil {
+		return nil, errors.Join(err, cluster.Stop())
+	}
+	return cluster, nil
+}
+
+func (c *Cluster) makeStateDir(dir string) error {
+	if dir == "" {
+		temp, err := os.MkdirTemp("", "nestor-cluster-")
+		if err != nil {
+			return fmt.Errorf("make the cluster's state directory: %w", err)
+		}
+		c.stateDir, c.temporary = temp, true
+		return nil
+	}
+	absolute, err := filepath.Abs(dir)
+	if err != nil {
+		return fmt.Errorf("resolve the cluster's state directory: %w", err)
+	}
+	c.stateDir = absolute
+	if err := os.MkdirAll(absolute, 0o700); err != nil {
+		return fmt.Errorf("make the cluster's state directory: %w", err)
+	}
+	return nil
+}
+
+func (c *Cluster) start(ctx context.Context, assets string, options Options) error {
+	say := options.Progress
+	if say == nil {
+		say = func(string) {}
+	}
+	var err error
+	if c.guard, err = startGuard(c.stateDir, c.temporary); err != nil {
+		return err
+	}
+	say("starting etcd and the API server, installing the CRDs")
+	if err := c.startAPIServer(ctx, assets, options); err != nil {
+		return err
+	}
+	c.Kubeconfig = filepath.Join(c.stateDir, "kubeconfig")
+	if err := os.WriteFile(c.Kubeconfig, c.env.KubeConfig, 0o600); err != nil {
+		return fmt.Errorf("write the kubeconfig: %w", err)
+	}
+	say("starting the garbage collector")
+	launcher, err := c.guard.launcher(filepath.Join(assets, controllerManager))
+	if err != nil {
+		return err
+	}
+	c.manager, err = startManager(ctx, launcher, c.Kubeconfig, options.Log)
+	return err
+}
+
+func (c *Cluster) startAPIServer(ctx context.Context, assets string, options Options) error {
+	crds, err := crd.All()
+	if err != nil {
+		return err
+	}
+	etcdLauncher, err := c.guard.launcher(filepath.Join(assets, etcd))
+	if err != nil {
+		return err
+	}
+	serverLauncher, err := c.guard.launcher(filepath.Join(assets, apiServer))
+	if err != nil {
+		return err
+	}
+	timeout := options.StartTimeout
+	if timeout == 0 {
+		timeout = 2 * time.Minute
+	}
+	dataDir, certDir := filepath.Join(c.stateDir, "etcd"), filepath.Join(c.stateDir, "certificates")
+	// envtest learns the certificates of an API server only by making them.
+	if err := os.RemoveAll(certDir); err != nil {
+		return fmt.Errorf("remove the certificates of the last run: %w", err)
+	}
+	for _, dir := range []string{dataDir, certDir} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("make the cluster's state directory: %w", err)
+		}
+	}
+	c.env = &envtest.Environment{
+		CRDs:                     crds,
+		ControlPlaneStartTimeout: timeout,
+		ControlPlane: envtest.ControlPlane{
+			Etcd:        &envtest.Etcd{Path: etcdLauncher, DataDir: dataDir, Out: options.Log, Err: options.Log},
+			APIServer:   &envtest.APIServer{Path: serverLauncher, CertDir: certDir, Out: options.Log, Err: options.Log},
+			KubectlPath: c.Kubectl,
+		},
+	}
+	// envtest's Start takes no context; it is left to finish, and Stop undoes it.
+	started := make(chan error, 1)
+	go func() {
+		config, err := c.env.Start()
+		c.Config = config
+		started <- err
+	}()
+	select {
+	case err := <-started:
+		if err != nil {
+			return fmt.Errorf("start the control plane: %w", err)
+		}
+		return nil
+	case <-ctx.Done():
+		<-started
+		return fmt.Errorf("start the control plane: %w", context.Cause(ctx))
+	}
+}
+
+// Stop ends the control plane and waits until its processes are gone. It may be called after a failed start.
+func (c *Cluster) Stop() error {
+	var errs []error
+	if c.manager != nil {
+		errs = append(errs, c.manager.stop())
+	}
+	if c.env != nil {
+		if err := c.env.Stop(); err != nil {
+			errs = append(errs, fmt.Errorf("stop the control plane: %w", err))
+		}
+	}
+	if c.guard != nil {
+		errs = append(errs, c.guard.dismiss())
+	}
+	if c.temporary {
+		errs = append(errs, os.RemoveAll(c.stateDir))
+	}
+	return errors.Join(errs...)
+}
+
+// AddUser returns how a user with these groups reaches the API server, for tests of RBAC and policies.
+func (c *Cluster) AddUser(name string, groups ...string) (*rest.Config, error) {
+	user, err := c.env.AddUser(envtest.User{Name: name, Groups: groups}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("add user %s: %w", name, err)
+	}
+	return user.Config(), nil
+}

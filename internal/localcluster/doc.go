@@ -1,0 +1,14 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package localcluster runs a real Kubernetes control plane on this machine, for `make demo` and for every test suite:
+// etcd and kube-apiserver by way of controller-runtime's envtest, and kube-controller-manager with the garbage
+// collector and the namespace controller, so that deleting an owner deletes what it owns. There is no node and no
+// scheduler: pods are accepted and never run.
+//
+// The binaries come from `make control-plane`. Nestor's CRDs are installed before the controller manager starts,
+// because the garbage collector looks for new kinds only every 30 seconds.
+//
+// Nothing outlives the caller. Stop ends the processes and waits for them; when the caller dies without calling it, by
+// a signal, a panic or SIGKILL, a guard process notices and ends them (see guard.go).
+package localcluster

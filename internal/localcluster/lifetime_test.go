@@ -1,0 +1,172 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package localcluster_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/nestor-dev/nestor/internal/localcluster"
+)
+
+// victimVariable makes this test binary play the caller that dies, in the state directory that it names.
+const victimVariable = "NESTOR_TEST_LOCALCLUSTER_VICTIM"
+
+func TestMain(m *testing.M) {
+	if dir, victim := os.LookupEnv(victimVariable); victim {
+		if _, err := localcluster.Start(context.Background(), localcluster.Options{StateDir: dir}); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		fmt.Println("started")
+		select {}
+	}
+	os.Exit(m.Run())
+}
+
+func TestStopLeavesNothing(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	cluster, err := localcluster.Start(t.Context(), localcluster.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stateDir := filepath.Dir(cluster.Kubeconfig)
+	pids := recordedPIDs(t, stateDir)
+	out, err := exec.Command(cluster.Kubectl, "--kubeconfig", cluster.Kubeconfig, "get", "crd", "-o", "name").CombinedOutput()
+	if err != nil || strings.Count(string(out), ".nestor.dev") != 7 {
+		t.Errorf("kubectl get crd: %v, want Nestor's seven:\n%s", err, out)
+	}
+	if err := cluster.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	expectGone(t, pids)
+	if _, err := os.Stat(stateDir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the temporary state directory is still there (%v)", err)
+	}
+}
+
+func TestStateSurvivesARestart(t *testing.T) {
+	dir := t.TempDir()
+	for _, round := range []string{"first", "second"} {
+		cluster, err := localcluster.Start(t.Context(), localcluster.Options{StateDir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := kubernetes.NewForConfigOrDie(cluster.Config)
+		_, err = client.CoreV1().Namespaces().Create(t.Context(),
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kept"}}, metav1.CreateOptions{})
+		if round == "first" && err != nil {
+			t.Errorf("create the namespace: %v", err)
+		}
+		if round == "second" && !apierrors.IsAlreadyExists(err) {
+			t.Errorf("the namespace of the first run is gone (%v)", err)
+		}
+		if err := cluster.Stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestNothingOutlivesAKilledCaller(t *testing.T) {
+	dir := t.TempDir()
+	victim := exec.Command(os.Args[0])
+	victim.Env = append(os.Environ(), victimVariable+"="+dir)
+	victim.Stderr = os.Stderr
+	stdout, err := victim.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := victim.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, _ := bufio.NewReader(stdout).ReadString('\n'); line != "started\n" {
+		t.Fatalf("the caller said %q, want started", line)
+	}
+	pids := recordedPIDs(t, dir)
+	if err := victim.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = victim.Wait() // it was killed, so this is an error by design
+	expectGone(t, pids)
+}
+
+func TestACancelledStartLeavesNothing(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	dir := t.TempDir()
+	_, err := localcluster.Start(ctx, localcluster.Options{StateDir: dir, Progress: func(string) { cancel() }})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("Start returned %v, want context.Canceled", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "run", "*")); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestMissingBinariesAreNamed(t *testing.T) {
+	_, err := localcluster.Start(t.Context(), localcluster.Options{Assets: t.TempDir()})
+	if err == nil || !strings.Contains(err.Error(), "make control-plane") {
+		t.Errorf("Start returned %v, want an error that says what to run", err)
+	}
+}
+
+// recordedPIDs waits until the ids of etcd, the API server and the controller manager are known.
+func recordedPIDs(t *testing.T, stateDir string) []int {
+	t.Helper()
+	var pids []int
+	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 30*time.Second, true,
+		func(context.Context) (bool, error) {
+			pids = readPIDs(t, stateDir)
+			return len(pids) == 3, nil
+		})
+	if err != nil {
+		t.Fatalf("recorded the processes %v, want three", pids)
+	}
+	return pids
+}
+
+func readPIDs(t *testing.T, stateDir string) []int {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(stateDir, "run", "*.pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pids []int
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func expectGone(t *testing.T, pids []int) {
+	t.Helper()
+	for _, pid := range pids {
+		err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 30*time.Second, true,
+			func(context.Context) (bool, error) { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH), nil })
+		if err != nil {
+			t.Errorf("process %d is still running", pid)
+		}
+	}
+}
