@@ -1,0 +1,228 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Ask is something that an agent below an orchestrator needs a person for. Asks that are settled are remembered as long
+// as the agent lives, so that repeated events are known and tries are counted.
+type Ask struct {
+	AgentAsks
+	Open bool `json:"open,omitempty"`
+	// Posted says that the person has been asked, Spoke that the person has said something since.
+	Posted bool `json:"posted,omitempty"`
+	Spoke  bool `json:"spoke,omitempty"`
+	// Tries is how often this question was answered automatically.
+	Tries int `json:"tries,omitempty"`
+}
+
+// maxSettled is how many settled asks are remembered.
+const maxSettled = 256
+
+func (a Ask) display() string {
+	if a.Display != "" {
+		return a.Display
+	}
+	return a.Agent
+}
+
+// agentAsks hears of an agent that needs a person. A question goes to the orchestrator first if it may answer it itself;
+// a decision never does.
+func agentAsks(s State, f AgentAsks) State {
+	known := func(a Ask) bool { return a.Agent == f.Agent && a.Call == f.Call }
+	if s.Config.Kind != Orchestrator || slices.ContainsFunc(s.Asks, known) {
+		return s
+	}
+	ask := Ask{AgentAsks: f, Open: true, Tries: s.tries(f)}
+	s.Asks = append(slices.Clip(s.Asks), ask)
+	if f.Kind == AskQuestion && s.mayAnswer(ask) {
+		s.Inbox = append(slices.Clip(s.Inbox), Input{Kind: InputQuestion, Text: textCanYouAnswer(ask), Agent: f.Agent, Call: f.Call})
+		return s
+	}
+	return s.postAsk(len(s.Asks) - 1)
+}
+
+// tries is how often the same question of the same agent has been answered automatically.
+func (s State) tries(f AgentAsks) int {
+	tries := 0
+	for _, a := range s.Asks {
+		if a.Agent == f.Agent && sameQuestion(a.Text, f.Text) {
+			tries = max(tries, a.Tries)
+		}
+	}
+	return tries
+}
+
+func sameQuestion(a, b string) bool {
+	return strings.EqualFold(strings.Join(strings.Fields(a), " "), strings.Join(strings.Fields(b), " "))
+}
+
+func (s State) mayAnswer(a Ask) bool {
+	return s.Config.AutoAnswer.Enabled && a.Tries < s.Config.AutoAnswer.MaxPerQuestion
+}
+
+// agentResumed closes what an agent asked, whoever settled it.
+func agentResumed(s State, f AgentResumed) State {
+	if f.Gone {
+		return s.forgetAsks(f.Agent)
+	}
+	for i, a := range s.Asks {
+		if a.Agent == f.Agent && a.Call == f.Call && a.Open {
+			s = s.withAsk(i, func(a *Ask) { a.Open = false })
+			return s.dropQuestions(func(in Input) bool { return in.Agent == f.Agent && in.Call == f.Call })
+		}
+	}
+	return s
+}
+
+// forgetAsks drops everything that an agent which has ended asked for.
+func (s State) forgetAsks(agent string) State {
+	asks := func(a Ask) bool { return a.Agent == agent || a.Task == agent }
+	if !slices.ContainsFunc(s.Asks, asks) {
+		return s
+	}
+	s.Asks = slices.DeleteFunc(slices.Clone(s.Asks), asks)
+	return s.dropQuestions(func(in Input) bool { return in.Agent == agent })
+}
+
+// dropQuestions takes questions that nobody asks any more out of the inbox.
+func (s State) dropQuestions(match func(Input) bool) State {
+	s.Inbox = slices.DeleteFunc(slices.Clone(s.Inbox), func(in Input) bool { return in.Kind == InputQuestion && match(in) })
+	return s
+}
+
+func (s State) withAsk(i int, change func(*Ask)) State {
+	s.Asks = slices.Clone(s.Asks)
+	change(&s.Asks[i])
+	settled := 0
+	for _, a := range s.Asks {
+		if !a.Open {
+			settled++
+		}
+	}
+	if settled > maxSettled {
+		oldest := slices.IndexFunc(s.Asks, func(a Ask) bool { return !a.Open })
+		s.Asks = slices.Delete(s.Asks, oldest, oldest+1)
+	}
+	return s
+}
+
+// openAsk returns the place of what an agent asks for and waits to be told, or -1.
+func (s State) openAsk(agent string, kind AskKind) int {
+	return slices.IndexFunc(s.Asks, func(a Ask) bool { return a.Open && a.Kind == kind && a.Agent == agent })
+}
+
+// replyTo sends an answer to the agent that asked.
+func (s State) replyTo(i int, text string) State {
+	a := s.Asks[i]
+	s = s.send(Item{ID: "reply/" + a.Agent + "/" + a.Call, Kind: ItemReply, Agent: a.Agent, Call: a.Call, Text: text, About: a.Task})
+	s = s.dropQuestions(func(in Input) bool { return in.Agent == a.Agent && in.Call == a.Call })
+	return s.withAsk(i, func(a *Ask) { a.Open = false })
+}
+
+// postAsk puts what an agent asks for before the person.
+func (s State) postAsk(i int) State {
+	a := s.Asks[i]
+	s = s.post(Item{Text: textAsk(a), About: a.Task, Agent: a.Agent, Call: a.Call})
+	return s.withAsk(i, func(a *Ask) { a.Posted = true })
+}
+
+// postQuestions puts before the person what the orchestrator did not answer. Questions that it has not been shown yet
+// stay in the inbox.
+func (s State) postQuestions() State {
+	for i, a := range s.Asks {
+		shown := !slices.ContainsFunc(s.Inbox, func(in Input) bool {
+			return in.Kind == InputQuestion && in.Agent == a.Agent && in.Call == a.Call
+		})
+		if a.Open && !a.Posted && shown {
+			s = s.postAsk(i)
+		}
+	}
+	return s
+}
+
+// personSpoke notes that the person has said something since the open questions were posted: an answer that the
+// orchestrator passes on now is the person's.
+func (s State) personSpoke() State {
+	for i, a := range s.Asks {
+		if a.Open && a.Posted && !a.Spoke {
+			s = s.withAsk(i, func(a *Ask) { a.Spoke = true })
+		}
+	}
+	return s
+}
+
+// openQuestions reminds the orchestrator of the questions that wait for the person.
+func (s State) openQuestions() string {
+	var lines []string
+	for _, a := range s.Asks {
+		if a.Open && a.Posted && a.Kind == AskQuestion {
+			lines = append(lines, fmt.Sprintf("- %s (sub_agent %q) asks: %s", a.display(), a.Agent, a.Text))
+		}
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return "[Open questions. If the user's message answers one, pass the answer on with reply_to_agent and acknowledge it in a sentence.]\n" +
+		strings.Join(lines, "\n")
+}
+
+// askInChat is ask_user of an orchestrator. When an agent's question is what the turn is about, that is what the user
+// is asked.
+func askInChat(s State, c Call, question string) (State, Call) {
+	posts := s.Posts
+	s = s.postQuestions()
+	if s.Posts == posts {
+		s = s.post(Item{Text: question, InReplyTo: s.Turn.InReplyTo})
+	}
+	return s, c.done(ToolSucceeded, "The user has been asked; the answer will come as a message. End your turn now.")
+}
+
+// replyToAgent answers an agent's question: with what the user said, or from the conversation if the orchestrator is
+// sure enough.
+func replyToAgent(s State, c Call) (State, Call) {
+	var in struct {
+		SubAgent   string  `json:"sub_agent"`
+		Answer     string  `json:"answer"`
+		Confidence float64 `json:"confidence"`
+	}
+	if err := jsonInto(c.Arguments, &in); err != nil {
+		return s, c.done(ToolFailed, textBadArguments(c.Tool, err))
+	}
+	i := s.openAsk(in.SubAgent, AskQuestion)
+	switch {
+	case i < 0:
+		return s, c.done(ToolFailed, fmt.Sprintf("No agent %q waits for an answer. Waiting: %s.", in.SubAgent, s.waitingAgents()))
+	case strings.TrimSpace(in.Answer) == "":
+		return s, c.done(ToolFailed, `Nothing was sent: "answer" must not be empty.`)
+	}
+	ask := s.Asks[i]
+	if ask.Spoke {
+		return s.replyTo(i, in.Answer), c.done(ToolSucceeded, fmt.Sprintf("Sent to %s. Acknowledge it to the user in a sentence.", in.SubAgent))
+	}
+	if !s.mayAnswer(ask) || in.Confidence < float64(s.Config.AutoAnswer.MinConfidence) {
+		if !ask.Posted {
+			s = s.postAsk(i)
+		}
+		return s, c.done(ToolFailed, "Not sent: you are not sure enough, or have answered this question before. The user has been asked instead.")
+	}
+	s = s.withAsk(i, func(a *Ask) { a.Tries++ })
+	s = s.replyTo(s.openAsk(in.SubAgent, AskQuestion), in.Answer)
+	s = s.post(Item{System: true, About: ask.Task, Text: textAutoAnswered(ask, in.Answer)})
+	return s, c.done(ToolSucceeded, fmt.Sprintf("Sent to %s.", in.SubAgent))
+}
+
+func (s State) waitingAgents() string {
+	var names []string
+	for _, a := range s.Asks {
+		if a.Open && a.Kind == AskQuestion {
+			names = append(names, a.Agent)
+		}
+	}
+	return orNone(names)
+}

@@ -1,0 +1,158 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// The control tools: those that act on the machine itself and not on the world.
+const (
+	ToolDelegate = "delegate_to_agent"
+	ToolSpawn    = "spawn_agents"
+	ToolAskUser  = "ask_user"
+	ToolSubmit   = "submit_result"
+	ToolGiveUp   = "submit_error"
+	ToolReply    = "reply_to_agent"
+	ToolContinue = "continue_agent"
+	ToolCancel   = "cancel_task"
+)
+
+// controls are the functions of the control tools that become part of a batch. The two that end a sub-agent are
+// looked at before there is one.
+var controls = map[string]func(State, Call) (State, Call){
+	ToolDelegate: delegateToAgent,
+	ToolSpawn:    spawnAgents,
+	ToolAskUser:  askUser,
+	ToolReply:    replyToAgent,
+	ToolContinue: continueAgent,
+	ToolCancel:   cancelTask,
+	ToolSubmit:   badSubmission,
+	ToolGiveUp:   badSubmission,
+}
+
+// submission is the outcome that a call of submit_result or submit_error leads to, if it is a good one.
+func (c Config) submission(call CallRequest) (Outcome, bool) {
+	if c.Kind != SubAgent {
+		return Outcome{}, false
+	}
+	switch call.Tool {
+	case ToolSubmit:
+		var in struct {
+			Result        string   `json:"result"`
+			Summary       string   `json:"summary"`
+			Details       string   `json:"details"`
+			FilesModified []string `json:"files_modified"`
+			FilesCreated  []string `json:"files_created"`
+			TestsRun      *int     `json:"tests_run"`
+			TestsPassed   *int     `json:"tests_passed"`
+			Warnings      []string `json:"warnings"`
+			Suggestions   []string `json:"suggestions"`
+		}
+		if json.Unmarshal([]byte(call.Arguments), &in) != nil || in.Result == "" {
+			return Outcome{}, false
+		}
+		return Outcome{Result: &Result{
+			Text: in.Result, Summary: in.Summary, Details: in.Details, FilesModified: in.FilesModified, FilesCreated: in.FilesCreated,
+			TestsRun: in.TestsRun, TestsPassed: in.TestsPassed, Warnings: in.Warnings, Suggestions: in.Suggestions,
+		}}, true
+	case ToolGiveUp:
+		var in struct {
+			Error string `json:"error"`
+		}
+		if json.Unmarshal([]byte(call.Arguments), &in) != nil || in.Error == "" {
+			return Outcome{}, false
+		}
+		return Outcome{Kind: KindSubAgentError, Error: in.Error}, true
+	}
+	return Outcome{}, false
+}
+
+// badSubmission answers a submit_result or submit_error that could not be read.
+func badSubmission(s State, c Call) (State, Call) {
+	field := "result"
+	if c.Tool == ToolGiveUp {
+		field = "error"
+	}
+	return s, c.done(ToolFailed, fmt.Sprintf("%s needs %q, a text that is not empty. Nothing was submitted; call it again.", c.Tool, field))
+}
+
+func (c Call) question() string {
+	var in struct {
+		Question string `json:"question"`
+	}
+	if json.Unmarshal([]byte(c.Arguments), &in) != nil {
+		return ""
+	}
+	return strings.TrimSpace(in.Question)
+}
+
+func askUser(s State, c Call) (State, Call) {
+	question := c.question()
+	if question == "" {
+		return s, c.done(ToolFailed, `ask_user needs "question", a text that is not empty. Nobody was asked; call it again.`)
+	}
+	if s.Config.Kind == Orchestrator {
+		return askInChat(s, c, question)
+	}
+	c.State = CallAsked
+	return s, c
+}
+
+// delegation is what delegate_to_agent and each task of spawn_agents ask for.
+type delegation struct {
+	Role            string   `json:"role"`
+	Task            string   `json:"task"`
+	ContextFiles    []string `json:"context_files"`
+	SuccessCriteria string   `json:"success_criteria"`
+	Context         string   `json:"context"`
+	Cwd             string   `json:"cwd"`
+}
+
+// Bounds of the API on what a delegation may say: beyond them the child could not be created.
+const (
+	maxTaskText     = 32768
+	maxCriteria     = 4096
+	maxContextFiles = 64
+	maxPath         = 256
+	maxFanOut       = 1000
+)
+
+var contextModes = map[string]string{"": "", "none": "None", "summary": "Summary", "full": "Full", "selective": "Selective"}
+
+// spec checks a delegation and turns it into a child; a complaint says to the model what to change.
+func (d delegation) spec(config Config) (spec ChildSpec, complaint string) {
+	mode, known := contextModes[strings.ToLower(d.Context)]
+	switch {
+	case strings.TrimSpace(d.Task) == "":
+		return spec, `"task" must say what the agent is to do.`
+	case utf8.RuneCountInString(d.Task) > maxTaskText:
+		return spec, fmt.Sprintf(`"task" may have at most %d characters; put long material into a file and name it in "context_files".`, maxTaskText)
+	case !config.mayDelegateTo(d.Role):
+		return spec, fmt.Sprintf(`"role" is %q, but you may delegate to: %s.`, d.Role, strings.Join(config.delegateNames(), ", "))
+	case utf8.RuneCountInString(d.SuccessCriteria) > maxCriteria:
+		return spec, fmt.Sprintf(`"success_criteria" may have at most %d characters.`, maxCriteria)
+	case len(d.ContextFiles) > maxContextFiles:
+		return spec, fmt.Sprintf(`"context_files" may name at most %d files.`, maxContextFiles)
+	case !known:
+		return spec, `"context" must be none, summary, full or selective.`
+	case d.Cwd != "" && !insideWorkspace(d.Cwd):
+		return spec, `"cwd" must be a relative path inside the workspace.`
+	}
+	if i := slices.IndexFunc(d.ContextFiles, func(p string) bool { return !insideWorkspace(p) }); i >= 0 {
+		return spec, fmt.Sprintf(`"context_files" has %q: name relative paths inside the workspace.`, d.ContextFiles[i])
+	}
+	return ChildSpec{
+		Role: d.Role, Task: d.Task, ContextFiles: d.ContextFiles, SuccessCriteria: d.SuccessCriteria, Context: mode, Cwd: d.Cwd,
+	}, ""
+}
+
+func insideWorkspace(p string) bool {
+	return p != "" && utf8.RuneCountInString(p) <= maxPath && !path.IsAbs(p) && !slices.Contains(strings.Split(p, "/"), "..")
+}

@@ -1,0 +1,75 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import "encoding/json"
+
+// The control tools as the model sees them.
+var (
+	askUserTool = Tool{Name: ToolAskUser,
+		Description: "Ask the user a question when you cannot go on without the answer. Ask one clear question; look for the answer yourself first.",
+		Parameters:  json.RawMessage(`{"type":"object","required":["question"],"properties":{"question":{"type":"string","description":"The question, understandable without knowing your work"}}}`),
+	}
+	submitTool = Tool{Name: ToolSubmit,
+		Description: "Submit your final result and end. Call it once, alone, when the task is done. Report only what you did and found.",
+		Parameters: json.RawMessage(`{"type":"object","required":["result"],"properties":{` +
+			`"result":{"type":"string","description":"The result in full"},` +
+			`"summary":{"type":"string","description":"One or two sentences on what you accomplished"},` +
+			`"details":{"type":"string","description":"Technical specifics"},` +
+			`"files_modified":{"type":"array","items":{"type":"string"}},` +
+			`"files_created":{"type":"array","items":{"type":"string"}},` +
+			`"tests_run":{"type":"integer","minimum":0},` +
+			`"tests_passed":{"type":"integer","minimum":0},` +
+			`"warnings":{"type":"array","items":{"type":"string"}},` +
+			`"suggestions":{"type":"array","items":{"type":"string"}}}}`),
+	}
+	giveUpTool = Tool{Name: ToolGiveUp,
+		Description: "Report that the task cannot be done, and end. Say what stands in the way.",
+		Parameters:  json.RawMessage(`{"type":"object","required":["error"],"properties":{"error":{"type":"string","description":"Why the task could not be completed"}}}`),
+	}
+	replyTool = Tool{Name: ToolReply,
+		Description: "Answer the question of an agent that waits: with what the user said, or from the conversation if it holds the answer.",
+		Parameters: json.RawMessage(`{"type":"object","required":["sub_agent","answer","confidence"],"properties":{` +
+			`"sub_agent":{"type":"string","description":"The name of the agent that asks"},` +
+			`"answer":{"type":"string"},` +
+			`"confidence":{"type":"integer","minimum":0,"maximum":100,"description":"How sure you are that this is what the user would answer"}}}`),
+	}
+	continueTool = Tool{Name: ToolContinue,
+		Description: "Give follow-up work to an agent that has finished. It remembers what it did.",
+		Parameters: json.RawMessage(`{"type":"object","required":["sub_agent","message"],"properties":{` +
+			`"sub_agent":{"type":"string","description":"The name of the finished agent"},` +
+			`"message":{"type":"string","description":"What it is to do next"}}}`),
+	}
+	cancelTool = Tool{Name: ToolCancel,
+		Description: "Cancel a running task and everything below it.",
+		Parameters:  json.RawMessage(`{"type":"object","required":["task"],"properties":{"task":{"type":"string","description":"The name of the task"}}}`),
+	}
+)
+
+const contextSchema = `"context":{"type":"string","enum":["none","summary","full","selective"],` +
+	`"description":"What of your conversation the agent sees; none by default"}`
+
+func delegateTool(c Config) Tool {
+	return Tool{Name: ToolDelegate,
+		Description: "Delegate a task to an agent that is good at it. It works on its own and returns a structured result.",
+		Parameters: json.RawMessage(`{"type":"object","required":["role","task"],"properties":{` +
+			`"role":{"type":"string","enum":` + toJSON(c.delegateNames()) + `},` +
+			`"task":{"type":"string","description":"What the agent is to accomplish, clear without your context"},` +
+			`"context_files":{"type":"array","items":{"type":"string"},"description":"Files that it should look at first"},` +
+			`"success_criteria":{"type":"string","description":"How to tell that it is done"},` + contextSchema + `}}`),
+	}
+}
+
+func spawnTool(c Config) Tool {
+	return Tool{Name: ToolSpawn,
+		Description: "Start several agents at the same time: different perspectives, parts of a whole, or alternatives. " +
+			"Each works on its own; the results come back together.",
+		Parameters: json.RawMessage(`{"type":"object","required":["tasks"],"properties":{` +
+			`"tasks":{"type":"array","minItems":1,"items":{"type":"object","required":["task"],"properties":{` +
+			`"task":{"type":"string","description":"What this agent is to accomplish, clear without your context"},` +
+			`"role":{"type":"string","enum":` + toJSON(c.delegateNames()) + `,"description":"general by default"},` +
+			`"cwd":{"type":"string","description":"The directory it works in; yours by default"}}}},` +
+			`"wait":{"description":"all (default), any, or how many must succeed","anyOf":[{"type":"string","enum":["all","any"]},{"type":"integer","minimum":1}]}}}`),
+	}
+}

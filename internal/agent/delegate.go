@@ -1,0 +1,192 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// defaultSpawnRole is the role of a spawned task that names none.
+const defaultSpawnRole = "general"
+
+func delegateToAgent(s State, c Call) (State, Call) {
+	var in delegation
+	if err := json.Unmarshal([]byte(c.Arguments), &in); err != nil {
+		return s, c.done(ToolFailed, textBadArguments(c.Tool, err))
+	}
+	spec, complaint := in.spec(s.Config)
+	if complaint != "" {
+		return s, c.done(ToolFailed, "Nothing was delegated: "+complaint)
+	}
+	return startGroup(s, c, Group{Style: StyleDelegate}, spec)
+}
+
+func spawnAgents(s State, c Call) (State, Call) {
+	var in struct {
+		Tasks []delegation `json:"tasks"`
+		Wait  waitFor      `json:"wait"`
+	}
+	if err := json.Unmarshal([]byte(c.Arguments), &in); err != nil {
+		return s, c.done(ToolFailed, textBadArguments(c.Tool, err))
+	}
+	if len(in.Tasks) == 0 || len(in.Tasks) > maxFanOut {
+		return s, c.done(ToolFailed, fmt.Sprintf(`Nothing was spawned: "tasks" must have 1 to %d entries.`, maxFanOut))
+	}
+	specs := make([]ChildSpec, len(in.Tasks))
+	for i, task := range in.Tasks {
+		if task.Role == "" {
+			task.Role = defaultSpawnRole
+		}
+		spec, complaint := task.spec(s.Config)
+		if complaint != "" {
+			return s, c.done(ToolFailed, fmt.Sprintf("Nothing was spawned: task %d: %s", i+1, complaint))
+		}
+		specs[i] = spec
+	}
+	return startGroup(s, c, Group{Style: StyleSpawn, Wait: min(int(in.Wait), len(specs))}, specs...)
+}
+
+// waitFor is how many successes of a fan-out are enough: "all", "any" or a number. Zero is all.
+type waitFor int
+
+// UnmarshalJSON reads "all", "any", a number, or a number as text, since models write all of these.
+func (w *waitFor) UnmarshalJSON(data []byte) error {
+	text := strings.ToLower(strings.Trim(string(data), `"`))
+	switch text {
+	case "", "all", "null":
+		*w = 0
+		return nil
+	case "any":
+		*w = 1
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return fmt.Errorf(`"wait" must be "all", "any" or a number from 1`)
+	}
+	*w = waitFor(n)
+	return nil
+}
+
+// delegateTo runs a role that is offered as a tool.
+func delegateTo(s State, c Call, role Delegate) (State, Call) {
+	spec := ChildSpec{Role: role.Name, Arguments: json.RawMessage(c.Arguments)}
+	if len(role.AsTool.InputSchema) == 0 {
+		var in struct {
+			Task string `json:"task"`
+		}
+		if jsonInto(c.Arguments, &in) == nil && in.Task != "" {
+			spec.Task, spec.Arguments = in.Task, nil
+		}
+	}
+	return startGroup(s, c, Group{Style: StyleRole}, spec)
+}
+
+// runAsTask runs an orchestrator's plain tool as a task of its own, where it can be seen, approved and cancelled.
+func runAsTask(s State, c Call) (State, Call) {
+	return startGroup(s, c, Group{Style: StyleTool}, ChildSpec{Tool: c.Tool, Arguments: json.RawMessage(c.Arguments)})
+}
+
+// continueAgent starts follow-up work from a finished agent's history.
+func continueAgent(s State, c Call) (State, Call) {
+	var in struct {
+		SubAgent string `json:"sub_agent"`
+		Message  string `json:"message"`
+	}
+	if err := json.Unmarshal([]byte(c.Arguments), &in); err != nil {
+		return s, c.done(ToolFailed, textBadArguments(c.Tool, err))
+	}
+	if strings.TrimSpace(in.Message) == "" {
+		return s, c.done(ToolFailed, `Nothing was started: "message" must say what the agent is to do next.`)
+	}
+	if i := s.Children.find(in.SubAgent); i >= 0 && s.Children.Live[i].pending() {
+		return s, c.done(ToolFailed, fmt.Sprintf("%s is still at work: wait for its result, or cancel it with cancel_task.", in.SubAgent))
+	}
+	role, ok := s.Children.endedRole(in.SubAgent)
+	if !ok {
+		return s, c.done(ToolFailed, fmt.Sprintf("There is no finished agent %q: use a name from the results that you got, or delegate anew.", in.SubAgent))
+	}
+	return startGroup(s, c, Group{Style: StyleDelegate}, ChildSpec{Role: role, Task: in.Message, ContinueFrom: in.SubAgent})
+}
+
+// startGroup starts the children of a call. A sub-agent waits for them; an orchestrator goes on talking, but for its
+// tools, whose answers it gets within the turn if they come before something else does.
+func startGroup(s State, c Call, g Group, specs ...ChildSpec) (State, Call) {
+	g.ID, g.Label, g.Trigger = c.ID, c.Tool, s.Turn.Trigger
+	for i := range specs {
+		specs[i].Name = childName(s.Config.Name, s.Children.Started+1+i)
+	}
+	g.Detached = s.Config.Kind == Orchestrator && g.Style != StyleTool
+	s.Children = s.Children.start(g, specs)
+	if g.Detached {
+		return s, c.done(ToolSucceeded, textStarted(specs))
+	}
+	c.State = CallDelegated
+	return s, c
+}
+
+// detach answers an orchestrator's tool call that is still running as started work. Its result comes later.
+func (s State) detach(i int, c Call) State {
+	if g := s.Children.group(c.ID); g >= 0 {
+		groups := append([]Group(nil), s.Children.Groups...)
+		groups[g].Detached = true
+		s.Children.Groups = groups
+	}
+	return s.withCall(i, c.done(ToolSucceeded, textStillRunning(s.Children.members(c.ID))))
+}
+
+// childFinished books a child's end and, when its group is complete, tells the results: as the answer of the call that
+// waits for them, or as an input of a later turn.
+func childFinished(s State, f ChildFinished) State {
+	children, ok := s.Children.finish(f.Child, f.Outcome)
+	if !ok {
+		return s
+	}
+	s.Children = children
+	s.Usage = s.Usage.Plus(f.Usage)
+	s.Budget = s.Budget.Settle(Amount{}, f.Usage.amount())
+	s = s.forgetAsks(f.Child)
+	g := s.Children.group(s.Children.Live[s.Children.find(f.Child)].Group)
+	if g < 0 {
+		s.Children = s.Children.forget()
+		return s
+	}
+	group := s.Children.Groups[g]
+	if !s.Children.satisfied(group) {
+		return s
+	}
+	members := s.Children.members(group.ID)
+	if i := s.findCall(group.ID, CallDelegated); i >= 0 {
+		s = s.withCall(i, s.Batch[i].done(group.verdict(members), group.report(members)))
+	} else if group.Detached && !group.Dropped {
+		s.Inbox = append(append([]Input(nil), s.Inbox...), group.input(members))
+	}
+	s.Children = s.Children.settle(group.ID)
+	return s
+}
+
+func childWaits(s State, f ChildWaits) State {
+	i := s.Children.find(f.Child)
+	if i < 0 || !s.Children.Live[i].pending() {
+		return s
+	}
+	s.Children = s.Children.update(i, func(c *Child) { c.Waiting = f.Waiting })
+	return s
+}
+
+// endedRole returns the role of a child that has ended.
+func (c Children) endedRole(name string) (string, bool) {
+	if i := c.find(name); i >= 0 {
+		return c.Live[i].Role, c.Live[i].Role != ""
+	}
+	for _, e := range c.Ended {
+		if e.Name == name && e.Role != "" {
+			return e.Role, true
+		}
+	}
+	return "", false
+}

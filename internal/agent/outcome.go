@@ -1,0 +1,61 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+// ErrorKind says why an agent ended without success.
+type ErrorKind string
+
+// Why an agent ended without success.
+const (
+	KindCancelled       ErrorKind = "Cancelled"
+	KindTimedOut        ErrorKind = "TimedOut"
+	KindIterationLimit  ErrorKind = "IterationLimit"
+	KindDepthLimit      ErrorKind = "DepthLimit"
+	KindBudgetExhausted ErrorKind = "BudgetExhausted"
+	KindLoopDetected    ErrorKind = "LoopDetected"
+	KindModelError      ErrorKind = "ModelError"
+	KindToolError       ErrorKind = "ToolError"
+	KindSubAgentError   ErrorKind = "SubAgentError"
+	KindInvalidSpec     ErrorKind = "InvalidSpec"
+	KindHistoryLost     ErrorKind = "HistoryLost"
+)
+
+// Outcome is how an agent ended: with a result if Kind is empty, else without success, and perhaps with a partial
+// result.
+type Outcome struct {
+	Kind   ErrorKind `json:"kind,omitempty"`
+	Error  string    `json:"error,omitempty"`
+	Result *Result   `json:"result,omitempty"`
+	// Iterations and Duration are what it took.
+	Iterations int    `json:"iterations,omitempty"`
+	Duration   Millis `json:"duration,omitempty"`
+}
+
+// Succeeded says whether the agent ended with a result.
+func (o Outcome) Succeeded() bool { return o.Kind == "" }
+
+// Result is what an agent hands to the one who asked.
+type Result struct {
+	// Text is the result in full: what submit_result was given, or the final answer.
+	Text          string   `json:"text,omitempty"`
+	Summary       string   `json:"summary,omitempty"`
+	Details       string   `json:"details,omitempty"`
+	FilesModified []string `json:"filesModified,omitempty"`
+	FilesCreated  []string `json:"filesCreated,omitempty"`
+	TestsRun      *int     `json:"testsRun,omitempty"`
+	TestsPassed   *int     `json:"testsPassed,omitempty"`
+	Warnings      []string `json:"warnings,omitempty"`
+	Suggestions   []string `json:"suggestions,omitempty"`
+}
+
+// Brief is the summary if there is one, else the result in full.
+func (r *Result) Brief() string {
+	if r == nil {
+		return ""
+	}
+	if r.Summary != "" {
+		return r.Summary
+	}
+	return r.Text
+}

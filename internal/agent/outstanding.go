@@ -1,0 +1,113 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Outstanding lists what must be in flight, from the state alone. A driver that has just started performs all of it;
+// one that is running performs what a step adds, and stops what is in flight and no longer listed.
+func Outstanding(s State) []Effect {
+	var effects []Effect
+	if s.Phase == PhaseRequesting {
+		if s.Request.RetryAt > 0 {
+			effects = append(effects, WakeAt{At: s.Request.RetryAt})
+		} else {
+			r := s.Request
+			effects = append(effects, CallModel{Call: r.ID, Attempt: r.Attempt, Purpose: r.Purpose, Reserve: r.Reserved})
+		}
+	}
+	if s.Phase == PhaseActing {
+		effects = append(effects, s.callEffects()...)
+	}
+	for _, child := range s.Children.Live {
+		if child.pending() {
+			effects = append(effects, child.effect())
+		}
+	}
+	if at, ok := s.deadline(); ok {
+		effects = append(effects, WakeAt{At: at})
+	}
+	for _, item := range s.Outbox {
+		effects = append(effects, Deliver{Item: item})
+	}
+	if s.Phase.Terminal() {
+		effects = append(effects, TellParent{Outcome: *s.Outcome})
+	}
+	return effects
+}
+
+func (s State) callEffects() []Effect {
+	var effects []Effect
+	for _, c := range s.Batch {
+		switch c.State {
+		case CallRunning:
+			effects = append(effects, RunTool{Call: c.ID, Tool: c.Tool, Arguments: json.RawMessage(c.Arguments)})
+		case CallUndecided:
+			effects = append(effects, AskPerson{Call: c.ID, Kind: AskApproval, Tool: c.Tool, Arguments: c.Arguments})
+		case CallAsked:
+			effects = append(effects, AskPerson{Call: c.ID, Kind: AskQuestion, Text: c.question()})
+		}
+	}
+	return effects
+}
+
+// effect is what a pending child needs: to be, or to stop.
+func (c Child) effect() Effect {
+	if c.Cancel {
+		return CancelChild{Child: c.Name}
+	}
+	return StartChild{Child: c.ChildSpec}
+}
+
+// deadline is when the time of an agent at work runs out. The last words have none: what they may take is the
+// driver's time-out of a single call.
+func (s State) deadline() (Time, bool) {
+	working := s.Phase == PhaseRequesting || s.Phase == PhaseActing
+	if !working || s.Bailout != nil || s.Config.Limits.MaxDuration == 0 || s.WaitsForPerson() {
+		return 0, false
+	}
+	return s.Clock.deadline(s.Config.Limits.MaxDuration), true
+}
+
+// added returns the effects that are outstanding now and were not before.
+func added(before, now []Effect) []Effect {
+	known := make(map[string]bool, len(before))
+	for _, e := range before {
+		known[e.Key()] = true
+	}
+	var fresh []Effect
+	for _, e := range now {
+		if !known[e.Key()] {
+			fresh = append(fresh, e)
+		}
+	}
+	return fresh
+}
+
+// Key names the attempt: each is a call of its own.
+func (e CallModel) Key() string { return fmt.Sprintf("model/%s/%d", e.Call, e.Attempt) }
+
+// Key names the tool call.
+func (e RunTool) Key() string { return "tool/" + e.Call }
+
+// Key names the child.
+func (e StartChild) Key() string { return "start/" + e.Child.Name }
+
+// Key names the child.
+func (e CancelChild) Key() string { return "cancel/" + e.Child }
+
+// Key names the call that needs a person.
+func (e AskPerson) Key() string { return "ask/" + e.Call }
+
+// Key names the item.
+func (e Deliver) Key() string { return "deliver/" + e.Item.ID }
+
+// Key is the same for every outcome: an agent has one.
+func (e TellParent) Key() string { return "tell" }
+
+// Key names the moment.
+func (e WakeAt) Key() string { return fmt.Sprintf("wake/%d", e.At) }

@@ -1,0 +1,126 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The String methods below are the stable text form of the core: golden files, logs and the scenario tests show it.
+
+func (e CallModel) String() string {
+	text := fmt.Sprintf("call model %s", e.Call)
+	if e.Purpose != PurposeTurn {
+		text += " for " + string(e.Purpose)
+	}
+	if e.Attempt > 1 {
+		text += fmt.Sprintf(" (attempt %d)", e.Attempt)
+	}
+	return text
+}
+
+func (e RunTool) String() string { return fmt.Sprintf("run %s %s [%s]", e.Tool, e.Arguments, e.Call) }
+
+func (e StartChild) String() string {
+	c := e.Child
+	var b strings.Builder
+	if c.Tool != "" {
+		fmt.Fprintf(&b, "start %s: tool %s %s", c.Name, c.Tool, c.Arguments)
+	} else {
+		fmt.Fprintf(&b, "start %s: %s", c.Name, c.Role)
+		if c.Task != "" {
+			fmt.Fprintf(&b, " %q", c.Task)
+		}
+		if len(c.Arguments) > 0 {
+			fmt.Fprintf(&b, " %s", c.Arguments)
+		}
+	}
+	for _, detail := range []struct{ label, value string }{
+		{"files", strings.Join(c.ContextFiles, ",")}, {"criteria", c.SuccessCriteria}, {"context", c.Context},
+		{"cwd", c.Cwd}, {"continues", c.ContinueFrom}, {"because of", c.Trigger},
+	} {
+		if detail.value != "" {
+			fmt.Fprintf(&b, " (%s %s)", detail.label, detail.value)
+		}
+	}
+	return b.String()
+}
+
+func (e CancelChild) String() string { return "cancel " + e.Child }
+
+func (e AskPerson) String() string {
+	if e.Kind == AskApproval {
+		return fmt.Sprintf("ask for approval of %s %s [%s]", e.Tool, e.Arguments, e.Call)
+	}
+	return fmt.Sprintf("ask %q [%s]", e.Text, e.Call)
+}
+
+func (e Deliver) String() string { return e.Item.String() }
+
+func (i Item) String() string {
+	switch i.Kind {
+	case ItemReply:
+		return fmt.Sprintf("reply to %s [%s]: %q", i.Agent, i.Call, i.Text)
+	case ItemHandled:
+		return fmt.Sprintf("handled %s", i.Message)
+	case ItemRejected:
+		return fmt.Sprintf("rejected %s: %s", i.Message, i.Reason)
+	}
+	who := "assistant"
+	if i.System {
+		who = "system"
+	}
+	text := fmt.Sprintf("post as %s: %q", who, i.Text)
+	if i.InReplyTo != "" {
+		text += fmt.Sprintf(" (in reply to %s)", i.InReplyTo)
+	}
+	if i.About != "" {
+		text += fmt.Sprintf(" (about %s)", i.About)
+	}
+	return text
+}
+
+func (e TellParent) String() string { return "tell parent: " + e.Outcome.String() }
+
+func (e WakeAt) String() string { return fmt.Sprintf("wake at %d", e.At) }
+
+func (o Outcome) String() string {
+	if o.Succeeded() {
+		return fmt.Sprintf("success %q after %d iterations", o.Result.Brief(), o.Iterations)
+	}
+	text := fmt.Sprintf("%s %q after %d iterations", o.Kind, o.Error, o.Iterations)
+	if partial := o.Result.Brief(); partial != "" {
+		text += fmt.Sprintf(", partial result %q", partial)
+	}
+	return text
+}
+
+func (m Message) String() string {
+	text := fmt.Sprintf("%s: %s", m.Speaker, m.Text)
+	if m.Call != "" {
+		text = fmt.Sprintf("%s[%s]: %s", m.Speaker, m.Call, m.Text)
+	}
+	for _, c := range m.Calls {
+		text += fmt.Sprintf("\n  calls %s %s [%s]", c.Tool, c.Arguments, c.ID)
+	}
+	return text
+}
+
+// String tells in a line where an agent stands.
+func (s State) String() string {
+	text := fmt.Sprintf("%s %s, iteration %d", s.Config.Name, s.Standing(), s.Iterations)
+	if s.Children.Started > 0 {
+		text += fmt.Sprintf(", children %d pending %d completed", s.Children.Pending(), s.Children.Completed)
+	}
+	if len(s.Inbox) > 0 {
+		text += fmt.Sprintf(", %d waiting inputs", len(s.Inbox))
+	}
+	return text
+}
+
+// String tells in a line what happened.
+func (e Event) String() string {
+	return fmt.Sprintf("%d %s %s", e.At, FactType(e.Fact), toJSON(e.Fact))
+}

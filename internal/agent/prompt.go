@@ -1,0 +1,154 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Prompt is what to send to the model.
+type Prompt struct {
+	System   string
+	Messages []Message
+	// Tools is empty for a call without tools.
+	Tools           []Tool
+	MaxOutputTokens int64
+}
+
+// BuildPrompt builds the prompt of the model call that is in flight. It is a function of the state alone, so a call
+// that is made again after a crash is the same call.
+func BuildPrompt(s State) Prompt {
+	if s.Request == nil {
+		return Prompt{}
+	}
+	if s.Request.Purpose == PurposeCompact {
+		p := compactionPrompt(s)
+		p.MaxOutputTokens = s.Config.Limits.MaxOutputTokens
+		return p
+	}
+	p := Prompt{System: SystemPrompt(s.Config), Messages: s.History.Messages(), MaxOutputTokens: s.Config.Limits.MaxOutputTokens}
+	if s.Summary != "" {
+		p.System += "\n\n## Earlier in this conversation\n\n" + s.Summary
+		if s.Children.Pending() > 0 {
+			p.System += "\n\nTasks still running: " + s.Children.running() + "."
+		}
+	}
+	if s.Request.Purpose == PurposeTurn {
+		p.Tools = Tools(s.Config)
+	}
+	return p
+}
+
+// SystemPrompt is the role's prompt, what a sub-agent must know of its place, and how to delegate.
+func SystemPrompt(c Config) string {
+	parts := []string{strings.TrimSpace(c.Role.Prompt)}
+	if c.Kind == SubAgent {
+		parts = append(parts, subAgentContext(c), responseRequirements, constraints(c))
+	}
+	if c.mayDelegate() {
+		parts = append(parts, delegationGuidelines(c))
+	}
+	return strings.TrimSpace(strings.Join(parts, "\n\n"))
+}
+
+func subAgentContext(c Config) string {
+	parent := c.ParentRole
+	if parent == "" {
+		parent = "none (a standalone task)"
+	}
+	lines := []string{
+		"## Sub-Agent Context",
+		"",
+		fmt.Sprintf("You are operating as a **%s** sub-agent (depth %d/%d).", c.Role.Display(), c.Depth, c.MaxDepth),
+		"- Parent agent: " + parent,
+		"- Your task: " + c.Task.brief(),
+	}
+	if c.Task.SuccessCriteria != "" {
+		lines = append(lines, "- Success criteria: "+c.Task.SuccessCriteria)
+	}
+	if c.Task.Cwd != "" {
+		lines = append(lines, "- Working directory: "+c.Task.Cwd)
+	}
+	return strings.Join(lines, "\n")
+}
+
+const responseRequirements = `## Response Requirements
+
+When the task is done, call submit_result with:
+1. a summary of one or two sentences,
+2. the details that matter,
+3. the files you modified and created,
+4. warnings and suggestions for your parent, if there are any.
+If it cannot be done, call submit_error and say why. Your parent sees only what you submit.`
+
+func constraints(c Config) string {
+	lines := []string{"## Constraints", ""}
+	if n := c.Limits.MaxIterations; n > 0 {
+		lines = append(lines, fmt.Sprintf("- Max iterations: %d", n))
+	}
+	if d := c.Limits.MaxDuration; d > 0 {
+		lines = append(lines, fmt.Sprintf("- Time limit: %d seconds", d/1000))
+	}
+	if !c.mayDelegate() {
+		return strings.Join(append(lines, "- You cannot delegate to other agents"), "\n")
+	}
+	return strings.Join(append(lines,
+		"- You can delegate to other agents",
+		"- Available delegations: "+strings.Join(c.delegateNames(), ", ")), "\n")
+}
+
+func delegationGuidelines(c Config) string {
+	lines := []string{
+		"## Delegation Guidelines",
+		"",
+		"You can delegate with `delegate_to_agent`, and start several agents at once with `spawn_agents`.",
+	}
+	for _, d := range c.Delegates {
+		line := fmt.Sprintf("\n**%s** (role `%s`)", strings.ToUpper(d.display()), d.Name)
+		if d.AsTool != nil {
+			line += fmt.Sprintf(", also as the tool `%s`", d.AsTool.Name)
+		}
+		if d.Description != "" {
+			line += ": " + d.Description
+		}
+		lines = append(lines, line)
+		for _, when := range d.When {
+			lines = append(lines, "- "+when)
+		}
+	}
+	return strings.Join(append(lines,
+		"",
+		"Do not delegate simple questions, small changes to a single file, or what needs a conversation with the user.",
+		"Say clearly and completely what is to be done, name the files that matter and how to tell that it is done, and check the results before you go on."), "\n")
+}
+
+// brief is the task in the context block: the instruction, or the arguments of a role that was used as a tool.
+func (t Task) brief() string {
+	if t.Instruction != "" {
+		return t.Instruction
+	}
+	return string(t.Arguments)
+}
+
+// text is the first message of a sub-agent.
+func (t Task) text() string {
+	var parts []string
+	if t.Context != "" {
+		parts = append(parts, "Context from your parent:\n"+t.Context)
+	}
+	if t.Instruction != "" {
+		parts = append(parts, t.Instruction)
+	}
+	if len(t.Arguments) > 0 {
+		parts = append(parts, "Input:\n"+string(t.Arguments))
+	}
+	if len(t.ContextFiles) > 0 {
+		parts = append(parts, "Look at these files first: "+strings.Join(t.ContextFiles, ", "))
+	}
+	if t.SuccessCriteria != "" {
+		parts = append(parts, "Success criteria: "+t.SuccessCriteria)
+	}
+	return strings.Join(parts, "\n\n")
+}

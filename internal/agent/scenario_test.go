@@ -1,0 +1,275 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+)
+
+// TestScenarios plays the dialogues in testdata/scenarios. Each command is an event; the output shows the effects that it
+// leads to and where the agent stands then. Run with -rewrite to write the outputs anew, and read the difference.
+//
+// The harness plays a well-behaved driver in one respect: what is in the outbox is delivered at once.
+func TestScenarios(t *testing.T) {
+	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
+		var d dialogue
+		datadriven.RunTest(t, path, d.run)
+	})
+}
+
+type dialogue struct {
+	state State
+	now   Time
+	calls int
+}
+
+func (d *dialogue) run(t *testing.T, td *datadriven.TestData) string {
+	t.Helper()
+	switch td.Cmd {
+	case "history":
+		return lines(d.state.History.Messages())
+	case "prompt":
+		return d.showPrompt()
+	case "outstanding":
+		return effectLines(Outstanding(d.state))
+	}
+	d.now += 1000
+	if seconds := argument(td, "at"); seconds != "" {
+		n, err := strconv.Atoi(seconds)
+		if err != nil {
+			td.Fatalf(t, "at: %v", err)
+		}
+		d.now = Time(n * 1000)
+	}
+	before := toJSON(d.state)
+	next, effects := Step(d.state, Event{At: d.now, Fact: d.fact(t, td)})
+	unchanged := withoutClock(d.state) == withoutClock(next)
+	if toJSON(d.state) != before {
+		td.Fatalf(t, "the step changed the state that it was given")
+	}
+	d.state = next
+	out := effectLines(effects)
+	for _, e := range effects {
+		if deliver, ok := e.(Deliver); ok {
+			d.state, _ = Step(d.state, Event{At: d.now, Fact: Delivered{ID: deliver.Item.ID}})
+		}
+	}
+	if unchanged {
+		return out + "(nothing changes)\n"
+	}
+	return out + d.state.String() + "\n"
+}
+
+func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
+	t.Helper()
+	first := ""
+	if len(td.CmdArgs) > 0 && len(td.CmdArgs[0].Vals) == 0 {
+		first = td.CmdArgs[0].Key
+	}
+	switch td.Cmd {
+	case "orchestrator":
+		return Started{Config: d.config(td, Orchestrator)}
+	case "subagent":
+		return Started{Config: d.config(td, SubAgent)}
+	case "toolrun":
+		c := d.config(td, ToolRun)
+		c.Call = &PlannedCall{Tool: argument(td, "tool"), Arguments: json.RawMessage(td.Input)}
+		return Started{Config: c}
+	case "message":
+		return MessageArrived{Message: first, Text: td.Input, Answers: argument(td, "answers")}
+	case "model":
+		return d.reply(td, first)
+	case "model-fails":
+		at, _ := strconv.Atoi(argument(td, "retry-at"))
+		failure := map[string]ModelFailure{"retry": FailureRetry, "final": FailureFinal, "context": FailureContext, "budget": FailureBudget}[first]
+		f := ModelFailed{Failure: failure, Message: td.Input, RetryAt: Time(at * 1000)}
+		if r := d.state.Request; r != nil {
+			f.Call, f.Attempt = r.ID, r.Attempt
+		}
+		return f
+	case "tool":
+		outcome := ToolOutcome(argument(td, "outcome"))
+		if outcome == "" {
+			outcome = ToolSucceeded
+		}
+		return ToolFinished{Call: first, Outcome: outcome, Text: td.Input}
+	case "approve", "deny":
+		return Decided{Call: first, Approve: td.Cmd == "approve", Comment: td.Input}
+	case "answer":
+		return Answered{Call: first, Text: td.Input}
+	case "child":
+		return ChildFinished{Child: first, Outcome: outcome(t, td), Usage: usage(argument(td, "tokens"))}
+	case "child-waits", "child-resumes":
+		return ChildWaits{Child: first, Waiting: td.Cmd == "child-waits"}
+	case "asks":
+		return AgentAsks{Agent: first, Task: first, Display: argument(td, "display"), Call: argument(td, "call"), Kind: AskQuestion, Text: td.Input}
+	case "asks-approval":
+		return AgentAsks{Agent: first, Task: first, Display: argument(td, "display"), Call: argument(td, "call"), Kind: AskApproval,
+			Tool: argument(td, "tool"), Arguments: td.Input}
+	case "resumed":
+		return AgentResumed{Agent: first, Call: argument(td, "call"), Gone: td.HasArg("gone")}
+	case "cancel":
+		return Cancelled{Task: argument(td, "task"), Message: argument(td, "message"), By: argument(td, "by")}
+	case "wake":
+		return Woke{}
+	case "restart":
+		return Restarted{Unknown: values(td, "unknown")}
+	}
+	td.Fatalf(t, "unknown command %q", td.Cmd)
+	return nil
+}
+
+// reply reads a model's reply: lines "call TOOL {...}" are tool calls, "finish length" and "tokens N" say what they say,
+// the rest is text.
+func (d *dialogue) reply(td *datadriven.TestData, call string) Fact {
+	f := ModelReplied{Call: call, Usage: usage(argument(td, "tokens"))}
+	if f.Call == "" && d.state.Request != nil {
+		f.Call = d.state.Request.ID
+	}
+	if td.HasArg("cut-off") {
+		f.Finish = FinishLength
+	}
+	var text []string
+	for line := range strings.Lines(td.Input) {
+		line = strings.TrimSuffix(line, "\n")
+		rest, ok := strings.CutPrefix(line, "call ")
+		if !ok {
+			text = append(text, line)
+			continue
+		}
+		d.calls++
+		tool, arguments, _ := strings.Cut(rest, " ")
+		id := fmt.Sprintf("c%d", d.calls)
+		if given := argument(td, "id"); given != "" {
+			id = given
+		}
+		f.Calls = append(f.Calls, CallRequest{ID: id, Tool: tool, Arguments: arguments})
+	}
+	f.Text = strings.Join(text, "\n")
+	return f
+}
+
+func (d *dialogue) config(td *datadriven.TestData, kind Kind) Config {
+	c := Config{
+		Kind: kind, Name: argument(td, "name"), MaxDepth: 2, Task: Task{Instruction: td.Input}, ParentRole: argument(td, "parent"),
+		Role:   Role{Name: argument(td, "role"), Prompt: "You are helpful.", Allow: []string{"*"}, Approval: ApprovalMode(argument(td, "approval"))},
+		Limits: Limits{MaxIterations: 20, MaxRetries: 2, MaxOutputTokens: 100},
+	}
+	if c.Role.Name == "" {
+		c.Role.Name = "orchestrator"
+	}
+	if kind != Orchestrator {
+		c.Depth = 1
+	}
+	if criteria := argument(td, "criteria"); criteria != "" {
+		c.Task.SuccessCriteria = criteria
+	}
+	for key, field := range map[string]*int{"depth": &c.Depth, "max-depth": &c.MaxDepth, "iterations": &c.Limits.MaxIterations} {
+		if n, err := strconv.Atoi(argument(td, key)); err == nil {
+			*field = n
+		}
+	}
+	for key, field := range map[string]*int64{"tokens": &c.Limits.MaxTokens, "context": &c.Limits.ContextTokens} {
+		if n, err := strconv.Atoi(argument(td, key)); err == nil {
+			*field = int64(n)
+		}
+	}
+	if n, err := strconv.Atoi(argument(td, "seconds")); err == nil {
+		c.Limits.MaxDuration = Millis(n * 1000)
+	}
+	for _, name := range values(td, "tools") {
+		c.Tools = append(c.Tools, Tool{Name: name, ReadOnly: !slices.Contains([]string{"write", "patch", "bash", "deploy"}, name)})
+	}
+	for _, name := range values(td, "delegates") {
+		role, tool, asTool := strings.Cut(name, ":")
+		delegate := Delegate{Name: role, Description: "is good at being a " + role + "."}
+		if asTool {
+			delegate.AsTool = &AsTool{Name: tool, InputSchema: json.RawMessage(`{"type":"object"}`)}
+		}
+		c.Delegates = append(c.Delegates, delegate)
+	}
+	if auto := values(td, "auto-answer"); len(auto) == 2 {
+		c.AutoAnswer.Enabled = true
+		c.AutoAnswer.MinConfidence, _ = strconv.Atoi(auto[0])
+		c.AutoAnswer.MaxPerQuestion, _ = strconv.Atoi(auto[1])
+	}
+	return c
+}
+
+func (d *dialogue) showPrompt() string {
+	p := BuildPrompt(d.state)
+	var names []string
+	for _, tool := range p.Tools {
+		names = append(names, tool.Name)
+	}
+	return fmt.Sprintf("system: %s\ntools: %s\n%s", p.System, orNone(names), lines(p.Messages))
+}
+
+// outcome reads "success", with the result as input (JSON or text), or an error kind with the error as input.
+func outcome(t *testing.T, td *datadriven.TestData) Outcome {
+	t.Helper()
+	kind := td.CmdArgs[1].Key
+	o := Outcome{Iterations: 3, Duration: 4500}
+	if kind == "success" {
+		o.Result = &Result{Text: td.Input}
+		if strings.HasPrefix(td.Input, "{") {
+			o.Result = &Result{}
+			if err := json.Unmarshal([]byte(td.Input), o.Result); err != nil {
+				td.Fatalf(t, "result: %v", err)
+			}
+		}
+		return o
+	}
+	o.Kind, o.Error = ErrorKind(kind), td.Input
+	return o
+}
+
+func usage(tokens string) Usage {
+	n, _ := strconv.ParseInt(tokens, 10, 64)
+	return Usage{PromptTokens: n, ModelCalls: 1}
+}
+
+func argument(td *datadriven.TestData, key string) string {
+	if v := values(td, key); len(v) > 0 {
+		return v[0]
+	}
+	return ""
+}
+
+func values(td *datadriven.TestData, key string) []string {
+	for _, arg := range td.CmdArgs {
+		if arg.Key == key {
+			return arg.Vals
+		}
+	}
+	return nil
+}
+
+func effectLines(effects []Effect) string {
+	var b strings.Builder
+	for _, e := range effects {
+		fmt.Fprintf(&b, "-> %s\n", e)
+	}
+	return b.String()
+}
+
+func lines[T fmt.Stringer](items []T) string {
+	var b strings.Builder
+	for _, item := range items {
+		fmt.Fprintln(&b, item)
+	}
+	return b.String()
+}
+
+func withoutClock(s State) string {
+	s.Clock = Clock{}
+	return toJSON(s)
+}

@@ -1,0 +1,139 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+// Step is the machine: the state after an event, and the effects that have become necessary with it.
+//
+// It is total: every pair of state and event has an answer. An event that is repeated, late, or about something
+// that this agent does not know changes nothing.
+//
+// The step functions only change the state. What must be done follows from the state (see Outstanding), and the effects
+// of a step are what it has added, so that a running driver and one that has just restarted cannot disagree.
+func Step(s State, e Event) (State, []Effect) {
+	next := apply(s, e)
+	return next, added(Outstanding(s), Outstanding(next))
+}
+
+// Replay folds a log of events into the state that they lead to.
+func Replay(s State, events []Event) State {
+	for _, e := range events {
+		s = apply(s, e)
+	}
+	return s
+}
+
+func apply(s State, e Event) State {
+	if s.Phase.Terminal() {
+		return s
+	}
+	if s.Phase == PhaseNew {
+		if started, ok := e.Fact.(Started); ok {
+			return settle(start(started, e.At))
+		}
+		return s
+	}
+	_, restarted := e.Fact.(Restarted)
+	s.Clock = s.Clock.advance(e.At, !restarted && s.Phase != PhaseIdle && !s.WaitsForPerson())
+	return settle(checkDeadline(dispatch(s, e.Fact)))
+}
+
+// dispatch hands a fact to the function that knows it: those that mean the same in every phase first, then one function
+// for each phase.
+func dispatch(s State, fact Fact) State {
+	switch f := fact.(type) {
+	case MessageArrived:
+		return messageArrived(s, f)
+	case Cancelled:
+		return cancelled(s, f)
+	case ChildFinished:
+		return childFinished(s, f)
+	case ChildWaits:
+		return childWaits(s, f)
+	case AgentAsks:
+		return agentAsks(s, f)
+	case AgentResumed:
+		return agentResumed(s, f)
+	case Delivered:
+		return delivered(s, f)
+	}
+	switch s.Phase {
+	case PhaseRequesting:
+		return stepRequesting(s, fact)
+	case PhaseActing:
+		return stepActing(s, fact)
+	}
+	// An idle orchestrator and an agent that is ending wait for nothing else: late results are recorded and ignored.
+	return s
+}
+
+// settle goes on as long as the state alone says what comes next.
+func settle(s State) State {
+	for {
+		switch {
+		case s.Phase == PhaseIdle && len(s.Inbox) > 0:
+			s = beginTurn(s)
+		case s.Phase == PhaseActing && s.decided():
+			s = releaseHeld(s)
+		case s.Phase == PhaseActing && s.answered():
+			s = endBatch(s)
+		case s.Phase == PhaseCancelling && s.Children.Pending() == 0:
+			return conclude(s)
+		default:
+			return s
+		}
+	}
+}
+
+func start(f Started, at Time) State {
+	s := State{
+		Config:  f.Config,
+		Clock:   Clock{Now: at, Started: at},
+		History: NewHistory(f.History...),
+		Budget:  Budget{Limit: Amount{Tokens: f.Config.Limits.MaxTokens, CostMicros: f.Config.Limits.MaxCostMicros}},
+	}
+	switch s.Config.Kind {
+	case SubAgent:
+		return request(s.say(User, s.Config.Task.text()))
+	case ToolRun:
+		return startToolRun(s)
+	default:
+		s.Phase = PhaseIdle
+		return s
+	}
+}
+
+// startToolRun makes the one call of a task of type Tool its batch: approval, cancellation, time limit and crash safety
+// are those of any other call.
+func startToolRun(s State) State {
+	s.Phase = PhaseActing
+	var planned PlannedCall
+	if s.Config.Call != nil {
+		planned = *s.Config.Call
+	}
+	call := Call{CallRequest: CallRequest{ID: s.Config.Name, Tool: planned.Tool, Arguments: string(planned.Arguments)}, At: s.Clock.Now}
+	if call.Arguments == "" {
+		call.Arguments = "{}"
+	}
+	if !isObject(call.Arguments) {
+		return end(s, Outcome{Kind: KindInvalidSpec, Error: textNotAnObject(call.Tool)})
+	}
+	s.Batch = []Call{planTool(s, call)}
+	return s
+}
+
+// say appends a message to the history.
+func (s State) say(speaker Speaker, text string) State {
+	s.History = s.History.Append(Message{Speaker: speaker, Text: text, At: s.Clock.Now})
+	return s
+}
+
+func delivered(s State, f Delivered) State {
+	for i, item := range s.Outbox {
+		if item.ID == f.ID {
+			s.Outbox = append(append([]Item(nil), s.Outbox[:i]...), s.Outbox[i+1:]...)
+			return s
+		}
+	}
+	return s
+}

@@ -1,0 +1,156 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// defaultRetry is how long to wait before another try when the driver does not say.
+const defaultRetry Millis = 1000
+
+func stepRequesting(s State, fact Fact) State {
+	switch f := fact.(type) {
+	case ModelReplied:
+		if f.Call == s.Request.ID && s.Request.RetryAt == 0 {
+			return modelReplied(s, f)
+		}
+	case ModelFailed:
+		if f.Call == s.Request.ID && f.Attempt == s.Request.Attempt && s.Request.RetryAt == 0 {
+			return modelFailed(s, f)
+		}
+	case Woke:
+		if s.Request.RetryAt > 0 && s.Clock.Now >= s.Request.RetryAt {
+			r := *s.Request
+			r.RetryAt = 0
+			r.Attempt++
+			s.Request = &r
+		}
+	}
+	return s
+}
+
+// request makes the next model call, if the limits allow one: compaction first if the history is too long.
+func request(s State) State {
+	if limit := s.Config.Limits.MaxIterations; limit > 0 && s.Iterations >= limit {
+		return bailOut(s, KindIterationLimit, fmt.Sprintf("reached the limit of %d iterations", limit))
+	}
+	if keep, ok := s.needsCompaction(); ok {
+		return call(s, PurposeCompact, keep)
+	}
+	s.Iterations++
+	return call(s, PurposeTurn, 0)
+}
+
+// call puts a model call in flight, if the budget allows it.
+func call(s State, purpose Purpose, keep int) State {
+	reserve := s.Config.reserveFor(s.promptTokens(purpose, keep))
+	budget, ok := s.Budget.Reserve(reserve)
+	if !ok && purpose == PurposeLastWords {
+		return lastWords(s, "")
+	}
+	if !ok {
+		return bailOut(s, KindBudgetExhausted, s.budgetReason())
+	}
+	s.Budget = budget
+	s.Requests++
+	s.Request = &Request{
+		ID: "m" + strconv.Itoa(s.Requests), Attempt: 1, Purpose: purpose, Reserved: reserve, Keep: keep,
+	}
+	s.Phase = PhaseRequesting
+	return s
+}
+
+// hangUp ends the model call in flight and books what it used.
+func (s State) hangUp(usage Usage) State {
+	if s.Request == nil {
+		return s
+	}
+	s.Budget = s.Budget.Settle(s.Request.Reserved, usage.amount())
+	s.Usage = s.Usage.Plus(usage)
+	s.Request = nil
+	return s
+}
+
+func modelReplied(s State, f ModelReplied) State {
+	asked := *s.Request
+	calls, s := s.uniqueIDs(f.Calls)
+	f.Usage.ModelCalls = 1
+	s = s.hangUp(f.Usage)
+	switch asked.Purpose {
+	case PurposeCompact:
+		return compacted(s, asked.Keep, f.Text)
+	case PurposeLastWords:
+		// Tools were not offered; calls that came all the same are not part of the history.
+		return lastWords(s.say(Assistant, f.Text), f.Text)
+	}
+	s.History = s.History.Append(Message{Speaker: Assistant, Text: f.Text, Calls: calls, At: s.Clock.Now})
+	if len(calls) > 0 {
+		return beginBatch(s, calls)
+	}
+	return finalAnswer(s, f)
+}
+
+// finalAnswer handles a reply without calls: the end of a turn, or of a sub-agent's work.
+func finalAnswer(s State, f ModelReplied) State {
+	if s.Config.Kind == Orchestrator {
+		return endTurn(s, f.Text)
+	}
+	switch {
+	case f.Finish == FinishLength:
+		return request(s.say(User, textCutOff))
+	case f.Text == "":
+		return request(s.say(User, textEmpty))
+	}
+	return end(s, Outcome{Result: &Result{Text: f.Text}})
+}
+
+func modelFailed(s State, f ModelFailed) State {
+	r := *s.Request
+	switch f.Failure {
+	case FailureRetry:
+		if r.Purpose == PurposeLastWords || r.Attempt > s.Config.Limits.MaxRetries {
+			break
+		}
+		r.RetryAt = max(f.RetryAt, s.Clock.Now+1)
+		if f.RetryAt == 0 {
+			r.RetryAt = s.Clock.Now.Add(defaultRetry)
+		}
+		s.Request = &r
+		return s
+	case FailureContext:
+		// A compaction that does not fit either would go round in circles.
+		if keep, ok := s.compactTo(s.History.Tokens() / 2); ok && r.Purpose == PurposeTurn {
+			s = s.hangUp(Usage{})
+			s.Iterations--
+			return call(s, PurposeCompact, keep)
+		}
+	case FailureBudget:
+		if r.Purpose == PurposeLastWords {
+			break
+		}
+		return bailOut(s.hangUp(Usage{}), KindBudgetExhausted, f.Message)
+	}
+	return modelLost(s.hangUp(Usage{}), r.Purpose, f.Message)
+}
+
+// modelLost ends what depended on a model call that failed for good.
+func modelLost(s State, purpose Purpose, words string) State {
+	if purpose == PurposeLastWords {
+		return lastWords(s, "")
+	}
+	if s.Config.Kind == Orchestrator {
+		return failTurn(s, Trouble{Kind: KindModelError, Reason: words})
+	}
+	return end(s, Outcome{Kind: KindModelError, Error: words})
+}
+
+func (s State) budgetReason() string {
+	if limit := s.Budget.Limit.Tokens; limit > 0 {
+		return fmt.Sprintf("used %d of %d tokens, and the next call could need more than the rest", s.Budget.Used.Tokens, limit)
+	}
+	return fmt.Sprintf("used %d of %d millionths of the currency, and the next call could cost more than the rest",
+		s.Budget.Used.CostMicros, s.Budget.Limit.CostMicros)
+}

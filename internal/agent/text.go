@@ -1,0 +1,124 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// What the model is told when its reply cannot be used as it is.
+const (
+	textEmpty     = "[Your reply was empty. Call a tool, or submit your result with submit_result.]"
+	textCutOff    = "[Your reply was cut off by the limit on its length. Go on where it stopped, or submit a shorter result with submit_result.]"
+	textCancelled = "The user cancelled all work."
+)
+
+// textUnknownOutcome is told to the model of a call that was interrupted.
+const textUnknownOutcome = "The outcome of this call is unknown: it was interrupted, and it may or may not have taken effect. " +
+	"Check before you repeat it."
+
+func textLastWords(reason string) string {
+	return fmt.Sprintf("[You have %s. This is your last reply, and you have no tools. "+
+		"Say what you have found and done so far, and what is missing. Do not claim more than that.]", reason)
+}
+
+func textTrouble(t Trouble) string {
+	if t.Kind == KindModelError {
+		return fmt.Sprintf("The model could not answer: %s\nSend a message to try again.", t.Reason)
+	}
+	return fmt.Sprintf("Stopped: %s.", t.Reason)
+}
+
+func textCancelledBy(by string) string {
+	if by == "" {
+		return "cancelled"
+	}
+	return "cancelled by " + by
+}
+
+func textDenied(comment string) string {
+	if comment == "" {
+		return "The user denied this call. Do not try it again; find another way, or say what you cannot do."
+	}
+	return fmt.Sprintf("The user denied this call and said: %s", comment)
+}
+
+func textLoop(l Loop) string {
+	return fmt.Sprintf("called %s %d times in a row with the same arguments and the same result", l.Tool, l.Count)
+}
+
+func textLoopWarning(l Loop) string {
+	return fmt.Sprintf("[You have %s. Repeating it will not change the result: do something else, or finish. You will be stopped at %d.]",
+		textLoop(l), loopFailAt)
+}
+
+func textNoSuchTool(name string, c Config) string {
+	return fmt.Sprintf("There is no tool %q for you. Your tools are: %s.", name, orNone(c.toolNames()))
+}
+
+func textNotAnObject(tool string) string {
+	return fmt.Sprintf("The arguments of %s are not a JSON object. Nothing was run; call it again with valid JSON.", tool)
+}
+
+func textBadArguments(tool string, err error) string {
+	return fmt.Sprintf("The arguments of %s do not fit: %s. Nothing was done; call it again.", tool, err)
+}
+
+func textStarted(specs []ChildSpec) string {
+	lines := make([]string, len(specs))
+	for i, spec := range specs {
+		lines[i] = fmt.Sprintf("Started task %s (%s).", spec.Name, spec.Role)
+	}
+	return strings.Join(lines, "\n") + "\nThe results will come as a later message. Do not wait for them: tell the user what you have started, or end your turn."
+}
+
+func textStillRunning(children []Child) string {
+	names := make([]string, len(children))
+	for i, child := range children {
+		names[i] = child.Name
+	}
+	return fmt.Sprintf("Still running as task %s. Its result will come as a later message.", strings.Join(names, ", "))
+}
+
+func textCanYouAnswer(a Ask) string {
+	return fmt.Sprintf("[Agent %s (sub_agent %q) is asking: %s\nDoes the conversation so far already answer this? "+
+		"If it does, call reply_to_agent with the answer and how sure you are (0-100). If it does not, call ask_user. Do not guess.]",
+		a.display(), a.Agent, a.Text)
+}
+
+func textAsk(a Ask) string {
+	if a.Kind == AskApproval {
+		return fmt.Sprintf("Agent %s asks for approval of `%s` (task %s, call %s):\n%s", a.display(), a.Tool, a.Task, a.Call, a.Arguments)
+	}
+	return fmt.Sprintf("Agent %s needs input: %s", a.display(), a.Text)
+}
+
+func textForwarded(a Ask, text string) string {
+	return fmt.Sprintf("%s\n[This was passed on to agent %s as the answer to: %s]", text, a.display(), a.Text)
+}
+
+func textAutoAnswered(a Ask, answer string) string {
+	return fmt.Sprintf("Agent %s asked: %s\nAnswered from the conversation: %s", a.display(), a.Text, answer)
+}
+
+func orNone(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+func (c Children) running() string {
+	var names []string
+	for _, child := range c.Live {
+		if child.pending() {
+			names = append(names, child.Name)
+		}
+	}
+	return orNone(names)
+}
+
+func jsonInto(text string, v any) error { return json.Unmarshal([]byte(text), v) }

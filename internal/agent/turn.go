@@ -1,0 +1,212 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"unicode/utf8"
+)
+
+// InputKind is what an input of an orchestrator is.
+type InputKind string
+
+// What an input is.
+const (
+	// InputMessage: the person said something.
+	InputMessage InputKind = "Message"
+	// InputResults: delegated work came to an end.
+	InputResults InputKind = "Results"
+	// InputQuestion: an agent asks something that the conversation may already answer.
+	InputQuestion InputKind = "Question"
+)
+
+// Input is something that the next turn of an orchestrator is about.
+type Input struct {
+	Kind InputKind `json:"kind"`
+	Text string    `json:"text"`
+	// Message is the person's message.
+	Message string `json:"message,omitempty"`
+	// Trigger is the message that caused the work whose results these are.
+	Trigger string `json:"trigger,omitempty"`
+	// Agent and Call are who asks.
+	Agent string `json:"agent,omitempty"`
+	Call  string `json:"call,omitempty"`
+}
+
+// Turn is what an orchestrator's turn is about.
+type Turn struct {
+	// InReplyTo is the message that the turn's answer is a reply to: the newest of the person's, or the one that caused
+	// the work whose results are looked at. Work that the turn starts has it as its trigger.
+	InReplyTo string `json:"inReplyTo,omitempty"`
+	Trigger   string `json:"trigger,omitempty"`
+}
+
+// beginTurn takes everything that has arrived into one turn.
+func beginTurn(s State) State {
+	inputs := s.Inbox
+	s.Trouble, s.Bailout = nil, nil
+	s.Iterations, s.Loop, s.Clock.Active = 0, Loop{}, 0
+	if note := s.openQuestions(); note != "" {
+		s = s.say(User, note)
+	}
+	return request(s.take(inputs))
+}
+
+// take moves inputs into the history and tells the senders of messages.
+func (s State) take(inputs []Input) State {
+	s.Inbox, s.Turn = nil, Turn{}
+	for _, in := range inputs {
+		s = s.say(User, in.Text)
+		switch in.Kind {
+		case InputMessage:
+			s.Turn.InReplyTo = in.Message
+			s = s.send(Item{ID: "handled/" + in.Message, Kind: ItemHandled, Message: in.Message})
+			s = s.personSpoke()
+		case InputResults:
+			if s.Turn.InReplyTo == "" {
+				s.Turn.InReplyTo = in.Trigger
+			}
+		}
+	}
+	s.Turn.Trigger = s.Turn.InReplyTo
+	return s
+}
+
+// endTurn posts the orchestrator's answer, if there is one, and lets the next turn begin.
+func endTurn(s State, text string) State {
+	if text != "" {
+		s = s.post(Item{Text: text, InReplyTo: s.Turn.InReplyTo})
+	}
+	s = s.postQuestions()
+	s.Phase = PhaseIdle
+	return s
+}
+
+// failTurn ends a turn that could not be finished and says why. The next input tries again.
+func failTurn(s State, trouble Trouble) State {
+	s.Trouble = &trouble
+	s = s.post(Item{System: true, Text: textTrouble(trouble), InReplyTo: s.Turn.InReplyTo})
+	s = s.postQuestions()
+	s.Phase = PhaseIdle
+	return s
+}
+
+// messageArrived puts what the person said into the inbox. A reply to a posted question also goes straight to the agent
+// that asked.
+func messageArrived(s State, f MessageArrived) State {
+	if s.Config.Kind != Orchestrator || s.Seen.has(f.Message) {
+		return s
+	}
+	s.Seen = s.Seen.with(f.Message)
+	in := Input{Kind: InputMessage, Text: f.Text, Message: f.Message}
+	if i := s.openAsk(f.Answers, AskQuestion); i >= 0 {
+		in.Text = textForwarded(s.Asks[i], f.Text)
+		s = s.replyTo(i, f.Text)
+	}
+	s.Inbox = append(slices.Clip(s.Inbox), in)
+	return s
+}
+
+// cancelInChat stops one task of the chat, or everything.
+func cancelInChat(s State, f Cancelled) State {
+	if f.Message != "" && s.Seen.has(f.Message) {
+		return s
+	}
+	reason := ""
+	switch i := s.Children.find(f.Task); {
+	case f.Task == "":
+		s = cancelAll(s)
+	case i >= 0 && s.Children.Live[i].pending():
+		s.Children = s.Children.cancel(func(c Child) bool { return c.Name == f.Task })
+	case i >= 0 || s.Children.hasEnded(f.Task):
+		reason = "TaskFinished"
+	default:
+		reason = "TaskNotFound"
+	}
+	if f.Message == "" {
+		return s
+	}
+	s.Seen = s.Seen.with(f.Message)
+	item := Item{ID: "handled/" + f.Message, Kind: ItemHandled, Message: f.Message}
+	if reason != "" {
+		item.Kind, item.Reason = ItemRejected, reason
+	}
+	return s.send(item)
+}
+
+// cancelAll stops the turn and every task. What has arrived and was not looked at belongs to what is cancelled; it stays
+// in the history, and late results of cancelled work start no turn.
+func cancelAll(s State) State {
+	if s.Phase == PhaseRequesting || s.Phase == PhaseActing {
+		s = abandonBatch(s.hangUp(Usage{}), textCancelled)
+	}
+	s = s.take(s.Inbox).say(User, "["+textCancelled+"]")
+	s.Children.Groups = slices.Clone(s.Children.Groups)
+	for i := range s.Children.Groups {
+		s.Children.Groups[i].Detached, s.Children.Groups[i].Dropped = true, true
+	}
+	s.Children = s.Children.cancel(everyChild)
+	s.Bailout = nil
+	s.Phase = PhaseIdle
+	return s
+}
+
+func (c Children) hasEnded(name string) bool {
+	return slices.ContainsFunc(c.Ended, func(e Ended) bool { return e.Name == name })
+}
+
+func cancelTask(s State, c Call) (State, Call) {
+	var in struct {
+		Task string `json:"task"`
+	}
+	if err := jsonInto(c.Arguments, &in); err != nil {
+		return s, c.done(ToolFailed, textBadArguments(c.Tool, err))
+	}
+	i := s.Children.find(in.Task)
+	if i < 0 || !s.Children.Live[i].pending() {
+		return s, c.done(ToolFailed, fmt.Sprintf("There is no running task %q. Running: %s.", in.Task, s.Children.running()))
+	}
+	s.Children = s.Children.cancel(func(child Child) bool { return child.Name == in.Task })
+	return s, c.done(ToolSucceeded, fmt.Sprintf("Task %s is being cancelled.", in.Task))
+}
+
+// maxPost is the longest message that the API takes, in characters.
+const maxPost = 65536
+
+// post puts a message for the main chat into the outbox; one that is too long becomes several, in order.
+func (s State) post(item Item) State {
+	for _, part := range split(item.Text, maxPost) {
+		s.Posts++
+		item.ID, item.Kind, item.Text = fmt.Sprintf("post/%d", s.Posts), ItemPost, part
+		s = s.send(item)
+	}
+	return s
+}
+
+// send puts an item into the outbox.
+func (s State) send(item Item) State {
+	s.Outbox = append(slices.Clip(s.Outbox), item)
+	return s
+}
+
+// split cuts a text into parts of at most limit characters.
+func split(text string, limit int) []string {
+	var parts []string
+	for len(text) > limit {
+		cut := 0
+		for range limit {
+			_, size := utf8.DecodeRuneInString(text[cut:])
+			if size == 0 {
+				break
+			}
+			cut += size
+		}
+		if cut == len(text) {
+			break
+		}
+		parts, text = append(parts, text[:cut]), text[cut:]
+	}
+	return append(parts, text)
+}

@@ -1,0 +1,98 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+)
+
+// Version is the version of the JSON forms of events and states. A release that changes them in a way that older logs
+// do not fit raises it and reads the older ones as well.
+const Version = 1
+
+// envelope is the JSON form of an event.
+type envelope struct {
+	Version int             `json:"v"`
+	Type    string          `json:"type"`
+	At      Time            `json:"at"`
+	Fact    json.RawMessage `json:"fact"`
+}
+
+// facts are the types of facts by the names that logs use. A name, once used, is never given to something else.
+var facts = factTypes(
+	Started{}, MessageArrived{}, ModelReplied{}, ModelFailed{}, ToolFinished{}, Decided{}, Answered{}, ChildFinished{}, ChildWaits{},
+	AgentAsks{}, AgentResumed{}, Cancelled{}, Woke{}, Restarted{}, Delivered{},
+)
+
+func factTypes(examples ...Fact) map[string]reflect.Type {
+	types := make(map[string]reflect.Type, len(examples))
+	for _, f := range examples {
+		types[FactType(f)] = reflect.TypeOf(f)
+	}
+	return types
+}
+
+// FactType is the name of a fact's type in logs.
+func FactType(f Fact) string {
+	if f == nil {
+		return ""
+	}
+	return reflect.TypeOf(f).Name()
+}
+
+// MarshalJSON writes the versioned form of an event.
+func (e Event) MarshalJSON() ([]byte, error) {
+	fact, err := json.Marshal(e.Fact)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", FactType(e.Fact), err)
+	}
+	return json.Marshal(envelope{Version: Version, Type: FactType(e.Fact), At: e.At, Fact: fact})
+}
+
+// UnmarshalJSON reads the versioned form of an event.
+func (e *Event) UnmarshalJSON(data []byte) error {
+	var env envelope
+	if err := json.Unmarshal(data, &env); err != nil {
+		return fmt.Errorf("decode event: %w", err)
+	}
+	if env.Version < 1 || env.Version > Version {
+		return fmt.Errorf("event has version %d, this program reads 1 to %d: upgrade it", env.Version, Version)
+	}
+	kind, ok := facts[env.Type]
+	if !ok {
+		return fmt.Errorf("event has unknown type %q", env.Type)
+	}
+	fact := reflect.New(kind)
+	if len(env.Fact) > 0 {
+		if err := json.Unmarshal(env.Fact, fact.Interface()); err != nil {
+			return fmt.Errorf("decode %s: %w", env.Type, err)
+		}
+	}
+	e.At = env.At
+	e.Fact = fact.Elem().Interface().(Fact)
+	return nil
+}
+
+// Snapshot is a state together with the version of its form, as a ledger keeps it.
+type Snapshot struct {
+	Version int   `json:"v"`
+	State   State `json:"state"`
+}
+
+// EncodeState writes the versioned form of a state.
+func EncodeState(s State) ([]byte, error) { return json.Marshal(Snapshot{Version: Version, State: s}) }
+
+// DecodeState reads the versioned form of a state.
+func DecodeState(data []byte) (State, error) {
+	var snapshot Snapshot
+	if err := json.Unmarshal(data, &snapshot); err != nil {
+		return State{}, fmt.Errorf("decode state: %w", err)
+	}
+	if snapshot.Version < 1 || snapshot.Version > Version {
+		return State{}, fmt.Errorf("state has version %d, this program reads 1 to %d: replay the events instead", snapshot.Version, Version)
+	}
+	return snapshot.State, nil
+}
