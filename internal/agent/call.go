@@ -80,3 +80,18 @@ func (s State) uniqueIDs(calls []CallRequest) ([]CallRequest, State) {
 	}
 	return named, s
 }
+
+// presentable returns the calls of a reply as they go into the history. Providers refuse arguments that are not a JSON
+// object, even in what they said themselves.
+func presentable(calls []CallRequest) []CallRequest {
+	shown := slices.Clone(calls)
+	for i, c := range shown {
+		switch {
+		case c.Arguments == "":
+			shown[i].Arguments = "{}"
+		case !isObject(c.Arguments):
+			shown[i].Arguments = toJSON(map[string]string{"not_an_object": c.Arguments})
+		}
+	}
+	return shown
+}

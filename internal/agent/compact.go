@@ -9,12 +9,8 @@ import (
 	"strings"
 )
 
-// A prompt that would fill this share of the model's context, the answer included, is compacted, down to a history of
-// that share.
-const (
-	compactAtPercent = 85
-	compactToPercent = 25
-)
+// A prompt that would fill this share of the model's context, the answer included, is compacted.
+const compactAtPercent = 85
 
 // needsCompaction says whether the next prompt would be too long, and how many of the newest messages to keep.
 func (s State) needsCompaction() (keep int, ok bool) {
@@ -22,7 +18,16 @@ func (s State) needsCompaction() (keep int, ok bool) {
 	if context == 0 || s.promptTokens(PurposeTurn, 0)+s.Config.Limits.MaxOutputTokens <= context*compactAtPercent/100 {
 		return 0, false
 	}
-	return s.compactTo(context * compactToPercent / 100)
+	return s.compact()
+}
+
+// compact keeps the newer half of the history, or less of one that is very long.
+func (s State) compact() (keep int, ok bool) {
+	half := s.History.Tokens() / 2
+	if context := s.Config.Limits.ContextTokens; context > 0 {
+		half = min(half, context/4)
+	}
+	return s.compactTo(half)
 }
 
 // compactTo returns how many of the newest messages to keep so that they stay within a number of tokens. A call is never
@@ -56,7 +61,6 @@ func compacted(s State, keep int, summary string) State {
 	}
 	s.Summary = summary
 	s.History = NewHistory(s.History.Newest(keep)...)
-	s.Iterations++
 	return call(s, PurposeTurn, 0)
 }
 

@@ -6,6 +6,7 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -116,7 +117,7 @@ func continueAgent(s State, c Call) (State, Call) {
 // startGroup starts the children of a call. A sub-agent waits for them; an orchestrator goes on talking, but for its
 // tools, whose answers it gets within the turn if they come before something else does.
 func startGroup(s State, c Call, g Group, specs ...ChildSpec) (State, Call) {
-	g.ID, g.Label, g.Trigger = c.ID, c.Tool, s.Turn.Trigger
+	g.ID, g.Label, g.Trigger = c.ID, c.Tool, s.Turn.InReplyTo
 	for i := range specs {
 		specs[i].Name = childName(s.Config.Name, s.Children.Started+1+i)
 	}
@@ -129,14 +130,19 @@ func startGroup(s State, c Call, g Group, specs ...ChildSpec) (State, Call) {
 	return s, c
 }
 
-// detach answers an orchestrator's tool call that is still running as started work. Its result comes later.
-func (s State) detach(i int, c Call) State {
-	if g := s.Children.group(c.ID); g >= 0 {
-		groups := append([]Group(nil), s.Children.Groups...)
-		groups[g].Detached = true
-		s.Children.Groups = groups
+// detach answers an orchestrator's tool calls that are still running as started work. Their results come later.
+func (s State) detach() State {
+	s.Batch, s.Children.Groups = slices.Clone(s.Batch), slices.Clone(s.Children.Groups)
+	for i, c := range s.Batch {
+		if c.State != CallDelegated {
+			continue
+		}
+		if g := s.Children.group(c.ID); g >= 0 {
+			s.Children.Groups[g].Detached = true
+		}
+		s.Batch[i] = c.done(ToolSucceeded, textStillRunning(s.Children.members(c.ID)))
 	}
-	return s.withCall(i, c.done(ToolSucceeded, textStillRunning(s.Children.members(c.ID))))
+	return s
 }
 
 // childFinished books a child's end and, when its group is complete, tells the results: as the answer of the call that
@@ -163,7 +169,7 @@ func childFinished(s State, f ChildFinished) State {
 	if i := s.findCall(group.ID, CallDelegated); i >= 0 {
 		s = s.withCall(i, s.Batch[i].done(group.verdict(members), group.report(members)))
 	} else if group.Detached && !group.Dropped {
-		s.Inbox = append(append([]Input(nil), s.Inbox...), group.input(members))
+		s.Inbox = append(slices.Clip(s.Inbox), group.input(members))
 	}
 	s.Children = s.Children.settle(group.ID)
 	return s

@@ -71,7 +71,7 @@ func (d *dialogue) run(t *testing.T, td *datadriven.TestData) string {
 func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 	t.Helper()
 	first := ""
-	if len(td.CmdArgs) > 0 && len(td.CmdArgs[0].Vals) == 0 {
+	if len(td.CmdArgs) > 0 && len(td.CmdArgs[0].Vals) == 0 && td.CmdArgs[0].Key != "cut-off" {
 		first = td.CmdArgs[0].Key
 	}
 	switch td.Cmd {

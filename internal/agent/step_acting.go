@@ -75,7 +75,7 @@ func releaseHeld(s State) State {
 }
 
 // answered says that every call of the batch has its answer. An orchestrator does not keep anybody waiting for its
-// tools: when something new has arrived, tools that are still running count as started work.
+// tools: when something new has arrived, tools that are still running count as started work, and the turn is over.
 func (s State) answered() bool {
 	for _, c := range s.Batch {
 		detachable := s.Config.Kind == Orchestrator && c.State == CallDelegated && len(s.Inbox) > 0
@@ -88,10 +88,8 @@ func (s State) answered() bool {
 
 // endBatch puts the answers into the history, in the model's order, and goes on.
 func endBatch(s State) State {
-	for i, c := range s.Batch {
-		if c.State == CallDelegated {
-			s = s.detach(i, c)
-		}
+	if slices.ContainsFunc(s.Batch, func(c Call) bool { return c.State == CallDelegated }) {
+		return endTurn(s.detach().flush(), "")
 	}
 	if s.Config.Kind == ToolRun {
 		return endToolRun(s, s.Batch[0])
@@ -124,8 +122,6 @@ func abandonBatch(s State, reason string) State {
 	for i, c := range s.Batch {
 		switch {
 		case c.State == CallDone:
-		case c.State == CallDelegated && s.Config.Kind == Orchestrator:
-			s = s.detach(i, c)
 		case c.State == CallRunning && !s.Config.repeatable(c.Tool):
 			s.Batch[i] = c.done(ToolUnknown, reason+" "+textUnknownOutcome)
 		default:

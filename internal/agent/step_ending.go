@@ -8,10 +8,13 @@ import "fmt"
 // bailOut stops the work because a limit is reached. The agent gets one last call without tools for a partial answer,
 // but for an exhausted budget, which leaves nothing to pay it with.
 func bailOut(s State, kind ErrorKind, reason string) State {
-	s = abandonBatch(s.hangUp(Usage{}), "Not finished: "+reason+".")
-	if s.Config.Kind != Orchestrator {
+	s = s.hangUp(Usage{})
+	if s.Config.Kind == Orchestrator {
+		s = s.detach()
+	} else {
 		s.Children = s.Children.cancel(everyChild)
 	}
+	s = abandonBatch(s, "Not finished: "+reason+".")
 	s.Bailout = &Trouble{Kind: kind, Reason: reason}
 	if kind == KindBudgetExhausted || s.Config.Kind == ToolRun {
 		return lastWords(s, "")

@@ -40,7 +40,6 @@ func request(s State) State {
 	if keep, ok := s.needsCompaction(); ok {
 		return call(s, PurposeCompact, keep)
 	}
-	s.Iterations++
 	return call(s, PurposeTurn, 0)
 }
 
@@ -55,6 +54,9 @@ func call(s State, purpose Purpose, keep int) State {
 		return bailOut(s, KindBudgetExhausted, s.budgetReason())
 	}
 	s.Budget = budget
+	if purpose == PurposeTurn {
+		s.Iterations++
+	}
 	s.Requests++
 	s.Request = &Request{
 		ID: "m" + strconv.Itoa(s.Requests), Attempt: 1, Purpose: purpose, Reserved: reserve, Keep: keep,
@@ -84,10 +86,16 @@ func modelReplied(s State, f ModelReplied) State {
 		return compacted(s, asked.Keep, f.Text)
 	case PurposeLastWords:
 		// Tools were not offered; calls that came all the same are not part of the history.
-		return lastWords(s.say(Assistant, f.Text), f.Text)
+		calls = nil
 	}
-	s.History = s.History.Append(Message{Speaker: Assistant, Text: f.Text, Calls: calls, At: s.Clock.Now})
-	if len(calls) > 0 {
+	// Providers refuse a history with an empty message in it.
+	if f.Text != "" || len(calls) > 0 {
+		s.History = s.History.Append(Message{Speaker: Assistant, Text: f.Text, Calls: presentable(calls), At: s.Clock.Now})
+	}
+	switch {
+	case asked.Purpose == PurposeLastWords:
+		return lastWords(s, f.Text)
+	case len(calls) > 0:
 		return beginBatch(s, calls)
 	}
 	return finalAnswer(s, f)
@@ -122,7 +130,7 @@ func modelFailed(s State, f ModelFailed) State {
 		return s
 	case FailureContext:
 		// A compaction that does not fit either would go round in circles.
-		if keep, ok := s.compactTo(s.History.Tokens() / 2); ok && r.Purpose == PurposeTurn {
+		if keep, ok := s.compact(); ok && r.Purpose == PurposeTurn {
 			s = s.hangUp(Usage{})
 			s.Iterations--
 			return call(s, PurposeCompact, keep)

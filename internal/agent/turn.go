@@ -40,7 +40,8 @@ type Turn struct {
 	// InReplyTo is the message that the turn's answer is a reply to: the newest of the person's, or the one that caused
 	// the work whose results are looked at. Work that the turn starts has it as its trigger.
 	InReplyTo string `json:"inReplyTo,omitempty"`
-	Trigger   string `json:"trigger,omitempty"`
+	// Quiet says that the turn is only about agents' questions: the person is not disturbed with what it says.
+	Quiet bool `json:"quiet,omitempty"`
 }
 
 // beginTurn takes everything that has arrived into one turn.
@@ -56,9 +57,10 @@ func beginTurn(s State) State {
 
 // take moves inputs into the history and tells the senders of messages.
 func (s State) take(inputs []Input) State {
-	s.Inbox, s.Turn = nil, Turn{}
+	s.Inbox, s.Turn = nil, Turn{Quiet: true}
 	for _, in := range inputs {
 		s = s.say(User, in.Text)
+		s.Turn.Quiet = s.Turn.Quiet && in.Kind == InputQuestion
 		switch in.Kind {
 		case InputMessage:
 			s.Turn.InReplyTo = in.Message
@@ -70,13 +72,12 @@ func (s State) take(inputs []Input) State {
 			}
 		}
 	}
-	s.Turn.Trigger = s.Turn.InReplyTo
 	return s
 }
 
 // endTurn posts the orchestrator's answer, if there is one, and lets the next turn begin.
 func endTurn(s State, text string) State {
-	if text != "" {
+	if text != "" && !s.Turn.Quiet {
 		s = s.post(Item{Text: text, InReplyTo: s.Turn.InReplyTo})
 	}
 	s = s.postQuestions()
