@@ -12,13 +12,8 @@ import (
 // one that is running performs what a step adds, and stops what is in flight and no longer listed.
 func Outstanding(s State) []Effect {
 	var effects []Effect
-	if s.Phase == PhaseRequesting {
-		if s.Request.RetryAt > 0 {
-			effects = append(effects, WakeAt{At: s.Request.RetryAt})
-		} else {
-			r := s.Request
-			effects = append(effects, CallModel{Call: r.ID, Attempt: r.Attempt, Purpose: r.Purpose, Reserve: r.Reserved})
-		}
+	if r := s.Request; s.Phase == PhaseRequesting && r.RetryAt == 0 {
+		effects = append(effects, CallModel{Call: r.ID, Attempt: r.Attempt, Purpose: r.Purpose, Reserve: r.Reserved})
 	}
 	if s.Phase == PhaseActing {
 		effects = append(effects, s.callEffects()...)
@@ -28,7 +23,7 @@ func Outstanding(s State) []Effect {
 			effects = append(effects, child.effect())
 		}
 	}
-	if at, ok := s.deadline(); ok {
+	if at, ok := s.alarm(); ok {
 		effects = append(effects, WakeAt{At: at})
 	}
 	for _, item := range s.Outbox {
@@ -61,6 +56,15 @@ func (c Child) effect() Effect {
 		return CancelChild{Child: c.Name}
 	}
 	return StartChild{Child: c.ChildSpec}
+}
+
+// alarm is the next moment at which time alone changes something: a retry is due, or the deadline is reached.
+func (s State) alarm() (Time, bool) {
+	at, ok := s.deadline()
+	if s.Phase == PhaseRequesting && s.Request.RetryAt > 0 && (!ok || s.Request.RetryAt < at) {
+		return s.Request.RetryAt, true
+	}
+	return at, ok
 }
 
 // deadline is when the time of an agent at work runs out. The last words have none: what they may take is the

@@ -30,6 +30,10 @@ func BuildPrompt(s State) Prompt {
 	}
 	p := Prompt{System: SystemPrompt(s.Config), Messages: s.History.Messages(), MaxOutputTokens: s.Config.Limits.MaxOutputTokens}
 	if s.Summary != "" {
+		// Some providers want a user's message first, and the summary may have taken it away.
+		if len(p.Messages) > 0 && p.Messages[0].Speaker != User {
+			p.Messages = append([]Message{{Speaker: User, Text: "[Go on.]"}}, p.Messages...)
+		}
 		p.System += "\n\n## Earlier in this conversation\n\n" + s.Summary
 		if s.Children.Pending() > 0 {
 			p.System += "\n\nTasks still running: " + s.Children.running() + "."

@@ -1,0 +1,352 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestMain raises the number of random sequences; -rapid.checks overrides it.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	checks := flag.Lookup("rapid.checks")
+	if checks.Value.String() == checks.DefValue {
+		if err := checks.Value.Set("10000"); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// The tests below are the invariants of doc.go by number. Each looks at every step of random sequences.
+
+func TestInvariant1ChildrenAreConserved(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		drawRun(t, func(s step) {
+			pending := 0
+			for _, c := range s.after.Children.Live {
+				if c.pending() {
+					pending++
+				}
+			}
+			c := s.after.Children
+			if pending+c.Completed != c.Started {
+				t.Fatalf("%d pending + %d completed != %d started", pending, c.Completed, c.Started)
+			}
+			if c.Started < s.before.Children.Started || c.Completed < s.before.Children.Completed {
+				t.Fatalf("children went back from %+v to %+v", s.before.Children, c)
+			}
+			if s.after.Phase.Terminal() && pending > 0 {
+				t.Fatalf("ended with %d children pending", pending)
+			}
+		})
+	})
+}
+
+func TestInvariant2TheEndAbsorbsEverything(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		drawRun(t, func(s step) {
+			if !s.before.Phase.Terminal() {
+				return
+			}
+			if len(s.effects) > 0 || encode(s.before) != encode(s.after) {
+				t.Fatalf("%v changed an agent that had ended", s.event)
+			}
+		})
+	})
+}
+
+func TestInvariant3RepeatedAndForeignEventsChangeNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sim := drawRun(t, func(step) {})
+		for _, fact := range []Fact{drawForeign(t), rapid.SampledFrom(sim.events).Draw(t, "repeated").Fact} {
+			switch f := fact.(type) {
+			case Woke, Restarted:
+				continue // these have no identity: they say what time it is
+			case Cancelled:
+				if sim.state.Config.Kind == SubAgent && f.Task == "" {
+					continue // it may have come before an end that it did not cause
+				}
+			case AgentAsks:
+				continue // an agent that is gone is forgotten, with all that it asked
+			case AgentResumed, ChildWaits, Delivered:
+				continue // these say how things stand, not that something happened
+			}
+			after, effects := Step(sim.state, Event{At: sim.now, Fact: fact})
+			if len(effects) > 0 || withoutClock(after) != withoutClock(sim.state) {
+				t.Fatalf("%s %+v changed the state again: %v", FactType(fact), fact, effects)
+			}
+		}
+	})
+}
+
+func TestInvariant4ReplayGivesTheSameState(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sim := drawRun(t, func(step) {})
+		log, err := json.Marshal(sim.events)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var events []Event
+		if err := json.Unmarshal(log, &events); err != nil {
+			t.Fatal(err)
+		}
+		if encode(Replay(State{}, events)) != encode(sim.state) {
+			t.Fatal("replaying the log gave another state")
+		}
+		// A snapshot in the middle is as good as the events before it.
+		cut := rapid.IntRange(0, len(events)).Draw(t, "cut")
+		snapshot, err := EncodeState(Replay(State{}, events[:cut]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		middle, err := DecodeState(snapshot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if encode(Replay(middle, events[cut:])) != encode(sim.state) {
+			t.Fatal("going on from a snapshot gave another state")
+		}
+	})
+}
+
+func TestInvariant5AfterCancelOnlyTheEndIsLeft(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cancelled := false
+		drawRun(t, func(s step) {
+			if f, ok := s.event.Fact.(Cancelled); ok && f.Task == "" && s.before.Config.Kind != Orchestrator && s.before.Phase != PhaseNew {
+				cancelled = true
+			}
+			if !cancelled {
+				return
+			}
+			for _, e := range s.effects {
+				switch e.(type) {
+				case CancelChild, TellParent:
+				default:
+					t.Fatalf("after a cancel: %v", e)
+				}
+			}
+			if s.after.Phase == PhaseFailed && s.before.Phase != PhaseFailed && s.after.Outcome.Kind == "" {
+				t.Fatal("failed without a kind")
+			}
+		})
+	})
+}
+
+func TestInvariant6LimitsHold(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		lastWords := 0
+		drawRun(t, func(s step) {
+			limits := s.after.Config.Limits
+			if s.after.Iterations > limits.MaxIterations {
+				t.Fatalf("iteration %d of %d", s.after.Iterations, limits.MaxIterations)
+			}
+			for _, e := range s.effects {
+				switch e := e.(type) {
+				case CallModel:
+					b := s.after.Budget
+					if total := b.Used.plus(b.Reserved); b.Limit.Tokens > 0 && total.Tokens > b.Limit.Tokens && s.after.Children.Completed == 0 {
+						t.Fatalf("%v with %d of %d tokens", e, total.Tokens, b.Limit.Tokens)
+					}
+					if e.Purpose == PurposeLastWords && e.Attempt == 1 {
+						lastWords++
+					}
+				case StartChild:
+					if e.Child.Role != "" && s.after.Config.Depth >= s.after.Config.MaxDepth {
+						t.Fatalf("%v at depth %d of %d", e, s.after.Config.Depth, s.after.Config.MaxDepth)
+					}
+				}
+			}
+			if s.after.Bailout != nil && s.after.Phase == PhaseCompleted {
+				t.Fatalf("%s was told as success", s.after.Bailout.Kind)
+			}
+			if s.after.Config.Kind != Orchestrator && lastWords > 1 {
+				t.Fatalf("%d last words", lastWords)
+			}
+			late := limits.MaxDuration > 0 && s.after.Clock.Active >= limits.MaxDuration && s.after.Bailout == nil
+			if late && (s.after.Phase == PhaseRequesting || s.after.Phase == PhaseActing && !s.after.WaitsForPerson()) {
+				t.Fatalf("still at work after %d of %d ms", s.after.Clock.Active, limits.MaxDuration)
+			}
+			if s.after.Loop.Count > loopFailAt {
+				t.Fatalf("%d equal calls", s.after.Loop.Count)
+			}
+		})
+	})
+}
+
+func TestInvariant7EveryCallIsAnsweredOnceInOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		drawRun(t, func(s step) {
+			for _, e := range s.effects {
+				if call, ok := e.(CallModel); ok && call.Purpose != PurposeCompact {
+					checkConversation(t, BuildPrompt(s.after).Messages)
+				}
+			}
+		})
+	})
+}
+
+// checkConversation wants what every provider wants: each call is answered right after the message that made it, once and in
+// the same order, nothing is answered that was not asked, and no message is empty.
+func checkConversation(t *rapid.T, messages []Message) {
+	var open []string
+	for i, m := range messages {
+		if m.Speaker == ToolSpeaker {
+			if len(open) == 0 || open[0] != m.Call {
+				t.Fatalf("message %d answers %q, open are %v", i, m.Call, open)
+			}
+			open = open[1:]
+			continue
+		}
+		if len(open) > 0 {
+			t.Fatalf("message %d came before the answers to %v", i, open)
+		}
+		if m.Text == "" && len(m.Calls) == 0 {
+			t.Fatalf("message %d is empty", i)
+		}
+		for _, c := range m.Calls {
+			if slices.Contains(open, c.ID) {
+				t.Fatalf("message %d has two calls %q", i, c.ID)
+			}
+			if !isObject(c.Arguments) {
+				t.Fatalf("message %d has arguments %q", i, c.Arguments)
+			}
+			open = append(open, c.ID)
+		}
+	}
+	if len(open) > 0 {
+		t.Fatalf("unanswered: %v", open)
+	}
+}
+
+func TestInvariant8NothingForbiddenIsOfferedOrDone(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		approved := map[string]bool{}
+		drawRun(t, func(s step) {
+			c := s.after.Config
+			for _, tool := range Tools(c) {
+				checkAllowed(t, c, tool)
+			}
+			if d, ok := s.event.Fact.(Decided); ok && d.Approve && s.before.findCall(d.Call, CallUndecided) >= 0 {
+				approved[d.Call] = true
+			}
+			for _, e := range s.effects {
+				run, ok := e.(RunTool)
+				if !ok {
+					continue
+				}
+				tool, exists := c.tool(run.Tool)
+				if !exists || (c.Kind != ToolRun && !c.Role.allows(tool)) {
+					t.Fatalf("%v is not allowed", e)
+				}
+				if c.Role.needsApproval(tool) && !approved[run.Call] {
+					t.Fatalf("%v was not approved", e)
+				}
+			}
+		})
+	})
+}
+
+// checkAllowed says the rules of DESIGN sections 5 and 6 once more, in other words.
+func checkAllowed(t *rapid.T, c Config, tool Tool) {
+	delegates := c.Kind != ToolRun && len(c.Delegates) > 0 && c.Depth < c.MaxDepth
+	allowed := false
+	switch tool.Name {
+	case "delegate_to_agent", "spawn_agents", "Help":
+		allowed = delegates
+	case "ask_user":
+		allowed = c.Kind != ToolRun
+	case "submit_result", "submit_error":
+		allowed = c.Kind == SubAgent && len(tool.Parameters) > 0
+	case "reply_to_agent", "continue_agent", "cancel_task":
+		allowed = c.Kind == Orchestrator
+	case "read":
+		allowed = c.Role.Allow == nil || len(c.Role.Allow) > 0
+	case "bash":
+		allowed = len(c.Role.Allow) > 0
+	case "put":
+		allowed = slices.Contains(c.Role.Allow, "*")
+	}
+	if !allowed {
+		t.Fatalf("a %s of depth %d/%d that allows %v is offered %s", c.Kind, c.Depth, c.MaxDepth, c.Role.Allow, tool.Name)
+	}
+	if !c.offers(tool.Name) && c.Kind != ToolRun {
+		t.Fatalf("%s is listed but refused", tool.Name)
+	}
+}
+
+// A fair runner answers everything but the person. A sub-agent gets there whatever its model says, because limits end
+// it; an orchestrator has no end, so its model must fall silent at some time.
+func TestInvariant9AFairRunnerGetsThere(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sim := drawRun(t, func(step) {})
+		for range 2000 {
+			outstanding := slices.DeleteFunc(Outstanding(sim.state), waitsForOthers)
+			if len(outstanding) == 0 {
+				if p := sim.state.Phase; p.Terminal() || p == PhaseIdle || sim.state.WaitsForPerson() {
+					return
+				}
+				t.Fatalf("stuck: nothing is outstanding in %v", sim.state)
+			}
+			sim.now++
+			if call, ok := outstanding[0].(CallModel); ok && sim.state.Config.Kind == Orchestrator {
+				sim.apply(ModelReplied{Call: call.Call, Text: "that is all"})
+				continue
+			}
+			sim.apply(sim.answer(outstanding[0]))
+		}
+		t.Fatalf("still at work after 2000 steps: %v", sim.state)
+	})
+}
+
+func waitsForOthers(e Effect) bool {
+	switch e.(type) {
+	case AskPerson, TellParent:
+		return true
+	}
+	return false
+}
+
+func TestEffectsAreWhatIsOutstanding(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		drawRun(t, func(s step) {
+			outstanding := Outstanding(s.after)
+			keys := map[string]bool{}
+			for _, e := range outstanding {
+				if keys[e.Key()] {
+					t.Fatalf("%s is outstanding twice", e.Key())
+				}
+				keys[e.Key()] = true
+			}
+			for _, e := range s.effects {
+				if !keys[e.Key()] {
+					t.Fatalf("%v is an effect and not outstanding", e)
+				}
+			}
+		})
+	})
+}
+
+func TestAStepChangesNothingThatItWasGiven(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sim := drawRun(t, func(step) {})
+		before := encode(sim.state)
+		given := sim.state
+		for range 10 {
+			sim.next()
+		}
+		if encode(given) != before {
+			t.Fatal("later steps changed an earlier state")
+		}
+	})
+}
+
+func encode(s State) string { return toJSON(s) }

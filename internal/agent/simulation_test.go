@@ -1,0 +1,276 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// simulation drives an agent with random events: answers to what is outstanding in any order, and now and then a
+// repeated event, an event about something unknown, a cancel, a restart, or a jump in time.
+type simulation struct {
+	t      *rapid.T
+	state  State
+	events []Event
+	now    Time
+	serial int
+	// rut makes the model call the same tool again and again.
+	rut bool
+}
+
+// step is what one event did.
+type step struct {
+	before, after State
+	event         Event
+	effects       []Effect
+}
+
+func newSimulation(t *rapid.T) (*simulation, step) {
+	sim := &simulation{t: t, now: 1, rut: rapid.IntRange(0, 9).Draw(t, "rut") == 0}
+	return sim, sim.apply(Started{Config: drawConfig(t)})
+}
+
+func (sim *simulation) apply(fact Fact) step {
+	e := Event{At: sim.now, Fact: fact}
+	s := step{before: sim.state, event: e}
+	s.after, s.effects = Step(sim.state, e)
+	sim.state = s.after
+	sim.events = append(sim.events, e)
+	return s
+}
+
+// next draws and applies one event.
+func (sim *simulation) next() step {
+	t := sim.t
+	sim.now += Time(rapid.SampledFrom([]int{0, 1, 100, 5_000, 100_000}).Draw(t, "elapsed"))
+	switch rapid.IntRange(0, 19).Draw(t, "what") {
+	case 0:
+		return sim.apply(rapid.SampledFrom(sim.events).Draw(t, "repeated").Fact)
+	case 1:
+		return sim.apply(drawForeign(t))
+	case 2:
+		return sim.apply(sim.drawOutside())
+	case 3:
+		return sim.apply(Restarted{Unknown: sim.runningCalls()})
+	}
+	outstanding := Outstanding(sim.state)
+	if len(outstanding) == 0 {
+		return sim.apply(sim.drawOutside())
+	}
+	return sim.apply(sim.answer(rapid.SampledFrom(outstanding).Draw(t, "effect")))
+}
+
+func (sim *simulation) id(prefix string) string {
+	sim.serial++
+	return fmt.Sprintf("%s%d", prefix, sim.serial)
+}
+
+func (sim *simulation) runningCalls() []string {
+	var ids []string
+	for _, c := range sim.state.Batch {
+		if c.State == CallRunning && rapid.Bool().Draw(sim.t, "unknown") {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
+}
+
+// drawOutside draws something that the world does of itself.
+func (sim *simulation) drawOutside() Fact {
+	t := sim.t
+	agent := fmt.Sprintf("a-%d", rapid.IntRange(1, 4).Draw(t, "agent"))
+	switch rapid.IntRange(0, 9).Draw(t, "outside") {
+	case 0:
+		return Cancelled{Message: sim.id("x"), Task: rapid.SampledFrom([]string{"", "a-1", "a-2", "zz"}).Draw(t, "task")}
+	case 1:
+		return Cancelled{Message: sim.id("x")}
+	case 2:
+		return AgentAsks{Agent: agent, Task: agent, Call: sim.id("q"), Kind: AskQuestion, Text: rapid.SampledFrom([]string{"Who?", "When?"}).Draw(t, "question")}
+	case 3:
+		return AgentAsks{Agent: agent, Task: agent, Call: sim.id("q"), Kind: AskApproval, Tool: "bash", Arguments: "{}"}
+	case 4:
+		return AgentResumed{Agent: agent, Call: fmt.Sprintf("q%d", rapid.IntRange(1, 9).Draw(t, "call")), Gone: rapid.Bool().Draw(t, "gone")}
+	case 5:
+		return ChildWaits{Child: agent, Waiting: rapid.Bool().Draw(t, "waiting")}
+	default:
+		return MessageArrived{Message: sim.id("msg"), Text: "hello", Answers: rapid.SampledFrom([]string{"", agent}).Draw(t, "answers")}
+	}
+}
+
+// answer draws what may come of an effect.
+func (sim *simulation) answer(effect Effect) Fact {
+	t := sim.t
+	switch e := effect.(type) {
+	case CallModel:
+		if rapid.IntRange(0, 5).Draw(t, "fails") == 0 {
+			return ModelFailed{Call: e.Call, Attempt: e.Attempt, Message: "no",
+				Failure: rapid.SampledFrom([]ModelFailure{FailureRetry, FailureRetry, FailureFinal, FailureContext, FailureBudget}).Draw(t, "failure")}
+		}
+		// A provider never uses more than was reserved: that is what the reservation is.
+		used := rapid.Int64Range(0, e.Reserve.Tokens).Draw(t, "used")
+		return ModelReplied{Call: e.Call, Usage: Usage{PromptTokens: used}, Calls: sim.drawCalls(),
+			Text:   rapid.SampledFrom([]string{"", "fine", "a longer text that says something about the work"}).Draw(t, "text"),
+			Finish: rapid.SampledFrom([]Finish{"", "", "", FinishLength}).Draw(t, "finish")}
+	case RunTool:
+		if sim.rut {
+			return ToolFinished{Call: e.Call, Text: "same", Outcome: ToolSucceeded}
+		}
+		return ToolFinished{Call: e.Call, Text: rapid.SampledFrom([]string{"same", "other"}).Draw(t, "result"),
+			Outcome: rapid.SampledFrom([]ToolOutcome{ToolSucceeded, ToolFailed, ToolUnknown}).Draw(t, "outcome")}
+	case StartChild:
+		return ChildFinished{Child: e.Child.Name, Outcome: drawOutcome(t), Usage: Usage{PromptTokens: 1, ModelCalls: 1}}
+	case CancelChild:
+		return ChildFinished{Child: e.Child, Outcome: Outcome{Kind: KindCancelled, Error: "cancelled"}}
+	case AskPerson:
+		if e.Kind == AskQuestion {
+			return Answered{Call: e.Call, Text: "yes"}
+		}
+		return Decided{Call: e.Call, Approve: rapid.Bool().Draw(t, "approve"), Comment: rapid.SampledFrom([]string{"", "careful"}).Draw(t, "comment")}
+	case Deliver:
+		return Delivered{ID: e.Item.ID}
+	case WakeAt:
+		sim.now = max(sim.now, e.At)
+		return Woke{}
+	}
+	return Woke{}
+}
+
+func drawOutcome(t *rapid.T) Outcome {
+	if rapid.Bool().Draw(t, "success") {
+		return Outcome{Result: &Result{Text: "done"}}
+	}
+	return Outcome{Kind: rapid.SampledFrom([]ErrorKind{KindTimedOut, KindSubAgentError, KindModelError}).Draw(t, "kind"), Error: "sorry"}
+}
+
+// drawCalls draws the calls of a reply, bad ones included.
+func (sim *simulation) drawCalls() []CallRequest {
+	if sim.rut {
+		return []CallRequest{callChoices[0], callChoices[0]}
+	}
+	calls := make([]CallRequest, rapid.IntRange(0, 4).Draw(sim.t, "calls"))
+	for i := range calls {
+		calls[i] = rapid.SampledFrom(callChoices).Draw(sim.t, "call")
+		// Some models number their calls anew in each reply, some give no id at all.
+		calls[i].ID = rapid.SampledFrom([]string{"", fmt.Sprintf("call_%d", i), sim.id("c")}).Draw(sim.t, "id")
+	}
+	return calls
+}
+
+var callChoices = []CallRequest{
+	{Tool: "read", Arguments: `{"path":"a"}`},
+	{Tool: "read", Arguments: `{"path":"b"}`},
+	{Tool: "bash", Arguments: `{"command":"make"}`},
+	{Tool: "put", Arguments: `{}`},
+	{Tool: "secret", Arguments: `{}`},
+	{Tool: "nonsense", Arguments: `{}`},
+	{Tool: "read", Arguments: `not json`},
+	{Tool: ToolDelegate, Arguments: `{"role":"helper","task":"help"}`},
+	{Tool: ToolDelegate, Arguments: `{"role":"stranger","task":"help"}`},
+	{Tool: ToolSpawn, Arguments: `{"tasks":[{"task":"a","role":"helper"},{"task":"b","role":"helper"}]}`},
+	{Tool: ToolSpawn, Arguments: `{"tasks":[{"task":"a"},{"task":"b"},{"task":"c"}],"wait":"any"}`},
+	{Tool: ToolSpawn, Arguments: `{"tasks":[{"task":"a"},{"task":"b"},{"task":"c"}],"wait":2}`},
+	{Tool: ToolSpawn, Arguments: `{"tasks":[]}`},
+	{Tool: "Help", Arguments: `{"query":"x"}`},
+	{Tool: ToolAskUser, Arguments: `{"question":"Why?"}`},
+	{Tool: ToolAskUser, Arguments: `{}`},
+	{Tool: ToolSubmit, Arguments: `{"result":"done","summary":"done"}`},
+	{Tool: ToolSubmit, Arguments: `{"result":7}`},
+	{Tool: ToolGiveUp, Arguments: `{"error":"cannot"}`},
+	{Tool: ToolReply, Arguments: `{"sub_agent":"a-1","answer":"me","confidence":90}`},
+	{Tool: ToolReply, Arguments: `{"sub_agent":"a-2","answer":"me","confidence":10}`},
+	{Tool: ToolContinue, Arguments: `{"sub_agent":"a-1","message":"more"}`},
+	{Tool: ToolCancel, Arguments: `{"task":"a-1"}`},
+}
+
+// drawForeign draws an event about something that the agent never heard of.
+func drawForeign(t *rapid.T) Fact {
+	return rapid.SampledFrom([]Fact{
+		ModelReplied{Call: "m999", Text: "hi"}, ModelFailed{Call: "m999", Attempt: 1, Failure: FailureFinal},
+		ToolFinished{Call: "nope", Outcome: ToolSucceeded}, Decided{Call: "nope", Approve: true}, Answered{Call: "nope", Text: "?"},
+		ChildFinished{Child: "nope", Outcome: Outcome{Result: &Result{Text: "?"}}}, ChildWaits{Child: "nope", Waiting: true},
+		AgentResumed{Agent: "nope", Call: "nope"}, Delivered{ID: "nope"}, Started{Config: Config{Kind: SubAgent, Name: "usurper"}},
+	}).Draw(t, "foreign")
+}
+
+func drawConfig(t *rapid.T) Config {
+	c := Config{
+		Kind: rapid.SampledFrom([]Kind{Orchestrator, SubAgent, SubAgent, ToolRun}).Draw(t, "kind"), Name: "a", MaxDepth: 2,
+		Task: Task{Instruction: "work"},
+		Role: Role{
+			Name: "worker", Prompt: "work", Deny: []string{"secret"},
+			Allow:    rapid.SampledFrom([][]string{nil, {}, {"*"}, {"read", "b*"}}).Draw(t, "allow"),
+			Approval: rapid.SampledFrom([]ApprovalMode{"", ApproveWrites, ApproveAlways, ApproveNever}).Draw(t, "approval"),
+		},
+		Tools: []Tool{
+			{Name: "read", ReadOnly: true, BuiltIn: true}, {Name: "bash"}, {Name: "put", Idempotent: true}, {Name: "secret", BuiltIn: true},
+			{Name: ToolSubmit}, // a tool server that pretends
+		},
+		Limits: Limits{
+			MaxIterations:   rapid.IntRange(1, 6).Draw(t, "iterations"),
+			MaxDuration:     rapid.SampledFrom([]Millis{0, 1000, 60_000}).Draw(t, "duration"),
+			MaxTokens:       rapid.SampledFrom([]int64{0, 0, 2500, 8000}).Draw(t, "tokens"),
+			ContextTokens:   rapid.SampledFrom([]int64{0, 1400, 100_000}).Draw(t, "context"),
+			MaxRetries:      rapid.IntRange(0, 2).Draw(t, "retries"),
+			MaxOutputTokens: 100,
+		},
+		AutoAnswer: AutoAnswer{Enabled: rapid.Bool().Draw(t, "auto"), MinConfidence: 70, MaxPerQuestion: 2},
+	}
+	if c.Kind != Orchestrator {
+		c.Depth = rapid.IntRange(1, 2).Draw(t, "depth")
+	}
+	if c.Kind == ToolRun {
+		c.Call = &PlannedCall{Tool: rapid.SampledFrom([]string{"read", "bash", "nonsense"}).Draw(t, "tool"), Arguments: json.RawMessage(`{}`)}
+	}
+	if rapid.Bool().Draw(t, "delegates") {
+		c.Delegates = []Delegate{{Name: "helper", AsTool: &AsTool{Name: "Help"}}, {Name: "general"}}
+	}
+	return c
+}
+
+// maxSteps bounds a random sequence.
+const maxSteps = 30
+
+func drawRun(t *rapid.T, check func(step)) *simulation {
+	sim, first := newSimulation(t)
+	check(first)
+	for range rapid.IntRange(1, maxSteps).Draw(t, "steps") {
+		check(sim.next())
+	}
+	return sim
+}
+
+func TestTheSimulationReachesEverything(t *testing.T) {
+	seen := map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		drawRun(t, func(s step) {
+			seen["phase "+string(s.after.Phase)]++
+			seen["standing "+string(s.after.Standing())]++
+			for _, e := range s.effects {
+				seen[fmt.Sprintf("effect %T", e)]++
+			}
+			if o := s.after.Outcome; o != nil {
+				seen["kind "+string(o.Kind)]++
+			}
+			if r := s.after.Request; r != nil {
+				seen["purpose "+string(r.Purpose)]++
+			}
+		})
+	})
+	for _, want := range []string{
+		"phase Idle", "phase Requesting", "phase Acting", "phase Cancelling", "phase Completed", "phase Failed",
+		"standing WaitingForUser", "standing AwaitingApproval", "standing AwaitingSubAgents",
+		"effect agent.CallModel", "effect agent.RunTool", "effect agent.StartChild", "effect agent.CancelChild", "effect agent.AskPerson",
+		"effect agent.Deliver", "effect agent.TellParent", "effect agent.WakeAt",
+		"kind ", "kind Cancelled", "kind TimedOut", "kind IterationLimit", "kind BudgetExhausted", "kind LoopDetected", "kind ModelError",
+		"kind ToolError", "kind SubAgentError", "purpose turn", "purpose last-words", "purpose compact",
+	} {
+		if seen[want] == 0 {
+			t.Errorf("the simulation never reached %q", want)
+		}
+	}
+}
