@@ -159,8 +159,9 @@ func (c Children) members(group string) []Child {
 // satisfied says whether a group's results can be told: enough of its children succeeded, or all have ended.
 func (c Children) satisfied(g Group) bool {
 	successes, pending := 0, 0
-	for _, child := range c.members(g.ID) {
+	for _, child := range c.Live {
 		switch {
+		case child.Group != g.ID:
 		case child.pending():
 			pending++
 		case child.Outcome.Succeeded():

@@ -326,10 +326,8 @@ func TestEffectsAreWhatIsOutstanding(t *testing.T) {
 				}
 				keys[e.Key()] = true
 			}
-			for _, e := range s.effects {
-				if !keys[e.Key()] {
-					t.Fatalf("%v is an effect and not outstanding", e)
-				}
+			if want := added(Outstanding(s.before), outstanding); !slices.Equal(keysOf(want), keysOf(s.effects)) {
+				t.Fatalf("the step returned %v, but it added %v", s.effects, want)
 			}
 		})
 	})
@@ -347,6 +345,14 @@ func TestAStepChangesNothingThatItWasGiven(t *testing.T) {
 			t.Fatal("later steps changed an earlier state")
 		}
 	})
+}
+
+func keysOf(effects []Effect) []string {
+	keys := make([]string, len(effects))
+	for i, e := range effects {
+		keys[i] = e.Key()
+	}
+	return keys
 }
 
 func encode(s State) string { return toJSON(s) }

@@ -11,17 +11,23 @@ import (
 // Outstanding lists what must be in flight, from the state alone. A driver that has just started performs all of it;
 // one that is running performs what a step adds, and stops what is in flight and no longer listed.
 func Outstanding(s State) []Effect {
+	effects := s.ownEffects()
+	for _, child := range s.Children.Live {
+		if child.pending() {
+			effects = append(effects, child.effect())
+		}
+	}
+	return effects
+}
+
+// ownEffects are those that are not about children.
+func (s State) ownEffects() []Effect {
 	var effects []Effect
 	if r := s.Request; s.Phase == PhaseRequesting && r.RetryAt == 0 {
 		effects = append(effects, CallModel{Call: r.ID, Attempt: r.Attempt, Purpose: r.Purpose, Reserve: r.Reserved})
 	}
 	if s.Phase == PhaseActing {
 		effects = append(effects, s.callEffects()...)
-	}
-	for _, child := range s.Children.Live {
-		if child.pending() {
-			effects = append(effects, child.effect())
-		}
 	}
 	if at, ok := s.alarm(); ok {
 		effects = append(effects, WakeAt{At: at})
@@ -77,7 +83,26 @@ func (s State) deadline() (Time, bool) {
 	return s.Clock.deadline(s.Config.Limits.MaxDuration), true
 }
 
-// added returns the effects that are outstanding now and were not before.
+// newEffects returns the effects that are outstanding now and were not before.
+func newEffects(before, now State) []Effect {
+	effects := added(before.ownEffects(), now.ownEffects())
+	// Children keep their order, so two fingers find what has changed among very many of them.
+	old := before.Children.Live
+	for _, child := range now.Children.Live {
+		for len(old) > 0 && old[0].Name != child.Name && now.Children.find(old[0].Name) < 0 {
+			old = old[1:]
+		}
+		known := len(old) > 0 && old[0].Name == child.Name
+		if child.pending() && !(known && old[0].pending() && old[0].Cancel == child.Cancel) {
+			effects = append(effects, child.effect())
+		}
+		if known {
+			old = old[1:]
+		}
+	}
+	return effects
+}
+
 func added(before, now []Effect) []Effect {
 	known := make(map[string]bool, len(before))
 	for _, e := range before {

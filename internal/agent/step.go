@@ -12,7 +12,7 @@ package agent
 // of a step are what it has added, so that a running driver and one that has just restarted cannot disagree.
 func Step(s State, e Event) (State, []Effect) {
 	next := apply(s, e)
-	return next, added(Outstanding(s), Outstanding(next))
+	return next, newEffects(s, next)
 }
 
 // Replay folds a log of events into the state that they lead to.

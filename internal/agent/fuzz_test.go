@@ -1,0 +1,60 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"testing"
+)
+
+// FuzzEvents feeds arbitrary logs, one event in JSON a line. Nothing may panic, and what can be checked without knowing
+// the events must hold.
+func FuzzEvents(f *testing.F) {
+	for _, name := range []string{"testdata/golden/log.jsonl", "testdata/golden/events.jsonl"} {
+		log, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(log)
+	}
+	f.Fuzz(func(t *testing.T, log []byte) {
+		var s State
+		for line := range bytes.Lines(log) {
+			var e Event
+			if json.Unmarshal(line, &e) != nil {
+				continue
+			}
+			before := s.Phase
+			next, effects := Step(s, e)
+			if before.Terminal() && len(effects) > 0 {
+				t.Fatalf("an agent that had ended wants %v", effects)
+			}
+			if c := next.Children; c.Pending() < 0 || c.Completed < s.Children.Completed {
+				t.Fatalf("children: %+v", c)
+			}
+			for _, effect := range effects {
+				_ = effect.String()
+				if call, ok := effect.(CallModel); ok && len(s.History.Messages()) == 0 && call.Call == "" {
+					t.Fatal("a call without an id")
+				}
+			}
+			_ = BuildPrompt(next)
+			_ = next.String()
+			s = next
+		}
+		encoded, err := EncodeState(s)
+		if err != nil {
+			t.Fatalf("encode: %v", err)
+		}
+		decoded, err := DecodeState(encoded)
+		if err != nil {
+			t.Fatalf("decode: %v", err)
+		}
+		if encode(decoded) != encode(s) {
+			t.Fatal("the state does not survive being written and read")
+		}
+	})
+}

@@ -1,0 +1,160 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// everyFact has one event of each type with every field set. Logs in the field look like testdata/golden/events.jsonl: when
+// that file changes, older logs must still be read.
+func everyFact() []Event {
+	three, cost := 3, int64(12)
+	config := Config{
+		Kind: SubAgent, Name: "chat-1", ParentRole: "Orchestrator", Depth: 1, MaxDepth: 2,
+		Role: Role{Name: "coder", DisplayName: "Coder", Prompt: "You write code.", Allow: []string{"read", "b*"}, Deny: []string{"bad"},
+			Approval: ApproveWrites, ApprovalTools: []string{"read"}},
+		Task: Task{Instruction: "work", Arguments: json.RawMessage(`{"a":1}`), ContextFiles: []string{"a.go"}, SuccessCriteria: "it works",
+			Cwd: "src", Context: "earlier talk"},
+		Call:       &PlannedCall{Tool: "read", Arguments: json.RawMessage(`{}`)},
+		Tools:      []Tool{{Name: "read", Description: "reads", Parameters: json.RawMessage(`{"type":"object"}`), BuiltIn: true, ReadOnly: true, Idempotent: true}},
+		Delegates:  []Delegate{{Name: "tester", DisplayName: "Tester", Description: "tests", When: []string{"testing"}, AsTool: &AsTool{Name: "Test", InputSchema: json.RawMessage(`{}`)}}},
+		Limits:     Limits{MaxIterations: 9, MaxDuration: 300_000, MaxTokens: 100_000, MaxCostMicros: 5, MaxOutputTokens: 100, ContextTokens: 128_000, MaxRetries: 2},
+		AutoAnswer: AutoAnswer{Enabled: true, MinConfidence: 70, MaxPerQuestion: 2},
+		Price:      &Price{Input: 1, Output: 2},
+	}
+	call := CallRequest{ID: "c1", Tool: "read", Arguments: `{"path":"a"}`}
+	usage := Usage{PromptTokens: 10, CompletionTokens: 5, ModelCalls: 1, CostMicros: &cost}
+	result := &Result{Text: "all", Summary: "some", Details: "much", FilesModified: []string{"a"}, FilesCreated: []string{"b"},
+		TestsRun: &three, TestsPassed: &three, Warnings: []string{"w"}, Suggestions: []string{"s"}}
+	facts := []Fact{
+		Started{Config: config, History: []Message{{Speaker: Assistant, Text: "before", Calls: []CallRequest{call}, At: 1}, {Speaker: ToolSpeaker, Text: "x", Call: "c1", At: 2}}},
+		MessageArrived{Message: "m", Text: "hello", Answers: "chat-1"},
+		ModelReplied{Call: "m1", Text: "hi", Calls: []CallRequest{call}, Usage: usage, Finish: FinishLength},
+		ModelFailed{Call: "m1", Attempt: 2, Failure: FailureRetry, Message: "429", RetryAt: 77},
+		ToolFinished{Call: "c1", Outcome: ToolSucceeded, Text: "ok"},
+		Decided{Call: "c1", Approve: true, Comment: "careful", By: "alice"},
+		Answered{Call: "c1", Text: "2024"},
+		ChildFinished{Child: "chat-1-1", Usage: usage, Outcome: Outcome{Kind: KindTimedOut, Error: "late", Result: result, Iterations: 4, Duration: 99}},
+		ChildWaits{Child: "chat-1-1", Waiting: true},
+		AgentAsks{Agent: "chat-1", Display: "Coder", Task: "chat-1", Call: "q1", Kind: AskApproval, Text: "may I?", Tool: "bash", Arguments: "{}"},
+		AgentResumed{Agent: "chat-1", Call: "q1", Gone: true},
+		Cancelled{Message: "m2", Task: "chat-1", By: "alice"},
+		Woke{},
+		Restarted{Unknown: []string{"c1"}},
+		Delivered{ID: "post/1"},
+	}
+	events := make([]Event, len(facts))
+	for i, f := range facts {
+		events[i] = Event{At: Time(1000 + i), Fact: f}
+	}
+	return events
+}
+
+func TestEventsReadAndWriteAsEver(t *testing.T) {
+	const path = "testdata/golden/events.jsonl"
+	var log bytes.Buffer
+	events := everyFact()
+	for _, e := range events {
+		line, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		log.Write(line)
+		log.WriteByte('\n')
+	}
+	golden := readGolden(t, path, log.Bytes())
+	if diff := cmp.Diff(golden, log.String()); diff != "" {
+		t.Errorf("events are written in another way than they used to be (-golden +now):\n%s", diff)
+	}
+	var read []Event
+	for line := range strings.Lines(golden) {
+		var e Event
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		read = append(read, e)
+	}
+	if diff := cmp.Diff(events, read); diff != "" {
+		t.Errorf("events are read in another way than they used to be (-want +read):\n%s", diff)
+	}
+	if len(facts) != len(events) {
+		t.Errorf("%d types of facts, %d of them in the golden file", len(facts), len(events))
+	}
+}
+
+func TestAnOldLogLeadsToTheSameState(t *testing.T) {
+	log, err := os.ReadFile("testdata/golden/log.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s State
+	for line := range strings.Lines(string(log)) {
+		var e Event
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		s, _ = Step(s, e)
+	}
+	encoded, err := EncodeState(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pretty bytes.Buffer
+	if err := json.Indent(&pretty, encoded, "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	golden := readGolden(t, "testdata/golden/state.json", pretty.Bytes())
+	if diff := cmp.Diff(golden, pretty.String()); diff != "" {
+		t.Errorf("the log leads to another state than it used to (-golden +now):\n%s", diff)
+	}
+	decoded, err := DecodeState([]byte(golden))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if encode(decoded) != encode(s) {
+		t.Error("the state does not survive being written and read")
+	}
+}
+
+func TestNewerFormsAreRefused(t *testing.T) {
+	var e Event
+	for text, want := range map[string]string{
+		`{"v":2,"type":"Woke","at":1}`:                "upgrade",
+		`{"v":0,"type":"Woke","at":1}`:                "version 0",
+		`{"v":1,"type":"Exploded","at":1}`:            "Exploded",
+		`{"v":1,"type":"Woke","at":"now"}`:            "decode event",
+		`{"v":1,"type":"Answered","at":1,"fact":[1]}`: "decode Answered",
+	} {
+		err := json.Unmarshal([]byte(text), &e)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want an error with %q", text, err, want)
+		}
+	}
+	if _, err := DecodeState([]byte(`{"v":2}`)); err == nil || !strings.Contains(err.Error(), "replay the events") {
+		t.Errorf("a newer state: %v", err)
+	}
+}
+
+// readGolden returns the content of a golden file; with -rewrite it is written first.
+func readGolden(t *testing.T, path string, now []byte) string {
+	t.Helper()
+	if flag.Lookup("rewrite").Value.String() == "true" {
+		if err := os.WriteFile(path, now, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	golden, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(golden)
+}
