@@ -26,8 +26,12 @@ help: ## Show this index
 demo: control-plane ## Run a local control plane with Nestor's API until Ctrl-C
 	@go run ./hack/demo
 
+.PHONY: demo-clean
+demo-clean: ## Remove what the demo has kept
+	rm -rf "$${DEMO_DIR:-.demo}"
+
 .PHONY: test
-test: control-plane ## Run all tests (PACKAGES=./internal/agent/... for some)
+test: control-plane mcp-servers ## Run all tests (PACKAGES=./internal/agent/... for some)
 	KUBEBUILDER_ASSETS="$(K8S_BIN)" go test $(GOTESTFLAGS) $(PACKAGES)
 
 ##@ Build
@@ -39,6 +43,27 @@ build: ## Build the three programs into bin/
 .PHONY: control-plane
 control-plane: ## Put etcd, kube-apiserver, kube-controller-manager and kubectl into bin/k8s
 	@hack/controlplane/install.sh "$(K8S_BIN)"
+
+.PHONY: mcp-servers
+mcp-servers: hack/mcp-servers/node_modules/.package-lock.json ## Install the MCP servers from npm that tests talk to
+
+hack/mcp-servers/node_modules/.package-lock.json: hack/mcp-servers/package-lock.json
+	@if command -v npm >/dev/null; then npm ci --prefix hack/mcp-servers --no-audit --no-fund && touch $@; \
+	else echo "no npm: the tests against MCP servers from npm are skipped"; fi
+
+##@ Measure
+
+.PHONY: bench
+bench: ## Run the Go benchmarks and print figures (BENCH=Append for some)
+	go test -run '^$$' -bench '$(or $(BENCH),.)' -benchtime $(or $(BENCHTIME),1s) ./internal/...
+
+.PHONY: soak
+soak: ## Run the core's property tests on many more random sequences (SOAK_CHECKS)
+	go test ./internal/agent -count 1 -timeout 2h -rapid.checks=$(or $(SOAK_CHECKS),1000000) -run 'TestInvariant|TestEffects|TestAStep'
+
+.PHONY: fuzz
+fuzz: ## Fuzz the core with arbitrary event logs (FUZZTIME)
+	go test ./internal/agent -run '^$$' -fuzz FuzzEvents -fuzztime $(or $(FUZZTIME),5m) -fuzzminimizetime 100x
 
 ##@ Check
 

@@ -1,0 +1,32 @@
+# Images of Nestor's programs, for every platform that Go builds for:
+#   docker buildx build --platform linux/amd64,linux/arm64 --target operator -t nestor-operator .
+#   docker buildx build --platform linux/amd64,linux/arm64 --target workspace -t nestor-workspace .
+
+FROM --platform=$BUILDPLATFORM golang:1.26 AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN --mount=type=cache,target=/go/pkg/mod go mod download
+COPY api api
+COPY cmd cmd
+COPY config config
+COPY internal internal
+ARG TARGETOS TARGETARCH VERSION=dev
+RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
+    CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath \
+    -ldflags "-s -w -X github.com/nestor-dev/nestor/internal/version.version=$VERSION" -o /out/ ./cmd/...
+
+# Distroless: nothing but the program, the certificates it trusts and a user that is not root.
+FROM scratch AS operator
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
+COPY --from=build /out/nestor-operator /nestor-operator
+USER 65532:65532
+ENTRYPOINT ["/nestor-operator"]
+
+# A workspace is where agents run commands, so it has a shell, git and the usual tools, but the same user.
+FROM debian:12-slim AS workspace
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends bash ca-certificates git openssh-client \
+    && rm -rf /var/lib/apt/lists/*
+COPY --from=build /out/nestor-workspace /nestor-workspace
+USER 65532:65532
+ENTRYPOINT ["/nestor-workspace"]

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# verify.sh: everything that must hold of the sources besides the tests. It changes generated files if they are out of
+# date, and then says so.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+failed=0
+check() {
+	local name=$1
+	shift
+	printf 'verify: %s\n' "$name"
+	if ! "$@"; then
+		printf 'verify: FAILED: %s\n' "$name" >&2
+		failed=1
+	fi
+}
+
+# Generated files are compared with what generating them gives, whether they are committed or not.
+generated() {
+	local paths=(api/v1alpha1/zz_generated.deepcopy.go config/crd/bases docs/reference/api.md) before after
+	before=$(find "${paths[@]}" -type f -exec sha256sum {} + | sort)
+	make --no-print-directory generate >/dev/null 2>&1 || make --no-print-directory generate
+	after=$(find "${paths[@]}" -type f -exec sha256sum {} + | sort)
+	if [ "$before" != "$after" ]; then
+		echo "generated files were out of date; they are current now, commit them:" >&2
+		diff <(echo "$before") <(echo "$after") | sed -n 's/^> [0-9a-f]* */  /p' >&2
+		return 1
+	fi
+}
+
+formatted() {
+	local files
+	files=$(git ls-files -co --exclude-standard '*.go' | xargs gofmt -s -l)
+	[ -z "$files" ] || { echo "run gofmt -s -w on: $files" >&2; return 1; }
+}
+
+tidy() {
+	local dir
+	for dir in . hack/tools hack/controlplane; do
+		(cd "$dir" && go mod tidy -diff) || { echo "run go mod tidy in $dir" >&2; return 1; }
+	done
+}
+
+scripts() {
+	local file
+	while read -r file; do bash -n "$file" || return 1; done < <(git ls-files -co --exclude-standard '*.sh' .ci/run)
+}
+
+check "generated files are current" generated
+check "Go files are formatted" formatted
+check "module files are tidy" tidy
+check "shell scripts parse" scripts
+check "packages import only what they may" go test ./test/arrows
+check "everything compiles" go build ./...
+check "lint" go tool -modfile=hack/tools/go.mod golangci-lint run
+exit "$failed"

@@ -1,0 +1,114 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package arrows holds the dependency arrows of the design: which package may know which.
+package arrows
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/nestor-dev/nestor/"
+
+// rule says what a part of the tree, its tests aside, may not depend on, not even by way of others.
+type rule struct {
+	part   string
+	may    []string // if set, the only parts of this module that it may depend on
+	mayNot []string
+	why    string
+}
+
+var kubernetesClients = []string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime", "k8s.io/apiserver"}
+
+var rules = []rule{
+	{part: "internal/agent", may: []string{"internal/agent"}, mayNot: []string{"k8s.io/", "sigs.k8s.io/", "github.com/", "golang.org/x/"},
+		why: "the core is pure and stands on the standard library"},
+	{part: "internal/model", may: []string{"internal/model"}, mayNot: kubernetesClients,
+		why: "only the engine brings agent, model and tool together"},
+	{part: "internal/tool", may: []string{"internal/tool", "internal/version"}, mayNot: kubernetesClients,
+		why: "only the engine brings agent, model and tool together"},
+	{part: "internal/role", may: []string{"internal/role"}, mayNot: kubernetesClients,
+		why: "built-in roles are data"},
+	{part: "internal/ledger", may: []string{"internal/ledger"}, mayNot: append([]string{"k8s.io/"}, kubernetesClients...),
+		why: "the ledger keeps what it is given and knows nobody"},
+	{part: "internal/projection", may: []string{"internal/projection", "internal/agent", "api"}, mayNot: kubernetesClients,
+		why: "status is a pure function of the state"},
+	{part: "internal/engine", mayNot: append([]string{module + "internal/controller"}, kubernetesClients...),
+		why: "only controllers and commands know Kubernetes clients"},
+	{part: "api", may: []string{"api"}, mayNot: []string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime"},
+		why: "users import the API types; they should not get a client with them"},
+}
+
+func TestArrows(t *testing.T) {
+	packages := list(t)
+	for _, rule := range rules {
+		for path, deps := range packages {
+			local, ok := strings.CutPrefix(path, module)
+			if !ok || !within(local, rule.part) {
+				continue
+			}
+			for _, dep := range deps {
+				if bad(rule, dep) {
+					t.Errorf("%s depends on %s: %s", local, dep, rule.why)
+				}
+			}
+		}
+	}
+}
+
+func bad(r rule, dep string) bool {
+	for _, prefix := range r.mayNot {
+		// Vendored copies inside the standard library have a path of their own and do not count.
+		if strings.HasPrefix(dep, prefix) {
+			return true
+		}
+	}
+	local, ours := strings.CutPrefix(dep, module)
+	if !ours || r.may == nil {
+		return false
+	}
+	for _, part := range r.may {
+		if within(local, part) {
+			return false
+		}
+	}
+	return true
+}
+
+func within(path, part string) bool { return path == part || strings.HasPrefix(path, part+"/") }
+
+// list returns every package of this module with all that it depends on, tests aside.
+func list(t *testing.T) map[string][]string {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Deps", "./...")
+	cmd.Dir = "../.."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	packages := map[string][]string{}
+	decoder := json.NewDecoder(strings.NewReader(string(out)))
+	for {
+		var p struct {
+			ImportPath string
+			Deps       []string
+		}
+		err := decoder.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		packages[p.ImportPath] = p.Deps
+	}
+	if len(packages) == 0 {
+		t.Fatal("go list found no packages")
+	}
+	return packages
+}
