@@ -25,7 +25,7 @@ func (s *Session) call(ctx context.Context, name string, repeatable bool, call t
 		return tool.Output{}, err
 	}
 	result, lost, err := s.send(ctx, conn, name, call)
-	if lost != nil && lost.again(repeatable) {
+	if lost != nil && ctx.Err() == nil && lost.again(repeatable) {
 		if conn, err = s.working(ctx, conn); err != nil {
 			return tool.Output{}, err
 		}

@@ -69,7 +69,8 @@ func TestCancelReachesTheServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			started, ended := make(chan struct{}), make(chan struct{})
-			server := lab(addTool(sdk.Tool{Name: "dig"}, func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			reads := &sdk.ToolAnnotations{ReadOnlyHint: true}
+			server := lab(addTool(sdk.Tool{Name: "dig", Annotations: reads}, func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 				close(started)
 				<-ctx.Done()
 				close(ended)
@@ -84,10 +85,13 @@ func TestCancelReachesTheServer(t *testing.T) {
 				cancel()
 			}()
 			result := run(ctx, session, "lab__dig", `{}`)
-			if result.Failure != tool.Cancelled || !result.OutcomeUnknown {
+			if result.Failure != tool.Cancelled {
 				t.Errorf("got %+v", result)
 			}
 			<-ended
+			if status := session.Status(); !status.Ready {
+				t.Errorf("a cancelled call cost the connection: %+v", status)
+			}
 		})
 	}
 }
