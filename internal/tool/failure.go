@@ -4,8 +4,6 @@
 package tool
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -91,11 +89,10 @@ func errorText(text string) Output { return Output{Text: text, IsError: true} }
 // expected repeats the schema, if it is short: a model that got it wrong has it
 // far behind in its context.
 func expected(spec Spec) string {
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, spec.Parameters); err != nil || compact.Len() > maxQuotedSchema {
+	if len(spec.Parameters) > maxQuotedSchema {
 		return ""
 	}
-	return "\nThe schema of the arguments is " + compact.String()
+	return "\nThe schema of the arguments is " + string(spec.Parameters)
 }
 
 func listed(names []string) string {

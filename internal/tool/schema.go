@@ -29,32 +29,40 @@ const (
 	maxViolations = 10
 )
 
-func compileSchema(source json.RawMessage) (*schema, error) {
+// compileSchema returns the compiled schema, and its source as providers want it:
+// of type object and with properties, if only none.
+func compileSchema(source json.RawMessage) (*schema, json.RawMessage, error) {
 	document, err := decodeStrict(source)
 	if err != nil {
-		return nil, fmt.Errorf("read schema: %w", err)
+		return nil, nil, fmt.Errorf("read schema: %w", err)
 	}
 	object, ok := document.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("a schema must be a JSON object, not %s", jsonType(document))
+		return nil, nil, fmt.Errorf("a schema must be a JSON object, not %s", jsonType(document))
 	}
 	if t, set := object["type"]; set && t != "object" {
-		return nil, fmt.Errorf("the schema must have type object, not %v", t)
+		return nil, nil, fmt.Errorf("the schema must have type object, not %v", t)
 	}
-	// Arguments are an object whether or not the schema says so.
 	object["type"] = "object"
+	if _, set := object["properties"]; !set {
+		object["properties"] = map[string]any{}
+	}
+	normal, err := json.Marshal(object)
+	if err != nil {
+		return nil, nil, fmt.Errorf("encode schema: %w", err)
+	}
 
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(noLoader{})
 	compiler.UseRegexpEngine(regexpOrAny)
 	if err := compiler.AddResource(schemaURL, document); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	compiled, err := compiler.Compile(schemaURL)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return &schema{compiled}, nil
+	return &schema{compiled}, normal, nil
 }
 
 // check returns one line for each way in which arguments do not fit.

@@ -60,6 +60,20 @@ func TestSchemasOfOtherDraftsAndDialects(t *testing.T) {
 	}
 }
 
+// Providers refuse a tool whose parameters are not an object with properties.
+func TestParametersAreAsProvidersWantThem(t *testing.T) {
+	for parameters, want := range map[string]string{
+		``:                  `{"properties":{},"type":"object"}`,
+		`{"type":"object"}`: `{"properties":{},"type":"object"}`,
+		` {"properties": {"a": {"maximum": 10000000000000000000001}}} `: `{"properties":{"a":{"maximum":10000000000000000000001}},"type":"object"}`,
+	} {
+		made := makeTool(t, tool.Spec{Name: "t", Parameters: json.RawMessage(parameters)}, say(""))
+		if got := string(made.Spec().Parameters); got != want {
+			t.Errorf("%q becomes %s, want %s", parameters, got, want)
+		}
+	}
+}
+
 // A pattern that only ECMAScript knows must not withhold the tool.
 func TestPatternsUnknownToGoAreLeftToTheTool(t *testing.T) {
 	parameters := `{"properties":{"a":{"type":"string","pattern":"^(?!x)"}}}`

@@ -49,10 +49,6 @@ type Tool struct {
 
 var validName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// noParameters is the schema of a tool that takes nothing. It leaves additional
-// properties alone: models like to pass a stray argument where none is needed.
-var noParameters = json.RawMessage(`{"type":"object","properties":{}}`)
-
 // New checks spec, compiles its schema and binds it to run.
 func New(spec Spec, run Func) (*Tool, error) {
 	if !validName.MatchString(spec.Name) {
@@ -65,12 +61,13 @@ func New(spec Spec, run Func) (*Tool, error) {
 		return nil, fmt.Errorf("tool %s has a negative timeout %s", spec.Name, spec.Timeout)
 	}
 	if len(spec.Parameters) == 0 {
-		spec.Parameters = noParameters
+		spec.Parameters = json.RawMessage(`{}`)
 	}
-	compiled, err := compileSchema(spec.Parameters)
+	compiled, normal, err := compileSchema(spec.Parameters)
 	if err != nil {
 		return nil, fmt.Errorf("compile parameters of tool %s: %w", spec.Name, err)
 	}
+	spec.Parameters = normal
 	return &Tool{spec: spec, schema: compiled, run: run}, nil
 }
 

@@ -6,12 +6,18 @@ package mcp
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync"
+
+	"github.com/nestor-dev/nestor/internal/tool"
 )
+
+// maxWords bounds an error text, which a server may have written.
+const maxWords = 1000
 
 // exchange observes the HTTP requests that one operation makes. The SDK hands the
 // operation's context on to them, and the context carries the exchange.
@@ -108,16 +114,21 @@ func (e *exchange) harmless() bool {
 	return !sent || e.refused()
 }
 
-// words returns the text of err without secrets: header values, and what an
-// address may hold besides its host and path.
+// words returns the text of err, fit to be shown: bounded, without header values
+// and without what an address may hold besides its host and path, and without the
+// local port, which differs each time.
 func (e *exchange) words(err error) string {
 	text := err.Error()
-	var failed *url.Error
-	if errors.As(err, &failed) {
-		if u, parsed := url.Parse(failed.URL); parsed == nil {
+	var request *url.Error
+	if errors.As(err, &request) {
+		if u, bad := url.Parse(request.URL); bad == nil {
 			u.User, u.RawQuery = nil, ""
-			text = strings.ReplaceAll(text, failed.URL, u.String())
+			text = strings.ReplaceAll(text, request.URL, u.String())
 		}
+	}
+	var network *net.OpError
+	if errors.As(err, &network) && network.Source != nil {
+		text = strings.ReplaceAll(text, network.Source.String()+"->", "")
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -126,5 +137,6 @@ func (e *exchange) words(err error) string {
 			text = strings.ReplaceAll(text, secret, "[secret]")
 		}
 	}
+	text, _ = tool.Page(strings.ToValidUTF8(text, "\uFFFD"), 0, maxWords)
 	return text
 }

@@ -16,8 +16,11 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// maxTools bounds what one server may list.
-const maxTools = 1000
+// Bounds of what one server may put before a model.
+const (
+	maxTools       = 1000
+	maxDescription = 8 << 10
+)
 
 // listing is what a server offers.
 type listing struct {
@@ -65,9 +68,11 @@ func (s *Session) makeTool(offered *sdk.Tool) (*tool.Tool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode schema: %w", err)
 	}
+	description := strings.TrimSpace(cmp.Or(offered.Description, offered.Title, offered.Name))
+	description, _ = tool.Page(description, 0, maxDescription)
 	spec := tool.Spec{
 		Name:        toolName(s.server.Prefix, offered.Name),
-		Description: strings.TrimSpace(cmp.Or(offered.Description, offered.Title, offered.Name)),
+		Description: description,
 		Parameters:  parameters,
 		ReadOnly:    slices.Contains(s.server.ReadOnlyTools, offered.Name),
 		Timeout:     s.server.Timeout,

@@ -137,10 +137,13 @@ func TestToolsStayWhileTheServerIsAway(t *testing.T) {
 }
 
 func TestSilentServerFailsInTime(t *testing.T) {
-	release := make(chan struct{})
 	h := makeHost(t, mcp.StreamableHTTP, lab())
-	h.interfere(func(http.ResponseWriter, *http.Request, string, http.Handler) { <-release })
-	defer close(release)
+	h.interfere(func(w http.ResponseWriter, r *http.Request, method string, _ http.Handler) {
+		if !strings.HasPrefix(method, "notifications/") {
+			<-r.Context().Done()
+		}
+		w.WriteHeader(http.StatusAccepted)
+	})
 	session := makeClient(t, mcp.Options{ConnectTimeout: 20 * time.Millisecond}).Ensure(describe(h, mcp.StreamableHTTP))
 	status := session.Settle(t.Context())
 	if status.Reason != mcp.ConnectFailed || status.Message != "the server does not answer in time" {
