@@ -43,7 +43,7 @@ func Names() []string {
 	if err != nil {
 		panic(fmt.Sprintf("built-in roles: %v", err))
 	}
-	var names []string
+	names := make([]string, 0, len(entries))
 	for _, entry := range entries {
 		names = append(names, strings.TrimSuffix(entry.Name(), path.Ext(entry.Name())))
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 func calls(names ...string) []tool.Call {
-	var all []tool.Call
+	all := make([]tool.Call, 0, len(names))
 	for _, name := range names {
 		all = append(all, tool.Call{ID: name, Name: name})
 	}
@@ -33,18 +33,17 @@ func TestCallsThatWriteRunAloneAndInOrder(t *testing.T) {
 		calls []string
 		want  [][]string
 	}{
-		{nil, nil},
+		{nil, [][]string{}},
 		{[]string{"read", "grep", "nosuch", "read"}, [][]string{{"read", "grep", "nosuch", "read"}}},
 		{[]string{"write", "write"}, [][]string{{"write"}, {"write"}}},
 		{[]string{"read", "write", "read", "grep", "set"}, [][]string{{"read"}, {"write"}, {"read", "grep"}, {"set"}}},
 	} {
-		var got [][]string
-		for _, batch := range tool.Batches(set, calls(c.calls...)) {
-			var names []string
+		batches := tool.Batches(set, calls(c.calls...))
+		got := make([][]string, len(batches))
+		for i, batch := range batches {
 			for _, call := range batch {
-				names = append(names, call.Name)
+				got[i] = append(got[i], call.Name)
 			}
-			got = append(got, names)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("batches of %v (-want +got):\n%s", c.calls, diff)

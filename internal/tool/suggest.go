@@ -29,9 +29,10 @@ func nearest(name string, names []string) []string {
 		}
 	}
 	slices.SortStableFunc(near, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
-	var found []string
-	for _, c := range near[:min(3, len(near))] {
-		found = append(found, c.name)
+	near = near[:min(3, len(near))]
+	found := make([]string, len(near))
+	for i, c := range near {
+		found[i] = c.name
 	}
 	return found
 }

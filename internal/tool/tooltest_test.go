@@ -56,7 +56,7 @@ func makeSet(t *testing.T, tools ...*tool.Tool) tool.Set {
 // named returns a set of tools that answer with their own names.
 func named(t *testing.T, names ...string) tool.Set {
 	t.Helper()
-	var tools []*tool.Tool
+	tools := make([]*tool.Tool, 0, len(names))
 	for _, name := range names {
 		tools = append(tools, makeTool(t, tool.Spec{Name: name, ReadOnly: true}, say(name)))
 	}

@@ -25,9 +25,8 @@ func currentTime(now func() time.Time) definition {
 			}
 		}`),
 	}, func(_ context.Context, _ tool.Call, a struct{ Timezone string }) (tool.Output, error) {
-		// "Local" would tell where the operator runs, which is nobody's time zone.
-		zone, err := time.LoadLocation(a.Timezone)
-		if err != nil || a.Timezone == "Local" {
+		zone, ok := loadZone(a.Timezone)
+		if !ok {
 			return refused("There is no time zone %q. Use an IANA name such as UTC, Europe/Berlin or America/New_York.", a.Timezone), nil
 		}
 		t := now().In(zone)
@@ -39,4 +38,11 @@ func currentTime(now func() time.Time) definition {
 			Unix     int64  `json:"unix"`
 		}{t.Format(time.RFC3339), zone.String(), t.Weekday().String(), t.Unix()})
 	})
+}
+
+// loadZone finds a time zone. "Local" would be where the operator runs, which is
+// nobody's time zone.
+func loadZone(name string) (*time.Location, bool) {
+	zone, err := time.LoadLocation(name)
+	return zone, err == nil && name != "Local"
 }

@@ -53,7 +53,7 @@ func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *host) seen(name string) []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var values []string
+	values := make([]string, 0, len(h.headers))
 	for _, header := range h.headers {
 		values = append(values, header.Get(name))
 	}

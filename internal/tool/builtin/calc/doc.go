@@ -11,8 +11,8 @@
 //	expression = term { ("+" | "-") term }
 //	term       = unary { ("*" | "/" | "%") unary }
 //	unary      = { "+" | "-" } power
-//	power      = primary [ "^" unary ]
 //	primary    = number | constant | function "(" expression { "," expression } ")" | "(" expression ")"
+//	power      = primary [ "^" unary ]
 //
 // So ^ binds tighter than a sign and to the right: -2^2 is -4 and 2^3^2 is 512.
 // The sign of a % b is that of b, as in mathematics and Python.
