@@ -60,7 +60,7 @@ func (s *Session) send(ctx context.Context, conn *connection, name string, call 
 	switch {
 	case err == nil:
 		return result, nil, nil
-	case seen.accepted() && errors.As(err, &answer):
+	case seen.taken() && errors.As(err, &answer):
 		return nil, nil, fmt.Errorf("the server answers: %s", seen.words(errors.New(answer.Message)))
 	default:
 		return nil, &lostCall{err, seen}, nil
@@ -88,9 +88,7 @@ func (l *lostCall) again(repeatable bool) bool {
 	if l.seen.unauthorized() || l.seen.throttled() {
 		return false
 	}
-	// The server's word that it does not know the session is as good as a
-	// refusal.
-	return repeatable || l.seen.harmless() || errors.Is(l.err, sdk.ErrSessionMissing)
+	return repeatable || l.seen.harmless()
 }
 
 func (l *lostCall) explain(server string) error {

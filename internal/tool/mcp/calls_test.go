@@ -109,6 +109,30 @@ func breakAnswer(times int32) func(http.ResponseWriter, *http.Request, string, h
 	}
 }
 
+// A server that took a call and then forgot the session has run it: that it refuses
+// to resume the answer proves nothing.
+func TestAnswerThatCannotBeResumedIsUnknown(t *testing.T) {
+	var runs atomic.Int32
+	h := makeHost(t, mcp.StreamableHTTP, lab(addTool(sdk.Tool{Name: "act"}, count(&runs))))
+	session := makeClient(t, mcp.Options{}).connect(t, describe(h, mcp.StreamableHTTP))
+	h.interfere(func(w http.ResponseWriter, r *http.Request, method string, next http.Handler) {
+		switch {
+		case method == "tools/call":
+			next.ServeHTTP(httptest.NewRecorder(), r)
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = w.Write([]byte("id: 7\nretry: 1\ndata:\n\n"))
+		case r.Header.Get("Last-Event-ID") != "":
+			http.Error(w, "session not found", http.StatusNotFound)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+	result := run(t.Context(), session, "lab__act", `{}`)
+	if result.Failure != tool.Failed || !result.OutcomeUnknown || runs.Load() != 1 {
+		t.Errorf("%d runs, got %+v", runs.Load(), result)
+	}
+}
+
 func count(n *atomic.Int32) sdk.ToolHandler {
 	return func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		n.Add(1)

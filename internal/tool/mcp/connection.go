@@ -23,13 +23,14 @@ var (
 	errSlowConnect   = errors.New("the server does not answer in time")
 )
 
-// connection is one connection of a session. It ends once and for good.
+// connection is one connection of a session. Once it is over, no new call may use
+// it; it has ended when the calls under way are done, too.
 type connection struct {
 	session     *sdk.ClientSession
 	listChanged <-chan struct{}
-	ended       chan struct{}
 	cancel      context.CancelCauseFunc
-	closeOnce   sync.Once
+	over, ended chan struct{}
+	once        sync.Once
 }
 
 // connect opens a connection and lists the server's tools.
@@ -54,7 +55,7 @@ func (s *Session) connect() (*connection, listing, error) {
 		cancel(nil)
 		return nil, listing{}, err
 	}
-	conn := &connection{session: session, listChanged: changed, ended: make(chan struct{}), cancel: cancel}
+	conn := &connection{session: session, listChanged: changed, cancel: cancel, over: make(chan struct{}), ended: make(chan struct{})}
 	go conn.watch()
 	tools, err := s.list(ctx, session)
 	if err != nil {
@@ -99,19 +100,23 @@ func (s *Session) client(changed chan<- struct{}) *sdk.Client {
 // watch notices the end of the connection.
 func (c *connection) watch() {
 	_ = c.session.Wait() // why it ended shows in the calls
+	c.close()
 	c.cancel(nil)
 	close(c.ended)
 }
 
-// close ends the connection when the calls under way are done. It does not wait.
+// close gives the connection up. It does not wait for the calls under way.
 func (c *connection) close() {
-	c.closeOnce.Do(func() { go func() { _ = c.session.Close() }() })
+	c.once.Do(func() {
+		close(c.over)
+		go func() { _ = c.session.Close() }() // nobody is left to whom an error matters
+	})
 }
 
 // alive asks whether the server still knows the session.
 func (c *connection) alive(ctx context.Context) bool {
 	select {
-	case <-c.ended:
+	case <-c.over:
 		return false
 	default:
 	}
@@ -120,5 +125,5 @@ func (c *connection) alive(ctx context.Context) bool {
 	ctx, seen := observe(ctx)
 	err := c.session.Ping(ctx, nil)
 	// A server that answers is alive, if only to say that it knows no ping.
-	return err == nil || seen.accepted() && errors.As(err, new(*jsonrpc.Error))
+	return err == nil || seen.taken() && errors.As(err, new(*jsonrpc.Error))
 }

@@ -16,16 +16,23 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// maxWords bounds an error text, which a server may have written.
-const maxWords = 1000
+const (
+	// maxWords bounds an error text, which a server may have written.
+	maxWords = 1000
+	// shortestSecret is the shortest header value that is removed from texts: to
+	// remove every "1" would hide nothing and garble everything.
+	shortestSecret = 6
+)
 
 // exchange observes the HTTP requests that one operation makes. The SDK hands the
-// operation's context on to them, and the context carries the exchange.
+// operation's context on to them, and the context carries the exchange. Messages
+// are POSTs; a GET only opens a stream, or resumes one.
 type exchange struct {
-	mu      sync.Mutex
-	sent    bool
-	status  int
-	secrets map[string]bool
+	mu       sync.Mutex
+	sent     bool // a message began to leave
+	accepted bool // the server took a message, whatever came after
+	status   int  // of the last answer, 0 while there is none
+	secrets  map[string]bool
 }
 
 type exchangeKey struct{}
@@ -44,22 +51,23 @@ func exchangeOf(ctx context.Context) *exchange {
 	return &exchange{secrets: map[string]bool{}}
 }
 
-// trace notes that a request leaves. What was not written cannot have had an
+// trace notes that a message leaves. What was not written cannot have had an
 // effect; what was written may have, even in part.
-func (e *exchange) trace(ctx context.Context) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		WroteHeaders: func() {
-			e.mu.Lock()
-			defer e.mu.Unlock()
-			e.sent, e.status = true, 0
-		},
-	})
+func (e *exchange) trace(request *http.Request) *http.Request {
+	trace := &httptrace.ClientTrace{WroteHeaders: func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.status = 0
+		e.sent = e.sent || request.Method == http.MethodPost
+	}}
+	return request.Clone(httptrace.WithClientTrace(request.Context(), trace))
 }
 
-func (e *exchange) answered(status int) {
+func (e *exchange) answered(method string, status int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.status = status
+	e.accepted = e.accepted || method == http.MethodPost && status >= 200 && status < 300
 }
 
 // guard remembers header values that must not show.
@@ -77,19 +85,21 @@ func (e *exchange) guard(headers http.Header) {
 	}
 }
 
-// accepted reports whether the server took the request. An error that comes with
-// it is the server's word; without it, the transport's.
-func (e *exchange) accepted() bool {
+// taken reports whether the server took the message. An error that comes with it is
+// the server's word; without it, the transport's.
+func (e *exchange) taken() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.status >= 200 && e.status < 300
+	return e.accepted
 }
 
-// refused reports whether the server answered that it did not accept the request.
-func (e *exchange) refused() bool {
+// harmless reports whether the operation certainly had no effect: no message left,
+// or the server refused it.
+func (e *exchange) harmless() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.status >= 400 && e.status < 500
+	refused := e.status >= 400 && e.status < 500
+	return !e.sent || refused && !e.accepted
 }
 
 // unauthorized reports whether the server does not accept the headers.
@@ -104,14 +114,6 @@ func (e *exchange) throttled() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.status == http.StatusTooManyRequests
-}
-
-// harmless reports whether the operation certainly had no effect.
-func (e *exchange) harmless() bool {
-	e.mu.Lock()
-	sent := e.sent
-	e.mu.Unlock()
-	return !sent || e.refused()
 }
 
 // words returns the text of err, fit to be shown: bounded, without header values
@@ -133,7 +135,7 @@ func (e *exchange) words(err error) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for secret := range e.secrets {
-		if secret != "" {
+		if len(secret) >= shortestSecret {
 			text = strings.ReplaceAll(text, secret, "[secret]")
 		}
 	}

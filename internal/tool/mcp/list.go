@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,23 +37,24 @@ func (s *Session) list(ctx context.Context, session *sdk.ClientSession) (listing
 	var l listing
 	var tools []*tool.Tool
 	names := map[string]bool{}
+	count := 0
 	for offered, err := range session.Tools(ctx, nil) {
 		if err != nil {
 			return listing{}, err
 		}
-		if len(names) == maxTools {
+		if count++; count > maxTools {
 			l.left = append(l.left, fmt.Sprintf("whatever comes after %d tools", maxTools))
 			break
 		}
 		made, err := s.makeTool(offered)
-		if err == nil && names[offered.Name] {
-			err = fmt.Errorf("it is listed twice")
+		if err == nil && names[made.Name()] {
+			err = errors.New("another tool has its name")
 		}
 		if err != nil {
 			l.left = append(l.left, fmt.Sprintf("%s: %v", offered.Name, err))
 			continue
 		}
-		names[offered.Name] = true
+		names[made.Name()] = true
 		tools = append(tools, made)
 		l.status = append(l.status, ToolStatus{offered.Name, made.Spec().Description, made.Spec().ReadOnly})
 	}

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"sync"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
@@ -73,49 +75,46 @@ func (s *Session) Settle(ctx context.Context) Status {
 
 // run keeps the session connected until it is stopped.
 func (s *Session) run() {
-	for attempt := 1; s.ctx.Err() == nil; {
+	defer s.become(Closed, "the server was changed or removed")
+	for attempt := 1; s.ctx.Err() == nil; attempt++ {
 		conn, tools, err := s.connect()
-		if err != nil {
-			s.lose(err)
-		} else {
+		switch {
+		case err == nil:
 			attempt = 1
 			s.serve(conn, tools)
-			s.update(func() { s.conn, s.status = nil, lost(s.status) })
-			conn.close()
-			if s.ctx.Err() != nil {
-				<-conn.ended // calls under way end first
-			}
-		}
-		if errors.Is(err, errInvalidServer) {
+		case errors.Is(err, errInvalidServer):
+			s.become(InvalidServer, err.Error())
 			<-s.ctx.Done() // only another revision can help
-		} else if s.options.Wait(s.ctx, attempt) != nil {
-			break
+		case errors.Is(err, errUnauthorized):
+			s.become(Unauthorized, err.Error())
+		default:
+			s.become(ConnectFailed, err.Error())
 		}
-		attempt++
+		if s.options.Wait(s.ctx, attempt) != nil {
+			return
+		}
 	}
-	s.update(func() {
-		s.conn, s.status.Ready = nil, false
-		s.status.Reason, s.status.Message = Closed, "the session is closed"
-	})
 }
 
-// serve offers tools on conn until the connection ends, and lists them anew when
-// the server says so.
+// serve offers tools on conn until the connection or the session ends.
 func (s *Session) serve(conn *connection, tools listing) {
-	for {
+	var err error
+	for err == nil {
 		s.offer(conn, tools)
 		select {
-		case <-s.ctx.Done():
-			return
-		case <-conn.ended:
-			return
 		case <-conn.listChanged:
-		}
-		var err error
-		if tools, err = s.list(s.ctx, conn.session); err != nil {
+			tools, err = s.list(s.ctx, conn.session)
+		case <-conn.over:
+			err = sdk.ErrConnectionClosed
+		case <-s.ctx.Done():
+			s.become(Closed, "the server was changed or removed")
+			conn.close()
+			<-conn.ended // the calls under way end first
 			return
 		}
 	}
+	s.become(Reconnecting, "the connection was lost; reconnecting")
+	conn.close()
 }
 
 func (s *Session) offer(conn *connection, tools listing) {
@@ -128,23 +127,13 @@ func (s *Session) offer(conn *connection, tools listing) {
 	})
 }
 
-// lose records a failure to connect. The tools stay as they were last seen.
-func (s *Session) lose(err error) {
+// become records that there is no connection, and why. The tools stay as they
+// were last seen.
+func (s *Session) become(reason Reason, message string) {
 	s.update(func() {
-		s.conn, s.status.Ready = nil, false
-		s.status.Reason, s.status.Message = ConnectFailed, err.Error()
-		switch {
-		case errors.Is(err, errUnauthorized):
-			s.status.Reason = Unauthorized
-		case errors.Is(err, errInvalidServer):
-			s.status.Reason = InvalidServer
-		}
+		s.conn = nil
+		s.status.Ready, s.status.Reason, s.status.Message = false, reason, message
 	})
-}
-
-func lost(status Status) Status {
-	status.Ready, status.Reason, status.Message = false, Reconnecting, "the connection was lost; reconnecting"
-	return status
 }
 
 // update changes the state and tells everybody who waits for a change.
@@ -168,7 +157,7 @@ func (s *Session) connection(ctx context.Context, old *connection) (*connection,
 			return conn, nil
 		}
 		if conn == nil && !status.Reason.trying() {
-			return nil, fmt.Errorf("tool server %s is not connected: %s. It is retried in the background; go on with something else or try again later",
+			return nil, fmt.Errorf("tool server %s is not connected: %s. Go on with something else or try again later",
 				s.server.Key.Server, status.Message)
 		}
 		select {

@@ -53,7 +53,7 @@ func (g *guardedTripper) RoundTrip(request *http.Request) (*http.Response, error
 	}
 	ctx := request.Context()
 	seen := exchangeOf(ctx)
-	request = request.Clone(seen.trace(ctx))
+	request = seen.trace(request)
 	if g.headers != nil {
 		headers, err := g.headers(ctx)
 		if err != nil {
@@ -68,7 +68,7 @@ func (g *guardedTripper) RoundTrip(request *http.Request) (*http.Response, error
 	if err != nil {
 		return nil, err
 	}
-	seen.answered(response.StatusCode)
+	seen.answered(request.Method, response.StatusCode)
 	if !strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
 		response.Body = &boundedBody{ReadCloser: response.Body, left: maxBody}
 	}
