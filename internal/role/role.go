@@ -25,7 +25,8 @@ type Role struct {
 	Model           string `json:"model,omitempty"`
 	Temperature     string `json:"temperature,omitempty"`
 	MaxOutputTokens int64  `json:"maxOutputTokens,omitempty"`
-	SystemPrompt    string `json:"systemPrompt,omitempty"`
+	// SystemPrompt is the text itself, wherever it was read from.
+	SystemPrompt string `json:"systemPrompt,omitempty"`
 
 	// Tools says which tools the role has; nil means the built-in tools.
 	Tools      *Tools      `json:"tools,omitempty"`

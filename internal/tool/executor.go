@@ -45,6 +45,9 @@ func (e Executor) Execute(ctx context.Context, set Set, call Call) Result {
 	if len(bytes.TrimSpace(call.Arguments)) == 0 {
 		call.Arguments = []byte("{}")
 	}
+	if ctx.Err() != nil {
+		return e.result(call, unstarted(t.spec, ctx.Err()))
+	}
 	return e.result(call, e.run(ctx, t, call))
 }
 

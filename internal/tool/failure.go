@@ -6,7 +6,6 @@ package tool
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -56,6 +55,10 @@ func timedOut(spec Spec, limit time.Duration, err error) outcome {
 	return interrupted(spec, TimedOut, text, "Ask for less at once, or go on without it.", err)
 }
 
+func unstarted(spec Spec, err error) outcome {
+	return outcome{output: errorText(spec.Name + " was cancelled before it began."), failure: Cancelled, err: err}
+}
+
 func cancelled(spec Spec, err error) outcome {
 	return interrupted(spec, Cancelled, spec.Name+" was cancelled before it finished.", "", err)
 }
@@ -99,5 +102,5 @@ func listed(names []string) string {
 	if len(names) <= maxListed {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(slices.Clone(names[:maxListed]), ", "), len(names)-maxListed)
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxListed], ", "), len(names)-maxListed)
 }

@@ -159,6 +159,17 @@ func TestCancelEndsACall(t *testing.T) {
 	})
 }
 
+func TestCancelledCallDoesNotBegin(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var r recorder
+	set := makeSet(t, makeTool(t, tool.Spec{Name: "t"}, r.run))
+	result := tool.Executor{}.Execute(ctx, set, tool.Call{Name: "t"})
+	if result.Failure != tool.Cancelled || result.OutcomeUnknown || len(r.reached()) > 0 {
+		t.Errorf("%d runs, failure %q, unknown %v", len(r.reached()), result.Failure, result.OutcomeUnknown)
+	}
+}
+
 func TestOutputsOfAllShapes(t *testing.T) {
 	picture := []tool.Image{{MIMEType: "image/png", Data: []byte("png")}}
 	for name, c := range map[string]struct {

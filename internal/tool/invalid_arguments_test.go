@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/nestor-dev/nestor/internal/tool"
 )
@@ -145,6 +146,15 @@ func TestNoArgumentsAreAnEmptyObject(t *testing.T) {
 		if seen := r.reached(); len(seen) != 1 || seen[0] != "{}" {
 			t.Errorf("arguments %q reached the tool as %q, want {}", arguments, seen)
 		}
+	}
+}
+
+func TestViolationsDoNotRepeatLongValues(t *testing.T) {
+	var r recorder
+	set := makeSet(t, makeTool(t, tool.Spec{Name: "book", Parameters: json.RawMessage(bookingSchema)}, r.run))
+	result := execute(t, set, "book", `{"nights":2,"city":"`+strings.Repeat("é", 10_000)+`"}`)
+	if line := strings.Split(result.Text, "\n")[1]; len(line) > 400 || !utf8.ValidString(line) {
+		t.Errorf("a line of %d bytes", len(line))
 	}
 }
 

@@ -27,6 +27,8 @@ const (
 	schemaURL = "tool:///parameters"
 	// maxViolations bounds what one answer lists; the rest shows on the next try.
 	maxViolations = 10
+	// maxViolation bounds one line, which may repeat a value.
+	maxViolation = 300
 )
 
 // compileSchema returns the compiled schema, and its source as providers want it:
@@ -113,7 +115,7 @@ func describe(v *jsonschema.ValidationError) string {
 	for _, key := range v.InstanceLocation {
 		pointer.WriteString("/" + escapePointer(key))
 	}
-	words := v.ErrorKind.LocalizedString(message.NewPrinter(language.English))
+	words, _ := Page(v.ErrorKind.LocalizedString(message.NewPrinter(language.English)), 0, maxViolation)
 	return where(pointer.String()) + ": " + words
 }
 

@@ -32,16 +32,11 @@ func NewSet(tools ...*Tool) (Set, error) {
 
 // Union returns the tools of s and of others, whose names must differ.
 func (s Set) Union(others ...Set) (Set, error) {
-	tools := s.Tools()
-	withheld := maps.Clone(s.withheld)
-	for _, other := range others {
-		tools = append(tools, other.Tools()...)
-		for name := range other.withheld {
-			if withheld == nil {
-				withheld = map[string]bool{}
-			}
-			withheld[name] = true
-		}
+	var tools []*Tool
+	withheld := map[string]bool{}
+	for _, set := range append([]Set{s}, others...) {
+		tools = append(tools, set.Tools()...)
+		maps.Copy(withheld, set.withheld)
 	}
 	union, err := NewSet(tools...)
 	union.withheld = withheld
