@@ -47,6 +47,10 @@ func startEverything(t *testing.T, transport string) string {
 	t.Helper()
 	command := npmCommand(t, "server-everything", transport)
 	command.Env = append(os.Environ(), "PORT=0")
+	// The server ends with this pipe, whatever becomes of the test.
+	if _, err := command.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
 	stderr, err := command.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
