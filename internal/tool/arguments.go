@@ -1,0 +1,173 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tool
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Bounds of arguments. A model's arguments are far smaller; whoever exceeds them
+// is confused or hostile, and the schema library should not see it.
+const (
+	maxArgumentBytes = 1 << 20
+	maxArgumentDepth = 64
+	maxExponent      = 400 // beyond float64, so beyond what tools can read
+)
+
+// decodeArguments parses the arguments of a call into the values that a schema
+// is checked against. No text at all means no arguments, as models mean it.
+func decodeArguments(raw json.RawMessage) (map[string]any, error) {
+	if len(raw) > maxArgumentBytes {
+		return nil, fmt.Errorf("%d bytes, more than the limit of %d", len(raw), maxArgumentBytes)
+	}
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return map[string]any{}, nil
+	}
+	value, err := decodeStrict(raw)
+	if err != nil {
+		return nil, err
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("expected a JSON object such as {\"name\": \"value\"}, got %s", jsonType(value))
+	}
+	return object, nil
+}
+
+// decodeStrict parses JSON and refuses what parsers read differently: a key that
+// is there twice (what was approved might not be what runs), numbers out of
+// range, bad UTF-8, trailing text.
+func decodeStrict(raw []byte) (any, error) {
+	if !utf8.Valid(raw) {
+		return nil, errors.New("not valid UTF-8")
+	}
+	var syntax json.RawMessage
+	if err := json.Unmarshal(raw, &syntax); err != nil {
+		return nil, explainSyntax(raw, err)
+	}
+	d := decoder{json.NewDecoder(bytes.NewReader(raw))}
+	d.UseNumber()
+	return d.value("", 0)
+}
+
+// decoder builds values from the tokens of JSON that is known to be well formed.
+type decoder struct{ *json.Decoder }
+
+func (d decoder) value(path string, depth int) (any, error) {
+	if depth > maxArgumentDepth {
+		return nil, fmt.Errorf("nested more than %d levels deep", maxArgumentDepth)
+	}
+	token, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch token := token.(type) {
+	case json.Delim:
+		if token == '{' {
+			return d.object(path, depth)
+		}
+		return d.array(path, depth)
+	case json.Number:
+		return token, checkNumber(path, token)
+	default:
+		return token, nil
+	}
+}
+
+func (d decoder) object(path string, depth int) (any, error) {
+	object := map[string]any{}
+	for d.More() {
+		token, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		key := token.(string)
+		if _, twice := object[key]; twice {
+			return nil, fmt.Errorf("%s has the key %q twice", where(path), key)
+		}
+		if object[key], err = d.value(path+"/"+escapePointer(key), depth+1); err != nil {
+			return nil, err
+		}
+	}
+	_, err := d.Token()
+	return object, err
+}
+
+func (d decoder) array(path string, depth int) (any, error) {
+	array := []any{}
+	for d.More() {
+		value, err := d.value(path+"/"+strconv.Itoa(len(array)), depth+1)
+		if err != nil {
+			return nil, err
+		}
+		array = append(array, value)
+	}
+	_, err := d.Token()
+	return array, err
+}
+
+func checkNumber(path string, n json.Number) error {
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(n.String()), "e")
+	e, err := strconv.Atoi(strings.TrimPrefix(exponent, "+"))
+	if exponent != "" && (err != nil || e < -maxExponent || e > maxExponent) {
+		return fmt.Errorf("%s is out of range", where(path))
+	}
+	if len(mantissa) > maxExponent {
+		return fmt.Errorf("%s has too many digits", where(path))
+	}
+	return nil
+}
+
+// explainSyntax says where the JSON breaks, with the text around it.
+func explainSyntax(raw []byte, err error) error {
+	var syntax *json.SyntaxError
+	if !errors.As(err, &syntax) {
+		return fmt.Errorf("not valid JSON: %w", err)
+	}
+	at := min(int(syntax.Offset), len(raw))
+	if at == len(raw) && strings.Contains(err.Error(), "unexpected end") {
+		return fmt.Errorf("not valid JSON: it ends too early, after %q", tail(raw, 24))
+	}
+	return fmt.Errorf("not valid JSON: %w (byte %d, after %q)", err, at, tail(raw[:max(at-1, 0)], 24))
+}
+
+// tail returns the last n bytes of text or less, without a broken first rune.
+func tail(text []byte, n int) string {
+	return strings.ToValidUTF8(string(text[max(0, len(text)-n):]), "")
+}
+
+// where names a JSON pointer for a reader.
+func where(pointer string) string {
+	if pointer == "" {
+		return "the arguments object"
+	}
+	return pointer
+}
+
+func escapePointer(key string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+}
+
+func jsonType(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "a boolean"
+	case json.Number:
+		return "a number"
+	case string:
+		return "a string"
+	case []any:
+		return "an array"
+	default:
+		return "an object"
+	}
+}

@@ -1,0 +1,109 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package builtin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/tool"
+)
+
+// Names of the built-in tools. They are what a role without a list of tools may
+// use.
+const (
+	Calculator  = "calculator"
+	Think       = "think"
+	CurrentTime = "current_time"
+	WebSearch   = "web_search"
+	ReadResult  = tool.ReadResult
+)
+
+// Names returns the names of all built-in tools, configured or not.
+func Names() []string {
+	return []string{Calculator, CurrentTime, ReadResult, Think, WebSearch}
+}
+
+// Options is what the tools need from outside.
+type Options struct {
+	// Now tells the time; nil is time.Now.
+	Now func() time.Time
+	// Results finds outputs for read_result; without it there is no such tool.
+	Results Results
+	// Search configures web_search; without it there is no such tool.
+	Search *Search
+}
+
+// New returns the set of built-in tools that options allow.
+func New(options Options) (tool.Set, error) {
+	now := options.Now
+	if now == nil {
+		now = time.Now
+	}
+	definitions := []definition{calculator(), think(), currentTime(now)}
+	if options.Results != nil {
+		definitions = append(definitions, readResult(options.Results))
+	}
+	if options.Search != nil {
+		definitions = append(definitions, webSearch(*options.Search))
+	}
+	var tools []*tool.Tool
+	for _, d := range definitions {
+		d.spec.ReadOnly = true
+		t, err := tool.New(d.spec, d.run)
+		if err != nil {
+			return tool.Set{}, err
+		}
+		tools = append(tools, t)
+	}
+	return tool.NewSet(tools...)
+}
+
+// definition is a tool before it is made.
+type definition struct {
+	spec tool.Spec
+	run  tool.Func
+}
+
+// define makes a tool's function of one that takes its arguments as a struct.
+func define[A any](spec tool.Spec, run func(context.Context, tool.Call, A) (tool.Output, error)) definition {
+	return definition{spec, func(ctx context.Context, call tool.Call) (tool.Output, error) {
+		var arguments A
+		if err := json.Unmarshal(call.Arguments, &arguments); err != nil {
+			return tool.Output{}, fmt.Errorf("read arguments: %w", err)
+		}
+		return run(ctx, call, arguments)
+	}}
+}
+
+// structured returns an output of text for the model and value for programs.
+func structured(text string, value any) (tool.Output, error) {
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return tool.Output{}, fmt.Errorf("encode output: %w", err)
+	}
+	return tool.Output{Text: text, Structured: encoded}, nil
+}
+
+// refused is an output for a request that the model can correct.
+func refused(format string, values ...any) tool.Output {
+	return tool.Output{Text: fmt.Sprintf(format, values...), IsError: true}
+}
+
+// integer reads what a schema calls an integer: JSON lets models write 1000 as
+// 1e3 or 1000.0, too.
+type integer int
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (i *integer) UnmarshalJSON(text []byte) error {
+	var value float64
+	if err := json.Unmarshal(text, &value); err != nil {
+		return err
+	}
+	*i = integer(min(max(value, math.MinInt32), math.MaxInt32))
+	return nil
+}

@@ -1,0 +1,48 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package builtin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+	_ "time/tzdata" // images without a file system of time zones know them all the same
+
+	"github.com/nestor-dev/nestor/internal/tool"
+)
+
+func currentTime(now func() time.Time) definition {
+	return define(tool.Spec{
+		Name:        CurrentTime,
+		Description: "Tells the current date and time. You cannot know it otherwise: use it whenever an answer depends on today, on age or on a deadline.",
+		Parameters: json.RawMessage(`{
+			"type": "object",
+			"additionalProperties": false,
+			"properties": {
+				"timezone": {"type": "string", "minLength": 1, "maxLength": 64, "description": "IANA time zone such as Europe/Berlin; UTC if absent"}
+			}
+		}`),
+	}, func(_ context.Context, _ tool.Call, a struct{ Timezone string }) (tool.Output, error) {
+		zone, ok := loadZone(a.Timezone)
+		if !ok {
+			return refused("There is no time zone %q. Use an IANA name such as UTC, Europe/Berlin or America/New_York.", a.Timezone), nil
+		}
+		t := now().In(zone)
+		text := fmt.Sprintf("%s (%s, %s)", t.Format("Monday, 2 January 2006, 15:04:05"), zone, t.Format(time.RFC3339))
+		return structured(text, struct {
+			Time     string `json:"time"`
+			Timezone string `json:"timezone"`
+			Weekday  string `json:"weekday"`
+			Unix     int64  `json:"unix"`
+		}{t.Format(time.RFC3339), zone.String(), t.Weekday().String(), t.Unix()})
+	})
+}
+
+// loadZone finds a time zone. "Local" would be where the operator runs, which is
+// nobody's time zone.
+func loadZone(name string) (*time.Location, bool) {
+	zone, err := time.LoadLocation(name)
+	return zone, err == nil && name != "Local"
+}

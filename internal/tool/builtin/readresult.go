@@ -1,0 +1,77 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package builtin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/nestor-dev/nestor/internal/tool"
+)
+
+// ErrNoResult is what Results returns for a call that it does not know.
+var ErrNoResult = errors.New("no such result")
+
+// Results finds the whole output of earlier calls. The engine reads the ledger.
+type Results interface {
+	// WholeOutput returns the text of the call with this id that the agent made,
+	// or an error that wraps ErrNoResult. One agent never reads another's.
+	WholeOutput(ctx context.Context, agent, callID string) (string, error)
+}
+
+const (
+	// defaultPage and maxPage leave room for the footer within the default limit
+	// of an executor, so that a page is not cut itself.
+	defaultPage = 16_000
+	maxPage     = 32_000
+)
+
+func readResult(results Results) definition {
+	spec := tool.Spec{
+		Name: ReadResult,
+		Description: "Reads more of an earlier tool call's output that was shortened. The marker in the shortened output names the call_id and the offset to go on from. " +
+			"Read only what you need: a narrower first call is often better than paging through everything.",
+		Parameters: json.RawMessage(`{
+			"type": "object",
+			"required": ["call_id"],
+			"additionalProperties": false,
+			"properties": {
+				"call_id": {"type": "string", "minLength": 1, "maxLength": 256, "description": "The id of the earlier call"},
+				"offset":  {"type": "integer", "minimum": 0, "default": 0, "description": "The byte to start from"},
+				"limit":   {"type": "integer", "minimum": 100, "maximum": 32000, "default": 16000, "description": "The most bytes to return"}
+			}
+		}`),
+	}
+	return define(spec, func(ctx context.Context, call tool.Call, a struct {
+		CallID string `json:"call_id"`
+		Offset integer
+		Limit  integer
+	}) (tool.Output, error) {
+		whole, err := results.WholeOutput(ctx, call.Agent, a.CallID)
+		if errors.Is(err, ErrNoResult) {
+			return refused("There is no output of a call %q. Use the call_id that the marker in the shortened output names.", a.CallID), nil
+		}
+		if err != nil {
+			return tool.Output{}, fmt.Errorf("read output of call %s: %w", a.CallID, err)
+		}
+		if a.Limit == 0 {
+			a.Limit = defaultPage
+		}
+		return page(whole, int(a.Offset), int(a.Limit)), nil
+	})
+}
+
+func page(whole string, offset, limit int) tool.Output {
+	if offset > 0 && offset >= len(whole) {
+		return refused("The offset %d is beyond the end: the output has %d bytes.", offset, len(whole))
+	}
+	text, next := tool.Page(whole, offset, min(limit, maxPage))
+	footer := fmt.Sprintf("\n[bytes %d to %d of %d; this is the end]", next-len(text), next, len(whole))
+	if next < len(whole) {
+		footer = fmt.Sprintf("\n[bytes %d to %d of %d; to go on: offset %d]", next-len(text), next, len(whole), next)
+	}
+	return tool.Output{Text: text + footer}
+}

@@ -1,0 +1,106 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tool
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// This file is what models read when a call does not succeed. Each text says what
+// happened and what to do now; none repeats more than the model needs.
+
+const (
+	// maxListed bounds the names in an answer to an unknown tool.
+	maxListed = 40
+	// maxQuotedSchema is the longest schema that an answer repeats.
+	maxQuotedSchema = 2000
+)
+
+func missing(set Set, name string) outcome {
+	failure := UnknownTool
+	text := fmt.Sprintf("There is no tool called %q.", name)
+	if set.withheld[name] {
+		failure = Denied
+		text = fmt.Sprintf("You may not use the tool %q: your role does not allow it. Do not try it again.", name)
+	}
+	names := set.Names()
+	switch near := nearest(name, names); {
+	case failure == UnknownTool && len(near) > 0:
+		text += " Did you mean " + strings.Join(near, " or ") + "?"
+	case len(names) == 0:
+		text += " You have no tools of this kind; go on without."
+	default:
+		text += " Your tools: " + listed(names) + "."
+	}
+	return outcome{output: errorText(text), failure: failure}
+}
+
+func unreadable(spec Spec, err error) outcome {
+	text := fmt.Sprintf("The arguments of %s cannot be read, and nothing was run: %v. Call it again with one JSON object.", spec.Name, err)
+	return outcome{output: errorText(text + expected(spec)), failure: InvalidArguments}
+}
+
+func unfit(spec Spec, lines []string) outcome {
+	text := fmt.Sprintf("The arguments of %s do not fit, and nothing was run:\n- %s\nCorrect them and call it again.",
+		spec.Name, strings.Join(lines, "\n- "))
+	return outcome{output: errorText(text + expected(spec)), failure: InvalidArguments}
+}
+
+func timedOut(spec Spec, limit time.Duration, err error) outcome {
+	text := fmt.Sprintf("%s did not finish within %s and was stopped.", spec.Name, limit)
+	return interrupted(spec, TimedOut, text, "Ask for less at once, or go on without it.", err)
+}
+
+func unstarted(spec Spec, err error) outcome {
+	return outcome{output: errorText(spec.Name + " was cancelled before it began."), failure: Cancelled, err: err}
+}
+
+func cancelled(spec Spec, err error) outcome {
+	return interrupted(spec, Cancelled, spec.Name+" was cancelled before it finished.", "", err)
+}
+
+func broken(spec Spec, err error) outcome {
+	text := spec.Name + " failed because of a defect in the tool, not because of your arguments."
+	return interrupted(spec, Failed, text, "Go on without it.", err)
+}
+
+func failed(spec Spec, err error) outcome {
+	text := fmt.Sprintf("%s failed: %v.", spec.Name, strings.TrimSuffix(err.Error(), "."))
+	if errors.Is(err, ErrOutcomeUnknown) {
+		return interrupted(spec, Failed, text, "", err)
+	}
+	return outcome{output: errorText(text), failure: Failed, err: err}
+}
+
+// interrupted describes a call that began and gave no answer. What it may have
+// done is said, never guessed.
+func interrupted(spec Spec, failure Failure, text, advice string, err error) outcome {
+	unknown := !spec.Repeatable()
+	if unknown {
+		advice = "It may have taken effect all the same: find out before you call it again."
+	}
+	text = strings.TrimSpace(text + " " + advice)
+	return outcome{output: errorText(text), failure: failure, unknown: unknown, err: err}
+}
+
+func errorText(text string) Output { return Output{Text: text, IsError: true} }
+
+// expected repeats the schema, if it is short: a model that got it wrong has it
+// far behind in its context.
+func expected(spec Spec) string {
+	if len(spec.Parameters) > maxQuotedSchema {
+		return ""
+	}
+	return "\nThe schema of the arguments is " + string(spec.Parameters)
+}
+
+func listed(names []string) string {
+	if len(names) <= maxListed {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxListed], ", "), len(names)-maxListed)
+}

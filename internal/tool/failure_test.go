@@ -1,0 +1,190 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tool_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/tool"
+)
+
+// obedient waits for its context; stubborn waits for much longer than that.
+func obedient(ctx context.Context, _ tool.Call) (tool.Output, error) {
+	<-ctx.Done()
+	return tool.Output{}, ctx.Err()
+}
+
+func stubborn(context.Context, tool.Call) (tool.Output, error) {
+	<-time.After(time.Hour)
+	return tool.Output{Text: "too late"}, nil
+}
+
+func TestUnknownToolIsAnsweredWithNearNames(t *testing.T) {
+	set := named(t, "read", "grep", "keyword_search", "github__create_issue", "calculator")
+	for asked, want := range map[string]string{
+		"raed":                 "Did you mean read?",
+		"Read":                 "Did you mean read?",
+		"keywordSearch":        "Did you mean keyword_search?",
+		"create_issue":         "Did you mean github__create_issue?",
+		"gitlab__create_issue": "Did you mean github__create_issue?",
+		"teleport":             "Your tools: calculator, github__create_issue, grep, keyword_search, read.",
+		"":                     "Your tools: ",
+	} {
+		result := execute(t, set, asked, "{}")
+		if result.Failure != tool.UnknownTool || !strings.Contains(result.Text, want) {
+			t.Errorf("%q: %s %q, want %q", asked, result.Failure, result.Text, want)
+		}
+	}
+}
+
+func TestUnknownToolInAnEmptySetSaysSo(t *testing.T) {
+	result := execute(t, tool.Set{}, "read", "{}")
+	if !strings.Contains(result.Text, "You have no tools") {
+		t.Errorf("got %q", result.Text)
+	}
+}
+
+func TestWithheldToolIsDeniedNotUnknown(t *testing.T) {
+	set := named(t, "read", "write").Restrict(tool.Policy{Allow: []string{"read"}})
+	result := execute(t, set, "write", "{}")
+	if result.Failure != tool.Denied || !strings.Contains(result.Text, "your role does not allow it") {
+		t.Errorf("%s: %q", result.Failure, result.Text)
+	}
+}
+
+func TestFailuresAreTextForTheModel(t *testing.T) {
+	cases := []struct {
+		name    string
+		spec    tool.Spec
+		run     tool.Func
+		failure tool.Failure
+		unknown bool
+		says    []string
+	}{
+		{
+			name: "error", run: func(context.Context, tool.Call) (tool.Output, error) {
+				return tool.Output{}, errors.New("no such file: a.txt")
+			},
+			failure: tool.Failed, says: []string{"t failed: no such file: a.txt."},
+		},
+		{
+			name: "reported by the tool", run: func(context.Context, tool.Call) (tool.Output, error) {
+				return tool.Output{Text: "exit status 2", IsError: true}, nil
+			},
+			failure: tool.Failed, says: []string{"exit status 2"},
+		},
+		{
+			name: "panic", spec: tool.Spec{ReadOnly: true}, run: func(context.Context, tool.Call) (tool.Output, error) {
+				panic("index out of range")
+			},
+			failure: tool.Failed, says: []string{"a defect in the tool", "Go on without it."},
+		},
+		{
+			name: "panic of a tool that writes", run: func(context.Context, tool.Call) (tool.Output, error) {
+				panic("index out of range")
+			},
+			failure: tool.Failed, unknown: true, says: []string{"a defect in the tool", "may have taken effect"},
+		},
+		{
+			name: "connection lost", run: func(context.Context, tool.Call) (tool.Output, error) {
+				return tool.Output{}, fmt.Errorf("connection lost: %w", tool.ErrOutcomeUnknown)
+			},
+			failure: tool.Failed, unknown: true, says: []string{"connection lost", "find out before you call it again"},
+		},
+		{
+			name: "connection lost while reading", spec: tool.Spec{ReadOnly: true}, run: func(context.Context, tool.Call) (tool.Output, error) {
+				return tool.Output{}, fmt.Errorf("connection lost: %w", tool.ErrOutcomeUnknown)
+			},
+			failure: tool.Failed, says: []string{"connection lost"},
+		},
+		{
+			name: "own timeout", spec: tool.Spec{Timeout: time.Second}, run: obedient,
+			failure: tool.TimedOut, unknown: true, says: []string{"within 1s", "find out before you call it again"},
+		},
+		{
+			name: "default timeout", spec: tool.Spec{Idempotent: true}, run: obedient,
+			failure: tool.TimedOut, says: []string{"within 1m0s", "Ask for less"},
+		},
+		{
+			name: "ignores its timeout", spec: tool.Spec{ReadOnly: true}, run: stubborn,
+			failure: tool.TimedOut, says: []string{"within 1m0s"},
+		},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c.spec.Name = "t"
+				result := execute(t, makeSet(t, makeTool(t, c.spec, c.run)), "t", "{}")
+				if result.Failure != c.failure || result.OutcomeUnknown != c.unknown || !result.Output.IsError {
+					t.Errorf("failure %q, unknown %v, want %q, %v", result.Failure, result.OutcomeUnknown, c.failure, c.unknown)
+				}
+				for _, want := range c.says {
+					if !strings.Contains(result.Text, want) {
+						t.Errorf("the model is not told %q:\n%s", want, result.Text)
+					}
+				}
+				if strings.Contains(result.Text, "goroutine") {
+					t.Errorf("the model is shown a stack:\n%s", result.Text)
+				}
+				<-time.After(2 * time.Hour) // of the bubble's time: the stubborn tool ends
+			})
+		})
+	}
+}
+
+func TestPanicLeavesItsStackForTheLog(t *testing.T) {
+	set := makeSet(t, makeTool(t, tool.Spec{Name: "t"}, func(context.Context, tool.Call) (tool.Output, error) { panic("boom") }))
+	result := execute(t, set, "t", "")
+	if result.Err == nil || !strings.Contains(result.Err.Error(), "boom") || !strings.Contains(result.Err.Error(), "failure_test.go") {
+		t.Errorf("no stack in %v", result.Err)
+	}
+}
+
+func TestCancelEndsACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		set := makeSet(t, makeTool(t, tool.Spec{Name: "t"}, obedient))
+		result := tool.Executor{}.Execute(ctx, set, tool.Call{Name: "t"})
+		if result.Failure != tool.Cancelled || !result.OutcomeUnknown {
+			t.Errorf("failure %q, unknown %v", result.Failure, result.OutcomeUnknown)
+		}
+	})
+}
+
+func TestCancelledCallDoesNotBegin(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var r recorder
+	set := makeSet(t, makeTool(t, tool.Spec{Name: "t"}, r.run))
+	result := tool.Executor{}.Execute(ctx, set, tool.Call{Name: "t"})
+	if result.Failure != tool.Cancelled || result.OutcomeUnknown || len(r.reached()) > 0 {
+		t.Errorf("%d runs, failure %q, unknown %v", len(r.reached()), result.Failure, result.OutcomeUnknown)
+	}
+}
+
+func TestOutputsOfAllShapes(t *testing.T) {
+	picture := []tool.Image{{MIMEType: "image/png", Data: []byte("png")}}
+	for name, c := range map[string]struct {
+		output tool.Output
+		text   string
+	}{
+		"text":            {tool.Output{Text: "hello"}, "hello"},
+		"structured only": {tool.Output{Structured: []byte(`{"a":1}`)}, `{"a":1}`},
+		"both":            {tool.Output{Text: "one", Structured: []byte(`{"a":1}`)}, "one"},
+		"image only":      {tool.Output{Images: picture}, ""},
+		"nothing":         {tool.Output{}, "(no output)"},
+	} {
+		set := makeSet(t, makeTool(t, tool.Spec{Name: "t"}, func(context.Context, tool.Call) (tool.Output, error) { return c.output, nil }))
+		if result := execute(t, set, "t", ""); result.Text != c.text || result.Failure != tool.NoFailure {
+			t.Errorf("%s: got %q (%s), want %q", name, result.Text, result.Failure, c.text)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/nestor-dev/nestor/internal/tool"
+)
+
+// IdempotencyKeyMeta is the key in a call's _meta that holds its idempotency key.
+const IdempotencyKeyMeta = "nestor.dev/idempotency-key"
+
+// call runs a server's tool. A call that was lost is sent a second time, on a
+// connection that is known to work, if that does no harm.
+func (s *Session) call(ctx context.Context, name string, repeatable bool, call tool.Call) (tool.Output, error) {
+	conn, err := s.connection(ctx, nil)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	result, lost, err := s.send(ctx, conn, name, call)
+	if lost != nil && ctx.Err() == nil && lost.again(repeatable) {
+		if conn, err = s.working(ctx, conn); err != nil {
+			return tool.Output{}, err
+		}
+		result, lost, err = s.send(ctx, conn, name, call)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return tool.Output{}, ctx.Err()
+	case lost != nil:
+		return tool.Output{}, lost.explain(s.server.Key.Server)
+	case err != nil:
+		return tool.Output{}, err
+	}
+	return output(result)
+}
+
+// send makes one attempt. It returns either a result, or a lost call, which the
+// server did not answer, or the error with which the server answered.
+func (s *Session) send(ctx context.Context, conn *connection, name string, call tool.Call) (*sdk.CallToolResult, *lostCall, error) {
+	ctx, seen := observe(ctx)
+	params := &sdk.CallToolParams{Name: name, Arguments: call.Arguments, Meta: sdk.Meta{}}
+	if call.IdempotencyKey != "" {
+		params.Meta[IdempotencyKeyMeta] = call.IdempotencyKey
+	}
+	if call.Progress != nil {
+		token, forget := s.progress.observe(call.Progress)
+		defer forget()
+		params.SetProgressToken(token)
+	}
+	result, err := conn.session.CallTool(ctx, params)
+	var answer *jsonrpc.Error
+	switch {
+	case err == nil:
+		return result, nil, nil
+	case seen.taken() && errors.As(err, &answer):
+		return nil, nil, fmt.Errorf("the server answers: %s", seen.words(errors.New(answer.Message)))
+	default:
+		return nil, &lostCall{err, seen}, nil
+	}
+}
+
+// working returns a connection that works: conn if it does, else its successor.
+func (s *Session) working(ctx context.Context, conn *connection) (*connection, error) {
+	if conn.alive(ctx) {
+		return conn, nil
+	}
+	conn.close()
+	return s.connection(ctx, conn)
+}
+
+// lostCall is a call that the server did not answer.
+type lostCall struct {
+	err  error
+	seen *exchange
+}
+
+// again reports whether the call may be sent a second time, and whether that can
+// help.
+func (l *lostCall) again(repeatable bool) bool {
+	if l.seen.unauthorized() || l.seen.throttled() {
+		return false
+	}
+	return repeatable || l.seen.harmless()
+}
+
+func (l *lostCall) explain(server string) error {
+	words := l.seen.words(l.err)
+	switch {
+	case l.seen.unauthorized():
+		return fmt.Errorf("tool server %s refuses the credentials of this namespace (%s): an operator must correct them", server, words)
+	case l.seen.throttled():
+		return fmt.Errorf("tool server %s is asked too often (%s): try again later", server, words)
+	case l.seen.harmless():
+		return fmt.Errorf("tool server %s did not take the call (%s): try again later", server, words)
+	default:
+		return fmt.Errorf("the connection to tool server %s was lost during the call (%s): %w", server, words, tool.ErrOutcomeUnknown)
+	}
+}

@@ -1,0 +1,219 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mcp_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/nestor-dev/nestor/internal/tool"
+	"github.com/nestor-dev/nestor/internal/tool/mcp"
+)
+
+func TestIdempotencyKeyIsHandedOn(t *testing.T) {
+	var meta atomic.Value
+	server := lab(addTool(sdk.Tool{Name: "pay"}, func(_ context.Context, request *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		meta.Store(request.Params.Meta[mcp.IdempotencyKeyMeta])
+		return &sdk.CallToolResult{}, nil
+	}))
+	session := makeClient(t, mcp.Options{}).connect(t, describe(makeHost(t, mcp.StreamableHTTP, server), mcp.StreamableHTTP))
+	tool.Executor{}.Execute(t.Context(), session.Tools(), tool.Call{Name: "lab__pay", IdempotencyKey: "agent-7/3/0"})
+	if got := meta.Load(); got != "agent-7/3/0" {
+		t.Errorf("the server sees the key %v", got)
+	}
+}
+
+func TestProgressIsObserved(t *testing.T) {
+	for _, transport := range []mcp.Transport{mcp.StreamableHTTP, mcp.SSE} {
+		t.Run(string(transport), func(t *testing.T) {
+			observed := make(chan tool.Progress, 10)
+			server := lab(addTool(sdk.Tool{Name: "dig"}, func(ctx context.Context, request *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+				for i := range 3 {
+					err := request.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
+						ProgressToken: request.Params.GetProgressToken(), Progress: float64(i + 1), Total: 3, Message: "digging",
+					})
+					if err != nil {
+						return nil, err
+					}
+				}
+				// The answer waits until the client has heard of it all.
+				for range 3 {
+					<-observed
+				}
+				return &sdk.CallToolResult{Content: []sdk.Content{text("dug")}}, nil
+			}))
+			session := makeClient(t, mcp.Options{}).connect(t, describe(makeHost(t, transport, server), transport))
+			var last tool.Progress
+			result := tool.Executor{}.Execute(t.Context(), session.Tools(), tool.Call{Name: "lab__dig", Progress: func(p tool.Progress) {
+				last = p
+				observed <- p
+			}})
+			if result.Text != "dug" || last != (tool.Progress{Done: 3, Total: 3, Message: "digging"}) {
+				t.Errorf("got %q, last progress %+v", result.Text, last)
+			}
+		})
+	}
+}
+
+func TestCancelReachesTheServer(t *testing.T) {
+	for name, meddle := range map[string]func(*host){
+		"server of today":     func(*host) {},
+		"server of yesterday": func(h *host) { h.interfere(legacy) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			started, ended := make(chan struct{}), make(chan struct{})
+			reads := &sdk.ToolAnnotations{ReadOnlyHint: true}
+			server := lab(addTool(sdk.Tool{Name: "dig", Annotations: reads}, func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+				close(started)
+				<-ctx.Done()
+				close(ended)
+				return nil, ctx.Err()
+			}))
+			h := makeHost(t, mcp.StreamableHTTP, server)
+			meddle(h)
+			session := makeClient(t, mcp.Options{}).connect(t, describe(h, mcp.StreamableHTTP))
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() {
+				<-started
+				cancel()
+			}()
+			result := run(ctx, session, "lab__dig", `{}`)
+			if result.Failure != tool.Cancelled {
+				t.Errorf("got %+v", result)
+			}
+			<-ended
+			if status := session.Status(); !status.Ready {
+				t.Errorf("a cancelled call cost the connection: %+v", status)
+			}
+		})
+	}
+}
+
+// breakAnswer lets the server do its work and then breaks the connection.
+func breakAnswer(times int32) func(http.ResponseWriter, *http.Request, string, http.Handler) {
+	var broken atomic.Int32
+	return func(w http.ResponseWriter, r *http.Request, method string, next http.Handler) {
+		if method != "tools/call" || broken.Add(1) > times {
+			next.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(httptest.NewRecorder(), r)
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// A server that took a call and then forgot the session has run it: that it refuses
+// to resume the answer proves nothing.
+func TestAnswerThatCannotBeResumedIsUnknown(t *testing.T) {
+	var runs atomic.Int32
+	h := makeHost(t, mcp.StreamableHTTP, lab(addTool(sdk.Tool{Name: "act"}, count(&runs))))
+	session := makeClient(t, mcp.Options{}).connect(t, describe(h, mcp.StreamableHTTP))
+	h.interfere(func(w http.ResponseWriter, r *http.Request, method string, next http.Handler) {
+		switch {
+		case method == "tools/call":
+			next.ServeHTTP(httptest.NewRecorder(), r)
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = w.Write([]byte("id: 7\nretry: 1\ndata:\n\n"))
+		case r.Header.Get("Last-Event-ID") != "":
+			http.Error(w, "session not found", http.StatusNotFound)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+	result := run(t.Context(), session, "lab__act", `{}`)
+	if result.Failure != tool.Failed || !result.OutcomeUnknown || runs.Load() != 1 {
+		t.Errorf("%d runs, got %+v", runs.Load(), result)
+	}
+}
+
+func count(n *atomic.Int32) sdk.ToolHandler {
+	return func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		n.Add(1)
+		return &sdk.CallToolResult{Content: []sdk.Content{text("done")}}, nil
+	}
+}
+
+func TestLostCallsAreRepeatedOnlyIfThatDoesNoHarm(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		hints   sdk.ToolAnnotations
+		breaks  int32
+		runs    int32
+		failure tool.Failure
+		unknown bool
+	}{
+		{"a tool that writes", sdk.ToolAnnotations{}, 1, 1, tool.Failed, true},
+		{"a tool that reads", sdk.ToolAnnotations{ReadOnlyHint: true}, 1, 2, tool.NoFailure, false},
+		{"an idempotent tool", sdk.ToolAnnotations{IdempotentHint: true}, 1, 2, tool.NoFailure, false},
+		{"no third time", sdk.ToolAnnotations{ReadOnlyHint: true}, 9, 2, tool.Failed, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var runs atomic.Int32
+			h := makeHost(t, mcp.StreamableHTTP, lab(addTool(sdk.Tool{Name: "act", Annotations: &c.hints}, count(&runs))))
+			session := makeClient(t, mcp.Options{}).connect(t, describe(h, mcp.StreamableHTTP))
+			h.interfere(breakAnswer(c.breaks))
+			result := run(t.Context(), session, "lab__act", `{}`)
+			if result.Failure != c.failure || result.OutcomeUnknown != c.unknown {
+				t.Errorf("failure %q, unknown %v: %s", result.Failure, result.OutcomeUnknown, result.Text)
+			}
+			if runs.Load() != c.runs {
+				t.Errorf("the tool ran %d times, want %d", runs.Load(), c.runs)
+			}
+			if c.unknown && !strings.Contains(result.Text, "find out before you call it again") {
+				t.Errorf("the model is not warned: %s", result.Text)
+			}
+		})
+	}
+}
+
+func TestRefusedCallsSayWhy(t *testing.T) {
+	for status, want := range map[int]string{
+		http.StatusUnauthorized:    "refuses the credentials of this namespace",
+		http.StatusForbidden:       "refuses the credentials of this namespace",
+		http.StatusTooManyRequests: "is asked too often",
+	} {
+		var runs atomic.Int32
+		h := makeHost(t, mcp.StreamableHTTP, lab(addTool(sdk.Tool{Name: "act"}, count(&runs))))
+		session := makeClient(t, mcp.Options{}).connect(t, describe(h, mcp.StreamableHTTP))
+		h.interfere(func(w http.ResponseWriter, r *http.Request, method string, next http.Handler) {
+			if method == "tools/call" {
+				http.Error(w, "no", status)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+		result := run(t.Context(), session, "lab__act", `{}`)
+		if !strings.Contains(result.Text, want) || result.OutcomeUnknown || runs.Load() != 0 {
+			t.Errorf("%d: %d runs, unknown %v, %q", status, runs.Load(), result.OutcomeUnknown, result.Text)
+		}
+	}
+}
+
+func TestAnswersAreBounded(t *testing.T) {
+	h := makeHost(t, mcp.StreamableHTTP, lab(addTool(sdk.Tool{Name: "flood"}, answer())))
+	session := makeClient(t, mcp.Options{}).connect(t, describe(h, mcp.StreamableHTTP))
+	h.interfere(func(w http.ResponseWriter, r *http.Request, method string, next http.Handler) {
+		if method != "tools/call" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		block := []byte(strings.Repeat(" ", 1<<20))
+		for {
+			if _, err := w.Write(block); err != nil {
+				return
+			}
+		}
+	})
+	result := run(t.Context(), session, "lab__flood", `{}`)
+	if result.Failure != tool.Failed || !strings.Contains(result.Text, "lost during the call") {
+		t.Errorf("got %s: %q", result.Failure, result.Text)
+	}
+}

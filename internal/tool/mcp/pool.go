@@ -1,0 +1,148 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mcp
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Options are the settings of a pool. The zero Options have defaults.
+type Options struct {
+	// Version of Nestor, told to servers.
+	Version string
+	// Wait pauses before the n-th attempt in a row to connect, from 1; nil is
+	// [Backoff]. It returns an error if ctx ends first.
+	Wait func(ctx context.Context, attempt int) error
+	// Changed, if set, is called after the status or the tools of a session
+	// changed. It must not block.
+	Changed func(Key)
+	// ConnectTimeout limits connecting and listing tools; zero is 30 seconds.
+	ConnectTimeout time.Duration
+	// KeepAlive is how often a connection is checked; zero is 30 seconds.
+	KeepAlive time.Duration
+	// HTTP makes the requests; nil is a transport of the pool's own.
+	HTTP http.RoundTripper
+}
+
+const (
+	defaultConnectTimeout = 30 * time.Second
+	defaultKeepAlive      = 30 * time.Second
+	shortestPause         = time.Second
+	longestPause          = 2 * time.Minute
+)
+
+// Pool keeps sessions by namespace and server. It is safe for concurrent use.
+type Pool struct {
+	options Options
+
+	mu       sync.Mutex
+	sessions map[Key]*Session
+	closed   bool
+	closing  sync.WaitGroup
+}
+
+// NewPool returns an empty pool.
+func NewPool(options Options) *Pool {
+	if options.Wait == nil {
+		options.Wait = Backoff
+	}
+	if options.Changed == nil {
+		options.Changed = func(Key) {}
+	}
+	if options.ConnectTimeout == 0 {
+		options.ConnectTimeout = defaultConnectTimeout
+	}
+	if options.KeepAlive == 0 {
+		options.KeepAlive = defaultKeepAlive
+	}
+	if options.HTTP == nil {
+		options.HTTP = http.DefaultTransport.(*http.Transport).Clone()
+	}
+	return &Pool{options: options, sessions: map[Key]*Session{}}
+}
+
+// Ensure returns the session for server and starts it if there is none. A session
+// of another revision is replaced: calls under way end on the old one.
+func (p *Pool) Ensure(server Server) *Session {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	old, ok := p.sessions[server.Key]
+	if ok && old.server.Revision == server.Revision {
+		return old
+	}
+	if ok {
+		old.stop()
+	}
+	session := newSession(server, p.options)
+	if p.closed {
+		session.stop()
+	} else {
+		p.sessions[server.Key] = session
+	}
+	p.closing.Go(session.run)
+	return session
+}
+
+// Lookup returns the session of key, if there is one.
+func (p *Pool) Lookup(key Key) (*Session, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	session, ok := p.sessions[key]
+	return session, ok
+}
+
+// Retain ends the sessions whose keys keep does not hold: servers and namespaces
+// that are gone or no longer used.
+func (p *Pool) Retain(keep func(Key) bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for key, session := range p.sessions {
+		if !keep(key) {
+			session.stop()
+			delete(p.sessions, key)
+		}
+	}
+}
+
+// Close ends all sessions and waits until they are gone or ctx ends.
+func (p *Pool) Close(ctx context.Context) error {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.Retain(func(Key) bool { return false })
+
+	gone := make(chan struct{})
+	go func() {
+		p.closing.Wait()
+		close(gone)
+	}()
+	select {
+	case <-gone:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Backoff waits a second before the first attempt, twice as long before each
+// further one up to two minutes, and a random part less, so that the clients of a
+// server that comes back do not all come at once.
+func Backoff(ctx context.Context, attempt int) error {
+	pause := longestPause
+	if attempt < 8 { // 2^7 seconds exceed the longest pause
+		pause = min(shortestPause<<max(attempt-1, 0), longestPause)
+	}
+	timer := time.NewTimer(pause - rand.N(pause/2))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

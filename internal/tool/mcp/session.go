@@ -1,0 +1,169 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/nestor-dev/nestor/internal/tool"
+)
+
+// Session is the use of one server by one namespace. It keeps itself connected.
+type Session struct {
+	server   Server
+	options  Options
+	progress observers
+	ctx      context.Context
+	stop     context.CancelFunc
+
+	mu     sync.Mutex
+	conn   *connection // nil while there is none
+	tools  tool.Set
+	status Status
+	turn   chan struct{} // closed and replaced when anything above changes
+}
+
+func newSession(server Server, options Options) *Session {
+	ctx, stop := context.WithCancel(context.Background())
+	return &Session{
+		server: server, options: options, ctx: ctx, stop: stop,
+		status: Status{Reason: Connecting, Message: "connecting"},
+		turn:   make(chan struct{}),
+	}
+}
+
+// Key returns whose session it is.
+func (s *Session) Key() Key { return s.server.Key }
+
+// Status returns how the session is. Its Tools must not be changed.
+func (s *Session) Status() Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.status
+}
+
+// Tools returns the server's tools as last listed.
+func (s *Session) Tools() tool.Set {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tools
+}
+
+// Settle waits until the session is connected or has failed to connect, or ctx
+// ends, and returns its status.
+func (s *Session) Settle(ctx context.Context) Status {
+	for {
+		s.mu.Lock()
+		status, turn := s.status, s.turn
+		s.mu.Unlock()
+		if !status.Reason.trying() {
+			return status
+		}
+		select {
+		case <-turn:
+		case <-ctx.Done():
+			return status
+		}
+	}
+}
+
+// run keeps the session connected until it is stopped.
+func (s *Session) run() {
+	defer s.become(Closed, "the server was changed or removed")
+	for attempt := 1; s.ctx.Err() == nil; attempt++ {
+		conn, tools, err := s.connect()
+		switch {
+		case err == nil:
+			attempt = 1
+			s.serve(conn, tools)
+		case errors.Is(err, errInvalidServer):
+			s.become(InvalidServer, err.Error())
+			<-s.ctx.Done() // only another revision can help
+		case errors.Is(err, errUnauthorized):
+			s.become(Unauthorized, err.Error())
+		default:
+			s.become(ConnectFailed, err.Error())
+		}
+		if s.options.Wait(s.ctx, attempt) != nil {
+			return
+		}
+	}
+}
+
+// serve offers tools on conn until the connection or the session ends.
+func (s *Session) serve(conn *connection, tools listing) {
+	var err error
+	for err == nil {
+		s.offer(conn, tools)
+		select {
+		case <-conn.listChanged:
+			tools, err = s.list(s.ctx, conn.session)
+		case <-conn.over:
+			err = sdk.ErrConnectionClosed
+		case <-s.ctx.Done():
+			s.become(Closed, "the server was changed or removed")
+			conn.close()
+			<-conn.ended // the calls under way end first
+			return
+		}
+	}
+	s.become(Reconnecting, "the connection was lost; reconnecting")
+	conn.close()
+}
+
+func (s *Session) offer(conn *connection, tools listing) {
+	s.update(func() {
+		s.conn, s.tools = conn, tools.set
+		s.status = Status{
+			Ready: true, Reason: Connected, Tools: tools.status,
+			Message: connectedMessage(tools.set.Len(), tools.left),
+		}
+	})
+}
+
+// become records that there is no connection, and why. The tools stay as they
+// were last seen.
+func (s *Session) become(reason Reason, message string) {
+	s.update(func() {
+		s.conn = nil
+		s.status.Ready, s.status.Reason, s.status.Message = false, reason, message
+	})
+}
+
+// update changes the state and tells everybody who waits for a change.
+func (s *Session) update(change func()) {
+	s.mu.Lock()
+	change()
+	close(s.turn)
+	s.turn = make(chan struct{})
+	s.mu.Unlock()
+	s.options.Changed(s.server.Key)
+}
+
+// connection returns a connection other than old. It waits for one that may come
+// any moment, and does not wait through a pause between attempts.
+func (s *Session) connection(ctx context.Context, old *connection) (*connection, error) {
+	for {
+		s.mu.Lock()
+		conn, status, turn := s.conn, s.status, s.turn
+		s.mu.Unlock()
+		if conn != nil && conn != old {
+			return conn, nil
+		}
+		if conn == nil && !status.Reason.trying() {
+			return nil, fmt.Errorf("tool server %s is not connected: %s. Go on with something else or try again later",
+				s.server.Key.Server, status.Message)
+		}
+		select {
+		case <-turn:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}

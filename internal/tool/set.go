@@ -1,0 +1,80 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tool
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Set is the registry of the tools that an agent may use. The zero Set is empty.
+// It is immutable: Union and Restrict return new sets that share the tools.
+type Set struct {
+	tools map[string]*Tool
+	// withheld remembers what Restrict removed, so that a call to it is answered
+	// with "not allowed" and not with "unknown".
+	withheld map[string]bool
+}
+
+// NewSet returns a set of tools, whose names must differ.
+func NewSet(tools ...*Tool) (Set, error) {
+	s := Set{tools: make(map[string]*Tool, len(tools))}
+	for _, t := range tools {
+		if _, twice := s.tools[t.Name()]; twice {
+			return Set{}, fmt.Errorf("two tools are called %s", t.Name())
+		}
+		s.tools[t.Name()] = t
+	}
+	return s, nil
+}
+
+// Union returns the tools of s and of others, whose names must differ.
+func (s Set) Union(others ...Set) (Set, error) {
+	var tools []*Tool
+	withheld := map[string]bool{}
+	for _, set := range append([]Set{s}, others...) {
+		tools = append(tools, set.Tools()...)
+		maps.Copy(withheld, set.withheld)
+	}
+	union, err := NewSet(tools...)
+	union.withheld = withheld
+	return union, err
+}
+
+// Restrict returns the tools of s that policy allows.
+func (s Set) Restrict(policy Policy) Set {
+	restricted := Set{tools: map[string]*Tool{}, withheld: map[string]bool{}}
+	maps.Copy(restricted.withheld, s.withheld)
+	for name, t := range s.tools {
+		if policy.Allows(name) {
+			restricted.tools[name] = t
+		} else {
+			restricted.withheld[name] = true
+		}
+	}
+	return restricted
+}
+
+// Lookup returns the tool called name.
+func (s Set) Lookup(name string) (*Tool, bool) {
+	t, ok := s.tools[name]
+	return t, ok
+}
+
+// Names returns the tools' names in order.
+func (s Set) Names() []string { return slices.Sorted(maps.Keys(s.tools)) }
+
+// Tools returns the tools in the order of their names, so that what a model is
+// offered is the same each time and prompt caches hold.
+func (s Set) Tools() []*Tool {
+	tools := make([]*Tool, 0, len(s.tools))
+	for _, name := range s.Names() {
+		tools = append(tools, s.tools[name])
+	}
+	return tools
+}
+
+// Len returns the number of tools.
+func (s Set) Len() int { return len(s.tools) }
