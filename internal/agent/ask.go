@@ -38,6 +38,7 @@ func agentAsks(s State, f AgentAsks) State {
 	if s.Config.Kind != Orchestrator || slices.ContainsFunc(s.Asks, known) {
 		return s
 	}
+	s = s.rememberLess()
 	ask := Ask{AgentAsks: f, Open: true, Tries: s.tries(f)}
 	s.Asks = append(slices.Clip(s.Asks), ask)
 	if f.Kind == AskQuestion && s.mayAnswer(ask) {
@@ -99,15 +100,21 @@ func (s State) dropQuestions(match func(Input) bool) State {
 func (s State) withAsk(i int, change func(*Ask)) State {
 	s.Asks = slices.Clone(s.Asks)
 	change(&s.Asks[i])
+	return s
+}
+
+// rememberLess drops the oldest ask that is settled when too many are remembered.
+func (s State) rememberLess() State {
+	isSettled := func(a Ask) bool { return !a.Open }
 	settled := 0
 	for _, a := range s.Asks {
-		if !a.Open {
+		if isSettled(a) {
 			settled++
 		}
 	}
 	if settled > maxSettled {
-		oldest := slices.IndexFunc(s.Asks, func(a Ask) bool { return !a.Open })
-		s.Asks = slices.Delete(s.Asks, oldest, oldest+1)
+		oldest := slices.IndexFunc(s.Asks, isSettled)
+		s.Asks = slices.Delete(slices.Clone(s.Asks), oldest, oldest+1)
 	}
 	return s
 }
@@ -115,6 +122,18 @@ func (s State) withAsk(i int, change func(*Ask)) State {
 // openAsk returns the place of what an agent asks for and waits to be told, or -1.
 func (s State) openAsk(agent string, kind AskKind) int {
 	return slices.IndexFunc(s.Asks, func(a Ask) bool { return a.Open && a.Kind == kind && a.Agent == agent })
+}
+
+// questionOf returns the place of the question of an agent that a reply is meant for. If it has several, that is the one
+// that a turn about questions was asked, and else one that the person has been asked.
+func (s State) questionOf(agent string) int {
+	meant := slices.IndexFunc(s.Asks, func(a Ask) bool {
+		return a.Open && a.Kind == AskQuestion && a.Agent == agent && a.Posted != s.Turn.Quiet
+	})
+	if meant >= 0 {
+		return meant
+	}
+	return s.openAsk(agent, AskQuestion)
 }
 
 // replyTo sends an answer to the agent that asked.
@@ -194,7 +213,7 @@ func replyToAgent(s State, c Call) (State, Call) {
 	if err := jsonInto(c.Arguments, &in); err != nil {
 		return s, c.done(ToolFailed, textBadArguments(c.Tool, err))
 	}
-	i := s.openAsk(in.SubAgent, AskQuestion)
+	i := s.questionOf(in.SubAgent)
 	switch {
 	case i < 0:
 		return s, c.done(ToolFailed, fmt.Sprintf("No agent %q waits for an answer. Waiting: %s.", in.SubAgent, s.waitingAgents()))
@@ -212,7 +231,7 @@ func replyToAgent(s State, c Call) (State, Call) {
 		return s, c.done(ToolFailed, "Not sent: you are not sure enough, or have answered this question before. The user has been asked instead.")
 	}
 	s = s.withAsk(i, func(a *Ask) { a.Tries++ })
-	s = s.replyTo(s.openAsk(in.SubAgent, AskQuestion), in.Answer)
+	s = s.replyTo(i, in.Answer)
 	s = s.post(Item{System: true, About: ask.Task, Text: textAutoAnswered(ask, in.Answer)})
 	return s, c.done(ToolSucceeded, fmt.Sprintf("Sent to %s.", in.SubAgent))
 }

@@ -3,6 +3,8 @@
 
 package agent
 
+import "fmt"
+
 // Step is the machine: the state after an event, and the effects that have become necessary with it.
 //
 // It is total: every pair of state and event has an answer. An event that is repeated, late, or about something
@@ -94,7 +96,11 @@ func start(f Started, at Time) State {
 	}
 	switch s.Config.Kind {
 	case SubAgent:
-		return request(s.say(User, s.Config.Task.text()))
+		s = s.say(User, s.Config.Task.text())
+		if s.Config.Depth > s.Config.MaxDepth {
+			return end(s, Outcome{Kind: KindDepthLimit, Error: fmt.Sprintf("depth %d is more than the limit of %d", s.Config.Depth, s.Config.MaxDepth)})
+		}
+		return request(s)
 	case ToolRun:
 		return startToolRun(s)
 	default:
