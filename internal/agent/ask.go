@@ -12,7 +12,7 @@ import (
 // Ask is something that an agent below an orchestrator needs a person for. Asks that are settled are remembered as long
 // as the agent lives, so that repeated events are known and tries are counted.
 type Ask struct {
-	AgentAsks
+	Asked
 	Open bool `json:"open,omitempty"`
 	// Posted says that the person has been asked, Spoke that the person has said something since.
 	Posted bool `json:"posted,omitempty"`
@@ -31,15 +31,15 @@ func (a Ask) display() string {
 	return a.Agent
 }
 
-// agentAsks hears of an agent that needs a person. A question goes to the orchestrator first if it may answer it itself;
+// asked hears of an agent that needs a person. A question goes to the orchestrator first if it may answer it itself;
 // a decision never does.
-func agentAsks(s State, f AgentAsks) State {
+func asked(s State, f Asked) State {
 	known := func(a Ask) bool { return a.Agent == f.Agent && a.Call == f.Call }
 	if s.Config.Kind != Orchestrator || slices.ContainsFunc(s.Asks, known) {
 		return s
 	}
 	s = s.rememberLess()
-	ask := Ask{AgentAsks: f, Open: true, Tries: s.tries(f)}
+	ask := Ask{Asked: f, Open: true, Tries: s.tries(f)}
 	s.Asks = append(slices.Clip(s.Asks), ask)
 	if f.Kind == AskQuestion && s.mayAnswer(ask) {
 		s.Inbox = append(slices.Clip(s.Inbox), Input{Kind: InputQuestion, Text: textCanYouAnswer(ask), Agent: f.Agent, Call: f.Call})
@@ -49,7 +49,7 @@ func agentAsks(s State, f AgentAsks) State {
 }
 
 // tries is how often the same question of the same agent has been answered automatically.
-func (s State) tries(f AgentAsks) int {
+func (s State) tries(f Asked) int {
 	tries := 0
 	for _, a := range s.Asks {
 		if a.Agent == f.Agent && sameQuestion(a.Text, f.Text) {
@@ -67,8 +67,8 @@ func (s State) mayAnswer(a Ask) bool {
 	return s.Config.AutoAnswer.Enabled && a.Tries < s.Config.AutoAnswer.MaxPerQuestion
 }
 
-// agentResumed closes what an agent asked, whoever settled it.
-func agentResumed(s State, f AgentResumed) State {
+// settled closes what an agent asked, whoever settled it.
+func settled(s State, f Settled) State {
 	if f.Gone {
 		return s.forgetAsks(f.Agent)
 	}
@@ -106,13 +106,13 @@ func (s State) withAsk(i int, change func(*Ask)) State {
 // rememberLess drops the oldest ask that is settled when too many are remembered.
 func (s State) rememberLess() State {
 	isSettled := func(a Ask) bool { return !a.Open }
-	settled := 0
+	count := 0
 	for _, a := range s.Asks {
 		if isSettled(a) {
-			settled++
+			count++
 		}
 	}
-	if settled > maxSettled {
+	if count > maxSettled {
 		oldest := slices.IndexFunc(s.Asks, isSettled)
 		s.Asks = slices.Delete(slices.Clone(s.Asks), oldest, oldest+1)
 	}

@@ -19,7 +19,7 @@ type Started struct {
 	History []Message `json:"history,omitempty"`
 }
 
-// MessageArrived: the person of the chat said something to the orchestrator.
+// MessageArrived says that the person of the chat said something to the orchestrator.
 type MessageArrived struct {
 	// Message is the name of the message; the same one counts once.
 	Message string `json:"message"`
@@ -28,7 +28,7 @@ type MessageArrived struct {
 	Answers string `json:"answers,omitempty"`
 }
 
-// ModelReplied: a model call was answered.
+// ModelReplied says that a model call was answered.
 type ModelReplied struct {
 	Call   string        `json:"call"`
 	Text   string        `json:"text,omitempty"`
@@ -46,7 +46,7 @@ const (
 	FinishLength Finish = "length"
 )
 
-// ModelFailed: a model call was not answered.
+// ModelFailed says that a model call was not answered.
 type ModelFailed struct {
 	Call    string       `json:"call"`
 	Attempt int          `json:"attempt"`
@@ -72,7 +72,7 @@ const (
 	FailureBudget ModelFailure = "Budget"
 )
 
-// ToolFinished: a tool call came to an end.
+// ToolFinished says that a tool call came to an end.
 type ToolFinished struct {
 	Call    string      `json:"call"`
 	Outcome ToolOutcome `json:"outcome"`
@@ -93,7 +93,7 @@ const (
 	ToolUnknown ToolOutcome = "Unknown"
 )
 
-// Decided: a person decided about a tool call.
+// Decided says that a person decided about a tool call.
 type Decided struct {
 	Call    string `json:"call"`
 	Approve bool   `json:"approve,omitempty"`
@@ -102,14 +102,14 @@ type Decided struct {
 	By string `json:"by,omitempty"`
 }
 
-// Answered: somebody answered the agent's question.
+// Answered says that somebody answered the agent's question.
 type Answered struct {
 	// Call is the ask_user call that is answered.
 	Call string `json:"call"`
 	Text string `json:"text"`
 }
 
-// ChildFinished: a child came to an end, one way or another.
+// ChildFinished says that a child came to an end, one way or another.
 type ChildFinished struct {
 	Child   string  `json:"child"`
 	Outcome Outcome `json:"outcome"`
@@ -117,15 +117,15 @@ type ChildFinished struct {
 	Usage Usage `json:"usage,omitzero"`
 }
 
-// ChildWaits: a child began to wait for a person, or no longer does. While all that an agent waits for waits for a
+// ChildWaits says that a child began to wait for a person, or no longer does. While all that an agent waits for waits for a
 // person, its own time does not count.
 type ChildWaits struct {
 	Child   string `json:"child"`
 	Waiting bool   `json:"waiting,omitempty"`
 }
 
-// AgentAsks: an agent somewhere below the orchestrator needs the person: an answer or a decision.
-type AgentAsks struct {
+// Asked says that an agent somewhere below the orchestrator needs the person: an answer or a decision.
+type Asked struct {
 	// Agent is the agent's name, Task that of its task; they differ only for tool runs, which have no agent.
 	Agent   string `json:"agent"`
 	Display string `json:"display,omitempty"`
@@ -148,15 +148,15 @@ const (
 	AskApproval AskKind = "Approval"
 )
 
-// AgentResumed: what an agent asked is settled, by whomever.
-type AgentResumed struct {
+// Settled says that what an agent asked is settled, by whomever.
+type Settled struct {
 	Agent string `json:"agent"`
 	Call  string `json:"call"`
 	// Gone says that the agent has ended, so that its other questions are settled too.
 	Gone bool `json:"gone,omitempty"`
 }
 
-// Cancelled: somebody wants the work to stop.
+// Cancelled says that somebody wants the work to stop.
 type Cancelled struct {
 	// Message is the name of the message that asks for it, if one does; the same one counts once.
 	Message string `json:"message,omitempty"`
@@ -165,16 +165,16 @@ type Cancelled struct {
 	By   string `json:"by,omitempty"`
 }
 
-// Woke: a moment that the agent wanted to be woken at has come.
+// Woke says that a moment that the agent wanted to be woken at has come.
 type Woke struct{}
 
-// Restarted: a driver took over. The time since the event before does not count.
+// Restarted says that a driver took over. The time since the event before does not count.
 type Restarted struct {
 	// Unknown are the tool calls that had begun, have no result, and must not be run again.
 	Unknown []string `json:"unknown,omitempty"`
 }
 
-// Delivered: something from the outbox reached its destination.
+// Delivered says that something from the outbox reached its destination.
 type Delivered struct {
 	ID string `json:"id"`
 }
@@ -188,8 +188,8 @@ func (Decided) fact()        {}
 func (Answered) fact()       {}
 func (ChildFinished) fact()  {}
 func (ChildWaits) fact()     {}
-func (AgentAsks) fact()      {}
-func (AgentResumed) fact()   {}
+func (Asked) fact()          {}
+func (Settled) fact()        {}
 func (Cancelled) fact()      {}
 func (Woke) fact()           {}
 func (Restarted) fact()      {}

@@ -74,9 +74,9 @@ func TestInvariant3RepeatedAndForeignEventsChangeNothing(t *testing.T) {
 				if sim.state.Config.Kind == SubAgent && f.Task == "" {
 					continue // it may have come before an end that it did not cause
 				}
-			case AgentAsks:
+			case Asked:
 				continue // an agent that is gone is forgotten, with all that it asked
-			case AgentResumed, ChildWaits, Delivered:
+			case Settled, ChildWaits, Delivered:
 				continue // these say how things stand, not that something happened
 			}
 			after, effects := Step(sim.state, Event{At: sim.now, Fact: fact})
@@ -345,6 +345,17 @@ func TestAStepChangesNothingThatItWasGiven(t *testing.T) {
 			t.Fatal("later steps changed an earlier state")
 		}
 	})
+}
+
+func TestNothingHappensBeforeTheStart(t *testing.T) {
+	for _, e := range everyFact() {
+		if _, ok := e.Fact.(Started); ok {
+			continue
+		}
+		if s, effects := Step(State{}, e); len(effects) > 0 || encode(s) != encode(State{}) {
+			t.Errorf("%v changed an agent that has not started", e)
+		}
+	}
 }
 
 func keysOf(effects []Effect) []string {

@@ -92,12 +92,13 @@ func newEffects(before, now State) []Effect {
 		for len(old) > 0 && old[0].Name != child.Name && now.Children.find(old[0].Name) < 0 {
 			old = old[1:]
 		}
-		known := len(old) > 0 && old[0].Name == child.Name
-		if child.pending() && !(known && old[0].pending() && old[0].Cancel == child.Cancel) {
-			effects = append(effects, child.effect())
-		}
+		known, same := len(old) > 0 && old[0].Name == child.Name, false
 		if known {
+			same = old[0].pending() && old[0].Cancel == child.Cancel
 			old = old[1:]
+		}
+		if child.pending() && !same {
+			effects = append(effects, child.effect())
 		}
 	}
 	return effects

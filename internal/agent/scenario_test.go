@@ -110,12 +110,12 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 	case "child-waits", "child-resumes":
 		return ChildWaits{Child: first, Waiting: td.Cmd == "child-waits"}
 	case "asks":
-		return AgentAsks{Agent: first, Task: first, Display: argument(td, "display"), Call: argument(td, "call"), Kind: AskQuestion, Text: td.Input}
+		return Asked{Agent: first, Task: first, Display: argument(td, "display"), Call: argument(td, "call"), Kind: AskQuestion, Text: td.Input}
 	case "asks-approval":
-		return AgentAsks{Agent: first, Task: first, Display: argument(td, "display"), Call: argument(td, "call"), Kind: AskApproval,
+		return Asked{Agent: first, Task: first, Display: argument(td, "display"), Call: argument(td, "call"), Kind: AskApproval,
 			Tool: argument(td, "tool"), Arguments: td.Input}
 	case "resumed":
-		return AgentResumed{Agent: first, Call: argument(td, "call"), Gone: td.HasArg("gone")}
+		return Settled{Agent: first, Call: argument(td, "call"), Gone: td.HasArg("gone")}
 	case "cancel":
 		return Cancelled{Task: argument(td, "task"), Message: argument(td, "message"), By: argument(td, "by")}
 	case "wake":

@@ -90,11 +90,11 @@ func (sim *simulation) drawOutside() Fact {
 	case 1:
 		return Cancelled{Message: sim.id("x")}
 	case 2:
-		return AgentAsks{Agent: agent, Task: agent, Call: sim.id("q"), Kind: AskQuestion, Text: rapid.SampledFrom([]string{"Who?", "When?"}).Draw(t, "question")}
+		return Asked{Agent: agent, Task: agent, Call: sim.id("q"), Kind: AskQuestion, Text: rapid.SampledFrom([]string{"Who?", "When?"}).Draw(t, "question")}
 	case 3:
-		return AgentAsks{Agent: agent, Task: agent, Call: sim.id("q"), Kind: AskApproval, Tool: "bash", Arguments: "{}"}
+		return Asked{Agent: agent, Task: agent, Call: sim.id("q"), Kind: AskApproval, Tool: "bash", Arguments: "{}"}
 	case 4:
-		return AgentResumed{Agent: agent, Call: fmt.Sprintf("q%d", rapid.IntRange(1, 9).Draw(t, "call")), Gone: rapid.Bool().Draw(t, "gone")}
+		return Settled{Agent: agent, Call: fmt.Sprintf("q%d", rapid.IntRange(1, 9).Draw(t, "call")), Gone: rapid.Bool().Draw(t, "gone")}
 	case 5:
 		return ChildWaits{Child: agent, Waiting: rapid.Bool().Draw(t, "waiting")}
 	default:
@@ -193,7 +193,7 @@ func drawForeign(t *rapid.T) Fact {
 		ModelReplied{Call: "m999", Text: "hi"}, ModelFailed{Call: "m999", Attempt: 1, Failure: FailureFinal},
 		ToolFinished{Call: "nope", Outcome: ToolSucceeded}, Decided{Call: "nope", Approve: true}, Answered{Call: "nope", Text: "?"},
 		ChildFinished{Child: "nope", Outcome: Outcome{Result: &Result{Text: "?"}}}, ChildWaits{Child: "nope", Waiting: true},
-		AgentResumed{Agent: "nope", Call: "nope"}, Delivered{ID: "nope"}, Started{Config: Config{Kind: SubAgent, Name: "usurper"}},
+		Settled{Agent: "nope", Call: "nope"}, Delivered{ID: "nope"}, Started{Config: Config{Kind: SubAgent, Name: "usurper"}},
 	}).Draw(t, "foreign")
 }
 

@@ -52,10 +52,10 @@ func dispatch(s State, fact Fact) State {
 		return childFinished(s, f)
 	case ChildWaits:
 		return childWaits(s, f)
-	case AgentAsks:
-		return agentAsks(s, f)
-	case AgentResumed:
-		return agentResumed(s, f)
+	case Asked:
+		return asked(s, f)
+	case Settled:
+		return settled(s, f)
 	case Delivered:
 		return delivered(s, f)
 	}
@@ -96,7 +96,7 @@ func start(f Started, at Time) State {
 	}
 	switch s.Config.Kind {
 	case SubAgent:
-		s = s.say(User, s.Config.Task.text())
+		s = s.hear(s.Config.Task.text())
 		if s.Config.Depth > s.Config.MaxDepth {
 			return end(s, Outcome{Kind: KindDepthLimit, Error: fmt.Sprintf("depth %d is more than the limit of %d", s.Config.Depth, s.Config.MaxDepth)})
 		}
@@ -128,9 +128,9 @@ func startToolRun(s State) State {
 	return s
 }
 
-// say appends a message to the history.
-func (s State) say(speaker Speaker, text string) State {
-	s.History = s.History.Append(Message{Speaker: speaker, Text: text, At: s.Clock.Now})
+// hear appends to the history what the model is told.
+func (s State) hear(text string) State {
+	s.History = s.History.Append(Message{Speaker: User, Text: text, At: s.Clock.Now})
 	return s
 }
 

@@ -102,7 +102,7 @@ func endBatch(s State) State {
 	case loopDetected:
 		return bailOut(s, KindLoopDetected, textLoop(loop))
 	case loopSuspected:
-		s = s.say(User, textLoopWarning(loop))
+		s = s.hear(textLoopWarning(loop))
 	}
 	return request(s)
 }

@@ -19,7 +19,7 @@ func bailOut(s State, kind ErrorKind, reason string) State {
 	if kind == KindBudgetExhausted || s.Config.Kind == ToolRun {
 		return lastWords(s, "")
 	}
-	return call(s.say(User, textLastWords(reason)), PurposeLastWords, 0)
+	return call(s.hear(textLastWords(reason)), PurposeLastWords, 0)
 }
 
 // lastWords ends what a limit has stopped; text is how far the model said it got.

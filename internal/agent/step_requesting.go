@@ -108,9 +108,9 @@ func finalAnswer(s State, f ModelReplied) State {
 	}
 	switch {
 	case f.Finish == FinishLength:
-		return request(s.say(User, textCutOff))
+		return request(s.hear(textCutOff))
 	case f.Text == "":
-		return request(s.say(User, textEmpty))
+		return request(s.hear(textEmpty))
 	}
 	return end(s, Outcome{Result: &Result{Text: f.Text}})
 }

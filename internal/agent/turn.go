@@ -50,7 +50,7 @@ func beginTurn(s State) State {
 	s.Trouble, s.Bailout = nil, nil
 	s.Iterations, s.Loop, s.Clock.Active = 0, Loop{}, 0
 	if note := s.openQuestions(); note != "" {
-		s = s.say(User, note)
+		s = s.hear(note)
 	}
 	return request(s.take(inputs))
 }
@@ -59,7 +59,7 @@ func beginTurn(s State) State {
 func (s State) take(inputs []Input) State {
 	s.Inbox, s.Turn = nil, Turn{Quiet: true}
 	for _, in := range inputs {
-		s = s.say(User, in.Text)
+		s = s.hear(in.Text)
 		s.Turn.Quiet = s.Turn.Quiet && in.Kind == InputQuestion
 		switch in.Kind {
 		case InputMessage:
@@ -143,7 +143,7 @@ func cancelAll(s State) State {
 	if s.Phase == PhaseRequesting || s.Phase == PhaseActing {
 		s = abandonBatch(s.hangUp(Usage{}), textCancelled)
 	}
-	s = s.take(s.Inbox).say(User, "["+textCancelled+"]")
+	s = s.take(s.Inbox).hear("[" + textCancelled + "]")
 	s.Children.Groups = slices.Clone(s.Children.Groups)
 	for i := range s.Children.Groups {
 		s.Children.Groups[i].Detached, s.Children.Groups[i].Dropped = true, true

@@ -24,7 +24,7 @@ type envelope struct {
 // facts are the types of facts by the names that logs use. A name, once used, is never given to something else.
 var facts = factTypes(
 	Started{}, MessageArrived{}, ModelReplied{}, ModelFailed{}, ToolFinished{}, Decided{}, Answered{}, ChildFinished{}, ChildWaits{},
-	AgentAsks{}, AgentResumed{}, Cancelled{}, Woke{}, Restarted{}, Delivered{},
+	Asked{}, Settled{}, Cancelled{}, Woke{}, Restarted{}, Delivered{},
 )
 
 func factTypes(examples ...Fact) map[string]reflect.Type {
