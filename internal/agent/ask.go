@@ -13,7 +13,8 @@ import (
 // as the agent lives, so that repeated events are known and tries are counted.
 type Ask struct {
 	Asked
-	Open bool `json:"open,omitempty"`
+	Open  bool `json:"open,omitempty"`
+	Since Time `json:"since,omitempty"`
 	// Posted says that the person has been asked, Spoke that the person has said something since.
 	Posted bool `json:"posted,omitempty"`
 	Spoke  bool `json:"spoke,omitempty"`
@@ -39,7 +40,7 @@ func asked(s State, f Asked) State {
 		return s
 	}
 	s = s.rememberLess()
-	ask := Ask{Asked: f, Open: true, Tries: s.tries(f)}
+	ask := Ask{Asked: f, Open: true, Since: s.Clock.Now, Tries: s.tries(f)}
 	s.Asks = append(slices.Clip(s.Asks), ask)
 	if f.Kind == AskQuestion && s.mayAnswer(ask) {
 		s.Inbox = append(slices.Clip(s.Inbox), Input{Kind: InputQuestion, Text: textCanYouAnswer(ask), Agent: f.Agent, Call: f.Call})

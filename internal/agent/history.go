@@ -28,9 +28,10 @@ type Message struct {
 	Text    string  `json:"text,omitempty"`
 	// Calls are the tool calls of an assistant's message.
 	Calls []CallRequest `json:"calls,omitempty"`
-	// Call is the id of the call that a tool's message answers.
-	Call string `json:"call,omitempty"`
-	At   Time   `json:"at,omitempty"`
+	// Call is the id of the call that a tool's message answers, Outcome how it ended.
+	Call    string      `json:"call,omitempty"`
+	Outcome ToolOutcome `json:"outcome,omitempty"`
+	At      Time        `json:"at,omitempty"`
 }
 
 // CallRequest is a tool call as the model asked for it.

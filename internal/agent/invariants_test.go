@@ -190,6 +190,10 @@ func TestInvariant7EveryCallIsAnsweredOnceInOrder(t *testing.T) {
 					checkConversation(t, BuildPrompt(s.after).Messages)
 				}
 			}
+			// The history of an agent that has ended may be the beginning of another's.
+			if s.after.Phase.Terminal() && s.after.Config.Kind == SubAgent {
+				checkConversation(t, s.after.History.Messages())
+			}
 		})
 	})
 }

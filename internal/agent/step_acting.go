@@ -110,7 +110,7 @@ func endBatch(s State) State {
 // flush moves the answers of the batch into the history.
 func (s State) flush() State {
 	for _, c := range s.Batch {
-		s.History = s.History.Append(Message{Speaker: ToolSpeaker, Text: c.Answer, Call: c.ID, At: s.Clock.Now})
+		s.History = s.History.Append(Message{Speaker: ToolSpeaker, Text: c.Answer, Call: c.ID, Outcome: c.Outcome, At: s.Clock.Now})
 	}
 	s.Batch = nil
 	return s
@@ -142,7 +142,7 @@ func endToolRun(s State, c Call) State {
 func beginBatch(s State, calls []CallRequest) State {
 	for _, c := range calls {
 		if outcome, ok := s.Config.submission(c); ok {
-			return end(s, outcome)
+			return end(submitted(s, calls, c.ID), outcome)
 		}
 	}
 	s.Phase = PhaseActing
@@ -153,6 +153,18 @@ func beginBatch(s State, calls []CallRequest) State {
 		s.Batch = append(s.Batch, planned)
 	}
 	return s
+}
+
+// submitted answers the calls of a sub-agent's last reply: its history may be the beginning of follow-up work.
+func submitted(s State, calls []CallRequest, id string) State {
+	for _, c := range calls {
+		call := Call{CallRequest: c, At: s.Clock.Now}.done(ToolFailed, "Not run: you have submitted.")
+		if c.ID == id {
+			call = call.done(ToolSucceeded, "Submitted.")
+		}
+		s.Batch = append(s.Batch, call)
+	}
+	return s.flush()
 }
 
 // plan decides what becomes of one call. Some calls change more than themselves: they start children or send something.

@@ -51,10 +51,9 @@ func checkDeadline(s State) State {
 
 // end decides how a sub-agent or tool run ends. It has ended when its children have.
 func end(s State, outcome Outcome) State {
-	s = s.hangUp(Usage{})
+	s = abandonBatch(s.hangUp(Usage{}), "Not finished: the agent has ended.")
 	outcome.Iterations = s.Iterations
 	s.Outcome = &outcome
-	s.Batch = nil
 	s.Children = s.Children.cancel(everyChild)
 	s.Phase = PhaseCancelling
 	return s

@@ -36,7 +36,7 @@ func everyFact() []Event {
 	result := &Result{Text: "all", Summary: "some", Details: "much", FilesModified: []string{"a"}, FilesCreated: []string{"b"},
 		TestsRun: &three, TestsPassed: &three, Warnings: []string{"w"}, Suggestions: []string{"s"}}
 	facts := []Fact{
-		Started{Config: config, History: []Message{{Speaker: Assistant, Text: "before", Calls: []CallRequest{call}, At: 1}, {Speaker: ToolSpeaker, Text: "x", Call: "c1", At: 2}}},
+		Started{Config: config, History: []Message{{Speaker: Assistant, Text: "before", Calls: []CallRequest{call}, At: 1}, {Speaker: ToolSpeaker, Text: "x", Call: "c1", Outcome: ToolSucceeded, At: 2}}},
 		MessageArrived{Message: "m", Text: "hello", Answers: "chat-1"},
 		ModelReplied{Call: "m1", Text: "hi", Calls: []CallRequest{call}, Usage: usage, Finish: FinishLength},
 		ModelFailed{Call: "m1", Attempt: 2, Failure: FailureRetry, Message: "429", RetryAt: 77},

@@ -1,0 +1,81 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package projection
+
+import (
+	"time"
+	"unicode/utf8"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+)
+
+// The bounds of the API, in characters and entries. A test holds them to the generated CRDs.
+const (
+	maxMessages      = 8
+	maxToolCalls     = 8
+	maxWaiting       = 32
+	maxContent       = 1024
+	maxArguments     = 512
+	maxToolResult    = 512
+	maxToolError     = 256
+	maxToolName      = 128
+	maxSummary       = 2048
+	maxQuestion      = 1024
+	maxWaitingText   = 1024
+	maxErrorMessage  = 1024
+	maxBailout       = 256
+	maxResultSummary = 4096
+	maxResultDetails = 8192
+	maxFiles         = 32
+	maxPath          = 256
+	maxRemarks       = 8
+	maxRemark        = 256
+	maxCondition     = 1024
+)
+
+// ellipsis marks what was shortened.
+const ellipsis = "…"
+
+// shorten cuts a text to a number of characters. Text that is not valid UTF-8 would be refused by the API server, so what
+// is broken in it is replaced.
+func shorten(text string, limit int) string {
+	count := 0
+	for i := range text {
+		if count == limit-1 && utf8.RuneCountInString(text[i:]) > 1 {
+			return toValid(text[:i]) + ellipsis
+		}
+		count++
+	}
+	return toValid(text)
+}
+
+func toValid(text string) string {
+	if utf8.ValidString(text) {
+		return text
+	}
+	return string([]rune(text))
+}
+
+// shortenAll shortens a list and its entries.
+func shortenAll(texts []string, entries, limit int) []string {
+	if len(texts) == 0 {
+		return nil
+	}
+	kept := make([]string, 0, min(len(texts), entries))
+	for _, text := range texts[:min(len(texts), entries)] {
+		kept = append(kept, shorten(text, limit))
+	}
+	return kept
+}
+
+// moment is a time of the core as the API writes it; the zero time is absent.
+func moment(t agent.Time) *metav1.Time {
+	if t == 0 {
+		return nil
+	}
+	at := metav1.NewTime(time.UnixMilli(int64(t)).UTC())
+	return &at
+}

@@ -1,0 +1,60 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package projection
+
+import (
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+)
+
+// ChatFacts are what a chat's status shows of other objects.
+type ChatFacts struct {
+	Tasks       v1alpha1.TaskCounts
+	Messages    int32
+	LastMessage string
+}
+
+// Chat is the status of the chat whose orchestrator this is.
+func Chat(s agent.State, facts ChatFacts, old v1alpha1.AgentChatStatus, generation int64) v1alpha1.AgentChatStatus {
+	status := v1alpha1.AgentChatStatus{
+		Phase:       v1alpha1.ChatIdle,
+		Waiting:     chatWaiting(s),
+		Tasks:       facts.Tasks,
+		Messages:    facts.Messages,
+		LastMessage: facts.LastMessage,
+		Usage:       usage(s.Usage),
+		Conditions:  withCondition(old.Conditions, ready(s, generation), s.Clock.Now),
+	}
+	switch {
+	case len(status.Waiting) > 0:
+		status.Phase = v1alpha1.ChatWaiting
+	case s.Phase != agent.PhaseIdle || s.Children.Pending() > 0:
+		status.Phase = v1alpha1.ChatRunning
+	}
+	return status
+}
+
+// chatWaiting lists what waits for the person, the oldest first.
+func chatWaiting(s agent.State) []v1alpha1.ChatWaitingItem {
+	var items []v1alpha1.ChatWaitingItem
+	for _, ask := range s.Asks {
+		if !ask.Open || len(items) == maxWaiting {
+			continue
+		}
+		item := v1alpha1.ChatWaitingItem{Task: ask.Task, Waiting: v1alpha1.Waiting{
+			Kind: v1alpha1.WaitingQuestion, Text: shorten(ask.Text, maxWaitingText), ToolCall: ask.Call, Since: moment(ask.Since),
+		}}
+		if ask.Kind == agent.AskApproval {
+			item.Kind, item.Text = v1alpha1.WaitingApproval, shorten(ask.Tool+" "+ask.Arguments, maxWaitingText)
+		}
+		// The call of a task of type Tool has the task's name; it has no agent.
+		if ask.Call == ask.Task {
+			item.ToolCall = ""
+		} else {
+			item.SubAgent = ask.Agent
+		}
+		items = append(items, item)
+	}
+	return items
+}

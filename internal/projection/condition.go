@@ -1,0 +1,63 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package projection
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+)
+
+// withCondition returns the conditions with one of them set. The time of the last transition changes only with the status.
+func withCondition(conditions []metav1.Condition, c metav1.Condition, at agent.Time) []metav1.Condition {
+	c.Message = shorten(c.Message, maxCondition)
+	c.LastTransitionTime = *moment(max(at, 1))
+	next := slices.Clone(conditions)
+	i := slices.IndexFunc(next, func(old metav1.Condition) bool { return old.Type == c.Type })
+	if i < 0 {
+		return append(next, c)
+	}
+	if next[i].Status == c.Status {
+		c.LastTransitionTime = next[i].LastTransitionTime
+	}
+	next[i] = c
+	return next
+}
+
+// succeeded is the condition of a run.
+func succeeded(s agent.State, generation int64) metav1.Condition {
+	c := metav1.Condition{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, ObservedGeneration: generation}
+	switch s.Standing() {
+	case agent.StandingPending:
+		c.Reason, c.Message = v1alpha1.ReasonPending, "The run has not begun."
+	case agent.StandingWaitingForUser:
+		c.Reason, c.Message = v1alpha1.ReasonWaitingForUser, "Answer with an AgentMessage: "+question(s)
+	case agent.StandingAwaitingApproval:
+		c.Reason, c.Message = v1alpha1.ReasonAwaitingApproval, "Decide with an AgentMessage about: "+approval(s).Text
+	case agent.StandingCompleted:
+		c.Status, c.Reason, c.Message = metav1.ConditionTrue, v1alpha1.ReasonSucceeded, "The run ended with a result."
+	case agent.StandingFailed:
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, string(s.Outcome.Kind), s.Outcome.Error
+	default:
+		c.Reason, c.Message = v1alpha1.ReasonRunning, "The run is at work."
+	}
+	return c
+}
+
+// ready is the condition of a chat.
+func ready(s agent.State, generation int64) metav1.Condition {
+	c := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonReady,
+		ObservedGeneration: generation, Message: "Write an AgentMessage to talk."}
+	if s.Trouble == nil {
+		return c
+	}
+	switch s.Trouble.Kind {
+	case agent.KindModelError, agent.KindBudgetExhausted:
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, string(s.Trouble.Kind), s.Trouble.Reason
+	}
+	return c
+}

@@ -1,0 +1,215 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package projection
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"pgregory.net/rapid"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/config/crd"
+	"github.com/nestor-dev/nestor/internal/agent"
+)
+
+// play runs an agent through facts, a second apart.
+func play(config agent.Config, facts ...agent.Fact) agent.State {
+	config.MaxDepth = 2
+	config.Role.Allow = []string{"*"}
+	config.Tools = []agent.Tool{{Name: "read", ReadOnly: true}, {Name: "bash"}}
+	config.Delegates = []agent.Delegate{{Name: "tester"}}
+	state := agent.Replay(agent.State{}, []agent.Event{{At: 1000, Fact: agent.Started{Config: config}}})
+	for i, f := range facts {
+		state = agent.Replay(state, []agent.Event{{At: agent.Time(2000 + 1000*i), Fact: f}})
+	}
+	return state
+}
+
+func subAgent() agent.Config {
+	return agent.Config{Kind: agent.SubAgent, Name: "chat-1", Depth: 1, Task: agent.Task{Instruction: "work"}}
+}
+
+func replies(text string, calls ...agent.CallRequest) func(call string) agent.Fact {
+	return func(call string) agent.Fact { return agent.ModelReplied{Call: call, Text: text, Calls: calls} }
+}
+
+func TestPhasesOfARun(t *testing.T) {
+	bash := agent.CallRequest{ID: "c1", Tool: "bash", Arguments: `{"command":"make"}`}
+	asks := agent.CallRequest{ID: "c1", Tool: "ask_user", Arguments: `{"question":"Which year?"}`}
+	delegates := agent.CallRequest{ID: "c1", Tool: "delegate_to_agent", Arguments: `{"role":"tester","task":"test"}`}
+	for name, tc := range map[string]struct {
+		facts  []agent.Fact
+		agent  v1alpha1.SubAgentPhase
+		task   v1alpha1.TaskPhase
+		reason string
+		status metav1.ConditionStatus
+	}{
+		"active":     {nil, v1alpha1.SubAgentActive, v1alpha1.TaskRunning, "Running", metav1.ConditionUnknown},
+		"asks":       {[]agent.Fact{replies("", asks)("m1")}, v1alpha1.SubAgentWaitingForUser, v1alpha1.TaskWaiting, "WaitingForUser", metav1.ConditionUnknown},
+		"approval":   {[]agent.Fact{replies("", bash)("m1")}, v1alpha1.SubAgentAwaitingApproval, v1alpha1.TaskWaiting, "AwaitingApproval", metav1.ConditionUnknown},
+		"delegates":  {[]agent.Fact{replies("", delegates)("m1")}, v1alpha1.SubAgentAwaitingSubAgents, v1alpha1.TaskRunning, "Running", metav1.ConditionUnknown},
+		"cancelling": {[]agent.Fact{replies("", delegates)("m1"), agent.Cancelled{}}, v1alpha1.SubAgentCancelling, v1alpha1.TaskRunning, "Running", metav1.ConditionUnknown},
+		"completed":  {[]agent.Fact{replies("done")("m1")}, v1alpha1.SubAgentCompleted, v1alpha1.TaskSuccess, "Succeeded", metav1.ConditionTrue},
+		"failed": {[]agent.Fact{agent.ModelFailed{Call: "m1", Attempt: 1, Failure: agent.FailureFinal, Message: "bad key"}},
+			v1alpha1.SubAgentFailed, v1alpha1.TaskFailed, "ModelError", metav1.ConditionFalse},
+		"cancelled": {[]agent.Fact{agent.Cancelled{}}, v1alpha1.SubAgentFailed, v1alpha1.TaskCancelled, "Cancelled", metav1.ConditionFalse},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := play(subAgent(), tc.facts...)
+			sub, task := SubAgent(s, v1alpha1.SubAgentStatus{}, 3), Task(s, v1alpha1.AgentTaskStatus{}, 3)
+			if sub.Phase != tc.agent || task.Phase != tc.task {
+				t.Errorf("phases %s and %s, want %s and %s", sub.Phase, task.Phase, tc.agent, tc.task)
+			}
+			for _, conditions := range [][]metav1.Condition{sub.Conditions, task.Conditions} {
+				c := conditions[0]
+				if c.Type != "Succeeded" || c.Status != tc.status || c.Reason != tc.reason || c.ObservedGeneration != 3 || c.Message == "" {
+					t.Errorf("condition %+v, want %s with reason %s and a message", c, tc.status, tc.reason)
+				}
+			}
+			if waits := task.Waiting != nil; waits != (tc.task == v1alpha1.TaskWaiting) {
+				t.Errorf("waiting %+v in phase %s", task.Waiting, task.Phase)
+			}
+		})
+	}
+}
+
+func TestATransitionTimeChangesWithTheStatusOnly(t *testing.T) {
+	early := play(subAgent())
+	first := SubAgent(early, v1alpha1.SubAgentStatus{}, 1)
+	asked := SubAgent(play(subAgent(), replies("", agent.CallRequest{Tool: "ask_user", Arguments: `{"question":"?"}`})("m1")), first, 1)
+	if !asked.Conditions[0].LastTransitionTime.Equal(&first.Conditions[0].LastTransitionTime) {
+		t.Error("the transition time changed although the status did not")
+	}
+	done := SubAgent(play(subAgent(), replies("done")("m1")), asked, 1)
+	if done.Conditions[0].LastTransitionTime.Equal(&first.Conditions[0].LastTransitionTime) {
+		t.Error("the transition time did not change with the status")
+	}
+}
+
+func TestToolCallsShowHowTheyEnded(t *testing.T) {
+	call := func(id, tool string) agent.CallRequest { return agent.CallRequest{ID: id, Tool: tool, Arguments: "{}"} }
+	s := play(subAgent(),
+		agent.ModelReplied{Call: "m1", Calls: []agent.CallRequest{call("a", "read"), call("b", "bash"), call("c", "nonsense")}},
+		agent.ToolFinished{Call: "a", Outcome: agent.ToolSucceeded, Text: "text"},
+		agent.Decided{Call: "b", Comment: "no"},
+		agent.ModelReplied{Call: "m2", Calls: []agent.CallRequest{call("d", "read")}},
+	)
+	var got []string
+	for _, c := range SubAgent(s, v1alpha1.SubAgentStatus{}, 1).ToolCalls {
+		got = append(got, fmt.Sprintf("%s %s %s", c.ID, c.Tool, c.Phase))
+	}
+	if diff := cmp.Diff([]string{"a read Success", "b bash Denied", "c nonsense Failed", "d read Running"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAChatShowsWhatItWaitsFor(t *testing.T) {
+	config := agent.Config{Kind: agent.Orchestrator, Name: "chat"}
+	s := play(config,
+		agent.Asked{Agent: "chat-1", Task: "chat-1", Call: "q", Kind: agent.AskQuestion, Text: "Which year?"},
+		agent.Asked{Agent: "chat-2", Task: "chat-2", Call: "chat-2", Kind: agent.AskApproval, Tool: "bash", Arguments: "{}"},
+	)
+	status := Chat(s, ChatFacts{Messages: 2, LastMessage: "m"}, v1alpha1.AgentChatStatus{}, 1)
+	want := []v1alpha1.ChatWaitingItem{
+		{Task: "chat-1", SubAgent: "chat-1", Waiting: v1alpha1.Waiting{Kind: "Question", Text: "Which year?", ToolCall: "q", Since: moment(2000)}},
+		{Task: "chat-2", Waiting: v1alpha1.Waiting{Kind: "Approval", Text: "bash {}", Since: moment(3000)}},
+	}
+	if diff := cmp.Diff(want, status.Waiting); diff != "" || status.Phase != v1alpha1.ChatWaiting {
+		t.Errorf("phase %s, waiting:\n%s", status.Phase, diff)
+	}
+	failed := play(config, agent.MessageArrived{Message: "m", Text: "hi"},
+		agent.ModelFailed{Call: "m1", Attempt: 1, Failure: agent.FailureFinal, Message: "bad key"})
+	ready := Chat(failed, ChatFacts{}, v1alpha1.AgentChatStatus{}, 1).Conditions[0]
+	if ready.Status != metav1.ConditionFalse || ready.Reason != v1alpha1.ReasonModelError || ready.Message != "bad key" {
+		t.Errorf("ready is %+v, want False with the provider's words", ready)
+	}
+}
+
+func TestShortenKeepsToCharacters(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text, limit := rapid.String().Draw(t, "text"), rapid.IntRange(1, 20).Draw(t, "limit")
+		got := shorten(text, limit)
+		if n := utf8.RuneCountInString(got); n > limit || !utf8.ValidString(got) {
+			t.Fatalf("%q has %d characters, want at most %d", got, n, limit)
+		}
+		if utf8.RuneCountInString(text) <= limit && utf8.ValidString(text) && got != text {
+			t.Fatalf("%q became %q although it fits", text, got)
+		}
+	})
+}
+
+// A model that overdoes everything must not lead to a status that the API server refuses.
+func TestStatusFitsTheAPI(t *testing.T) {
+	long := strings.Repeat("🧭", 100_000)
+	list := fmt.Sprintf(`["%s"%s]`, long[:4000], strings.Repeat(`,"x"`, 99))
+	submit := agent.CallRequest{Tool: "submit_result", Arguments: fmt.Sprintf(
+		`{"result":%q,"summary":%q,"details":%q,"files_modified":%s,"files_created":%s,"warnings":%s,"suggestions":%s,"tests_run":-5,"tests_passed":99999999999}`,
+		long, long, long, list, list, list, list)}
+	noise := make([]agent.CallRequest, 20)
+	for i := range noise {
+		noise[i] = agent.CallRequest{ID: strings.Repeat("i", 500), Tool: long, Arguments: `{"x":"` + long + `"}`}
+	}
+	question := agent.CallRequest{Tool: "ask_user", Arguments: fmt.Sprintf(`{"question":%q}`, long)}
+	asks := make([]agent.Fact, 50)
+	for i := range asks {
+		asks[i] = agent.Asked{Agent: fmt.Sprintf("chat-%d", i), Task: fmt.Sprintf("chat-%d", i), Call: "q", Kind: agent.AskQuestion, Text: long}
+	}
+	runs := map[string]agent.State{
+		"noise":    play(subAgent(), agent.ModelReplied{Call: "m1", Text: long, Calls: noise}),
+		"question": play(subAgent(), agent.ModelReplied{Call: "m1", Text: long, Calls: noise}, agent.ModelReplied{Call: "m2", Calls: append(noise, question)}),
+		"result":   play(subAgent(), agent.ModelReplied{Call: "m1", Text: long, Calls: []agent.CallRequest{submit}}),
+		"error":    play(subAgent(), agent.ModelFailed{Call: "m1", Attempt: 1, Failure: agent.FailureFinal, Message: long + "\xff"}),
+		"budget":   play(subAgent(), agent.ModelFailed{Call: "m1", Attempt: 1, Failure: agent.FailureBudget, Message: long}),
+	}
+	for name, s := range runs {
+		t.Run(name, func(t *testing.T) {
+			validate(t, "SubAgent", SubAgent(s, v1alpha1.SubAgentStatus{}, 1))
+			validate(t, "AgentTask", Task(s, v1alpha1.AgentTaskStatus{}, 1))
+		})
+	}
+	chat := play(agent.Config{Kind: agent.Orchestrator, Name: "chat"}, asks...)
+	validate(t, "AgentChat", Chat(chat, ChatFacts{}, v1alpha1.AgentChatStatus{}, 1))
+}
+
+// validate checks a status against the schema of its kind in the generated CRD.
+func validate(t *testing.T, kind string, status any) {
+	t.Helper()
+	crds, err := crd.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range crds {
+		if c.Spec.Names.Kind != kind {
+			continue
+		}
+		schema := c.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["status"]
+		internal := &apiextensions.JSONSchemaProps{}
+		if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&schema, internal, nil); err != nil {
+			t.Fatal(err)
+		}
+		validator, _, err := validation.NewSchemaValidator(internal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, problem := range validation.ValidateCustomResource(nil, object, validator) {
+			message := problem.Error()
+			t.Errorf("%s: %s", kind, message[:min(len(message), 300)])
+		}
+		return
+	}
+	t.Fatalf("no CRD of kind %s", kind)
+}

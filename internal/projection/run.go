@@ -1,0 +1,154 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package projection
+
+import (
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+)
+
+// SubAgent is the status of an agent. Conditions of the old status that are not ours are kept.
+func SubAgent(s agent.State, old v1alpha1.SubAgentStatus, generation int64) v1alpha1.SubAgentStatus {
+	status := v1alpha1.SubAgentStatus{
+		Phase:      v1alpha1.SubAgentPhase(s.Standing()),
+		Messages:   messages(s),
+		ToolCalls:  toolCalls(s),
+		Children:   v1alpha1.ChildCounts{Pending: int32(s.Children.Pending()), Completed: int32(s.Children.Completed)},
+		Summary:    shorten(s.Summary, maxSummary),
+		Question:   shorten(question(s), maxQuestion),
+		Iterations: int32(s.Iterations),
+		Usage:      usage(s.Usage),
+		StartTime:  moment(s.Clock.Started),
+		Conditions: withCondition(old.Conditions, succeeded(s, generation), s.Clock.Now),
+	}
+	if s.Bailout != nil {
+		status.BailoutReason = shorten(s.Bailout.Reason, maxBailout)
+	}
+	if s.Phase.Terminal() {
+		status.Result, status.Error = result(s.Outcome.Result), runError(*s.Outcome)
+		status.CompletionTime = moment(s.Clock.Now)
+	}
+	return status
+}
+
+// Task is the status of the task whose agent, or tool, this is.
+func Task(s agent.State, old v1alpha1.AgentTaskStatus, generation int64) v1alpha1.AgentTaskStatus {
+	status := v1alpha1.AgentTaskStatus{
+		Phase:      taskPhase(s),
+		Waiting:    waiting(s),
+		Iterations: int32(s.Iterations),
+		Usage:      usage(s.Usage),
+		StartTime:  moment(s.Clock.Started),
+		Conditions: withCondition(old.Conditions, succeeded(s, generation), s.Clock.Now),
+	}
+	if s.Config.Kind == agent.SubAgent {
+		status.SubAgent = s.Config.Name
+	}
+	if s.Phase.Terminal() {
+		status.Result, status.Error = result(s.Outcome.Result), runError(*s.Outcome)
+		status.CompletionTime = moment(s.Clock.Now)
+		duration := int64(s.Outcome.Duration)
+		status.DurationMillis = &duration
+	}
+	return status
+}
+
+func taskPhase(s agent.State) v1alpha1.TaskPhase {
+	switch s.Standing() {
+	case agent.StandingPending:
+		return v1alpha1.TaskPending
+	case agent.StandingWaitingForUser, agent.StandingAwaitingApproval:
+		return v1alpha1.TaskWaiting
+	case agent.StandingCompleted:
+		return v1alpha1.TaskSuccess
+	case agent.StandingFailed:
+		if s.Outcome.Kind == agent.KindCancelled {
+			return v1alpha1.TaskCancelled
+		}
+		return v1alpha1.TaskFailed
+	}
+	return v1alpha1.TaskRunning
+}
+
+// waiting says what a run needs a person for; of several things the first.
+func waiting(s agent.State) *v1alpha1.Waiting {
+	switch s.Standing() {
+	case agent.StandingAwaitingApproval:
+		return approval(s)
+	case agent.StandingWaitingForUser:
+		for _, c := range s.Batch {
+			if c.State == agent.CallAsked {
+				return &v1alpha1.Waiting{Kind: v1alpha1.WaitingQuestion, Text: shorten(question(s), maxWaitingText), ToolCall: c.ID, Since: moment(c.At)}
+			}
+		}
+	}
+	return nil
+}
+
+func approval(s agent.State) *v1alpha1.Waiting {
+	for _, c := range s.Batch {
+		if c.State != agent.CallUndecided {
+			continue
+		}
+		w := &v1alpha1.Waiting{Kind: v1alpha1.WaitingApproval, Text: shorten(c.Tool+" "+c.Arguments, maxWaitingText), ToolCall: c.ID, Since: moment(c.At)}
+		if s.Config.Kind == agent.ToolRun {
+			w.ToolCall = "" // a task of type Tool is one call
+		}
+		return w
+	}
+	return &v1alpha1.Waiting{Kind: v1alpha1.WaitingApproval}
+}
+
+// question is what an agent waits to be told.
+func question(s agent.State) string {
+	for _, e := range agent.Outstanding(s) {
+		if ask, ok := e.(agent.AskPerson); ok && ask.Kind == agent.AskQuestion {
+			return ask.Text
+		}
+	}
+	return ""
+}
+
+func usage(u agent.Usage) v1alpha1.Usage {
+	return v1alpha1.Usage{PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens, TotalTokens: u.Total(),
+		ModelCalls: u.ModelCalls, CostMicros: u.CostMicros}
+}
+
+func runError(o agent.Outcome) *v1alpha1.RunError {
+	if o.Succeeded() {
+		return nil
+	}
+	return &v1alpha1.RunError{Kind: v1alpha1.ErrorKind(o.Kind), Message: shorten(o.Error, maxErrorMessage)}
+}
+
+// result shortens a result to what the API takes. A plain final answer is its own summary; a result that has a summary
+// keeps its full text among the details.
+func result(r *agent.Result) *v1alpha1.TaskResult {
+	if r == nil {
+		return nil
+	}
+	details := r.Details
+	if details == "" && r.Summary != "" && r.Text != r.Summary {
+		details = r.Text
+	}
+	return &v1alpha1.TaskResult{
+		Summary:       shorten(r.Brief(), maxResultSummary),
+		Details:       shorten(details, maxResultDetails),
+		FilesModified: shortenAll(r.FilesModified, maxFiles, maxPath),
+		FilesCreated:  shortenAll(r.FilesCreated, maxFiles, maxPath),
+		TestsRun:      count(r.TestsRun),
+		TestsPassed:   count(r.TestsPassed),
+		Warnings:      shortenAll(r.Warnings, maxRemarks, maxRemark),
+		Suggestions:   shortenAll(r.Suggestions, maxRemarks, maxRemark),
+	}
+}
+
+// count is a model's count of something: what it says, as long as that is a count.
+func count(n *int) *int32 {
+	if n == nil || *n < 0 || *n > 1<<31-1 {
+		return nil
+	}
+	c := int32(*n)
+	return &c
+}

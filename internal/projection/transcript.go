@@ -1,0 +1,94 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package projection
+
+import (
+	"slices"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+)
+
+var speakers = map[agent.Speaker]v1alpha1.TranscriptRole{
+	agent.User: v1alpha1.TranscriptUser, agent.Assistant: v1alpha1.TranscriptAssistant, agent.ToolSpeaker: v1alpha1.TranscriptTool,
+}
+
+// messages are the newest messages of the history.
+func messages(s agent.State) []v1alpha1.TranscriptMessage {
+	newest := s.History.Newest(maxMessages)
+	shown := make([]v1alpha1.TranscriptMessage, len(newest))
+	for i, m := range newest {
+		shown[i] = v1alpha1.TranscriptMessage{
+			Seq: int64(s.History.Len() - len(newest) + i), Role: speakers[m.Speaker], Content: shorten(m.Text, maxContent),
+			ToolCall: m.Call, At: moment(m.At),
+		}
+	}
+	return shown
+}
+
+// searched is how far back tool calls are looked for.
+const searched = 4 * maxToolCalls
+
+// toolCalls are the newest tool calls: those being answered, and before them those in the history.
+func toolCalls(s agent.State) []v1alpha1.ToolCallStatus {
+	var calls []v1alpha1.ToolCallStatus
+	for _, c := range slices.Backward(s.Batch) {
+		calls = append(calls, callStatus(c))
+	}
+	open := make(map[string]bool, len(s.Batch))
+	for _, c := range s.Batch {
+		open[c.ID] = true
+	}
+	answers := map[string]agent.Message{}
+	looked := 0
+	for m := range s.History.Backward() {
+		if looked++; looked > searched || len(calls) >= maxToolCalls {
+			break
+		}
+		if m.Speaker == agent.ToolSpeaker {
+			answers[m.Call] = m
+		}
+		for _, request := range slices.Backward(m.Calls) {
+			if !open[request.ID] {
+				answer := answers[request.ID]
+				calls = append(calls, callStatus(agent.Call{
+					CallRequest: request, State: agent.CallDone, Outcome: answer.Outcome, Answer: answer.Text, At: m.At,
+				}))
+			}
+		}
+	}
+	calls = calls[:min(len(calls), maxToolCalls)]
+	slices.Reverse(calls)
+	return calls
+}
+
+func callStatus(c agent.Call) v1alpha1.ToolCallStatus {
+	status := v1alpha1.ToolCallStatus{
+		ID: c.ID, Tool: shorten(c.Tool, maxToolName), Arguments: shorten(c.Arguments, maxArguments), Phase: callPhase(c), At: moment(c.At),
+	}
+	if c.State != agent.CallDone {
+		return status
+	}
+	if c.Outcome == agent.ToolSucceeded {
+		status.Result = shorten(c.Answer, maxToolResult)
+		return status
+	}
+	status.Error = shorten(c.Answer, maxToolError)
+	return status
+}
+
+func callPhase(c agent.Call) v1alpha1.ToolCallPhase {
+	switch c.State {
+	case agent.CallUndecided:
+		return v1alpha1.ToolCallAwaitingApproval
+	case agent.CallHeld:
+		return v1alpha1.ToolCallPending
+	case agent.CallDone:
+		return map[agent.ToolOutcome]v1alpha1.ToolCallPhase{
+			agent.ToolSucceeded: v1alpha1.ToolCallSuccess, agent.ToolFailed: v1alpha1.ToolCallFailed,
+			agent.ToolDenied: v1alpha1.ToolCallDenied, agent.ToolUnknown: v1alpha1.ToolCallUnknown,
+		}[c.Outcome]
+	}
+	return v1alpha1.ToolCallRunning
+}
