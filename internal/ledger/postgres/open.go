@@ -1,0 +1,79 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/ledger/migrations"
+	"github.com/nestor-dev/nestor/internal/ledger/sqlstore"
+)
+
+// Scheme and LongScheme begin the connection strings of this driver.
+const (
+	Scheme     = "postgres://"
+	LongScheme = "postgresql://"
+)
+
+// connectTimeout bounds an attempt to connect where the connection string does not.
+const connectTimeout = 5 * time.Second
+
+// migrationLock is the advisory lock that a process holds while it migrates. The number means nothing: it only has to
+// be the same in every version and unlikely elsewhere.
+const migrationLock = 7236801443
+
+// Open opens the ledger in the database that the URL names, in the schema that is first in its search path.
+func Open(ctx context.Context, dsn string, opts ...sqlstore.Option) (*sqlstore.Store, error) {
+	name, secrets, err := inspect(dsn)
+	if err != nil {
+		return nil, err
+	}
+	db := &database{name: name, secrets: secrets}
+	if err := db.connect(ctx, dsn); err != nil {
+		return nil, sqlstore.Fail(db, "open", err)
+	}
+	all, err := migrations.Postgres()
+	if err == nil {
+		lock := sqlstore.Statement{SQL: "SELECT pg_advisory_xact_lock($1)", Args: []any{int64(migrationLock)}}
+		err = sqlstore.Migrate(ctx, db, all, lock)
+	}
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return sqlstore.New(db, opts...), nil
+}
+
+func (d *database) connect(ctx context.Context, dsn string) error {
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		// The text of err repeats the connection string.
+		return &ledger.Error{Ledger: d.name, Op: "open", Reason: ledger.ReasonMisconfigured,
+			Err: errors.New("the host, the port or a parameter such as sslmode is not valid")}
+	}
+	// The password may also come from the environment or from a file.
+	d.secrets = append(d.secrets, config.ConnConfig.Password)
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = connectTimeout
+	}
+	setDefault(config.ConnConfig.RuntimeParams, "application_name", "nestor")
+	// A server may be set to acknowledge commits early; the ledger promises more.
+	setDefault(config.ConnConfig.RuntimeParams, "synchronous_commit", "on")
+	if d.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return err
+	}
+	d.reader = stdlib.OpenDBFromPool(d.pool)
+	return nil
+}
+
+func setDefault(params map[string]string, key, value string) {
+	if _, ok := params[key]; !ok {
+		params[key] = value
+	}
+}

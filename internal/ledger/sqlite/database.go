@@ -1,0 +1,54 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/nestor-dev/nestor/internal/ledger/sqlstore"
+)
+
+// database is one SQLite file as a driver of the store.
+type database struct {
+	name   string
+	reader *sql.DB
+	writer *writer
+}
+
+var _ sqlstore.Driver = (*database)(nil)
+
+// Name implements sqlstore.Driver.
+func (d *database) Name() string { return d.name }
+
+// Reader implements sqlstore.Driver.
+func (d *database) Reader() *sql.DB { return d.reader }
+
+// Write implements sqlstore.Driver.
+func (d *database) Write(ctx context.Context, fn func(sqlstore.Tx) error) error {
+	return d.writer.transaction(ctx, fn)
+}
+
+// vacuumPages is how many pages one step of Vacuum moves; between two steps writers have their turn.
+const vacuumPages = 256
+
+// Vacuum implements sqlstore.Driver. It gives back the pages that Prune has emptied, and ends a log that has grown
+// by copying it into the file as far as readers allow.
+func (d *database) Vacuum(ctx context.Context) error {
+	for {
+		before, after, err := d.writer.vacuum(ctx, vacuumPages)
+		if err != nil {
+			return err
+		}
+		if after == 0 || after >= before {
+			return d.writer.checkpoint(ctx)
+		}
+	}
+}
+
+// Close implements sqlstore.Driver.
+func (d *database) Close() error {
+	return errors.Join(d.reader.Close(), d.writer.close())
+}
