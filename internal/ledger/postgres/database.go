@@ -33,12 +33,35 @@ func (d *database) Reader() *sql.DB { return d.reader }
 
 // Write implements sqlstore.Driver.
 func (d *database) Write(ctx context.Context, fn func(sqlstore.Tx) error) error {
-	err := pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error { return fn(transaction{tx}) })
-	if classify(err) == ledger.ReasonReadOnly {
-		// Connections remember that they are read-only, for example those to a server that was a standby.
+	tx, err := d.begin(ctx)
+	if err != nil {
+		return err
+	}
+	err = fn(transaction{tx})
+	if err == nil {
+		err = tx.Commit(ctx)
+	}
+	if err == nil {
+		return nil
+	}
+	// After a commit that failed, or on a connection that broke, there is nothing left to roll back.
+	_ = tx.Rollback(context.WithoutCancel(ctx))
+	if reason := classify(err); reason == ledger.ReasonReadOnly || reason == ledger.ReasonUnavailable {
+		// The other connections lead to the same server, which is gone or, once a standby, lets them only read.
 		d.pool.Reset()
 	}
 	return err
+}
+
+// begin passes over connections that broke while they were idle: nothing was sent on them, so nothing is in doubt. The
+// isolation is the one in which a claim that lost changes no row, instead of ending the transaction of the group.
+func (d *database) begin(ctx context.Context) (pgx.Tx, error) {
+	for idle := d.pool.Stat().IdleConns(); ; idle-- {
+		tx, err := d.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
+		if err == nil || idle <= 0 || classify(err) != ledger.ReasonUnavailable || ctx.Err() != nil {
+			return tx, err
+		}
+	}
 }
 
 // Vacuum implements sqlstore.Driver. A plain VACUUM lets readers and writers go on; the server's own autovacuum does

@@ -10,8 +10,6 @@ import (
 	"os"
 	"testing"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // for the connections beside the ledger
-
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest/pgserver"
 )

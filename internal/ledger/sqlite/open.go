@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	_ "modernc.org/sqlite" // the driver, in Go alone: the operator needs no C library
@@ -85,7 +84,8 @@ func (d *database) connect(file string) error {
 	if err != nil {
 		return err
 	}
-	reader.SetMaxOpenConns(max(4, runtime.GOMAXPROCS(0)))
+	reader.SetMaxOpenConns(maxReaders())
+	reader.SetMaxIdleConns(maxReaders())
 	// auto_vacuum takes effect in an empty file only; busy_timeout is first, so that the others wait for locks.
 	writer, err := sql.Open("sqlite", uri(file, "busy_timeout(10000)", "auto_vacuum(incremental)", "journal_mode(wal)",
 		"synchronous(full)"))

@@ -7,7 +7,6 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"strconv"
 	"sync"
 
@@ -88,6 +87,7 @@ func (w *writer) use(ctx context.Context, fn func() error) error {
 
 // drop closes the connection for good: one that goes back to the pool would be the next one taken from it.
 func (w *writer) drop() {
+	// SQLite keeps the file open as long as a statement is.
 	for _, s := range w.statements {
 		_ = s.Close()
 	}
@@ -99,10 +99,10 @@ func (w *writer) drop() {
 func (w *writer) close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.conn == nil {
-		return w.pool.Close()
+	if w.conn != nil {
+		w.drop()
 	}
-	return errors.Join(w.conn.Close(), w.pool.Close())
+	return w.pool.Close()
 }
 
 // prepared returns the statement for a query, which stays prepared as long as the connection.

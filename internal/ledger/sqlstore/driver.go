@@ -16,7 +16,8 @@ type Driver interface {
 	Name() string
 	// Reader is the pool that queries run on.
 	Reader() *sql.DB
-	// Write runs fn in one transaction and commits it durably if fn returns nil. An error of fn comes back as it is.
+	// Write runs fn in one transaction and commits it durably if fn returns nil. An error of fn comes back as it is. When
+	// the database refuses, fn may run once more.
 	Write(ctx context.Context, fn func(Tx) error) error
 	// Classify says what an error of the database means, and gives its text without secrets.
 	Classify(err error) (ledger.Reason, string)
