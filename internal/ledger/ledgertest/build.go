@@ -82,6 +82,31 @@ func toolCall(key, callID string, seconds int) ledger.ToolCall {
 	return ledger.ToolCall{Key: key, CallID: callID, Tool: "bash", Arguments: `{"command": "ls"}`, StartedAt: at(seconds)}
 }
 
+// pages reads a list page by page and returns all of its items.
+func pages[T any](t testing.TB, limit int, read func(ledger.Page) (ledger.List[T], error)) []T {
+	t.Helper()
+	var items []T
+	page := ledger.Page{Limit: limit}
+	for more := true; more; more = page.Cursor != "" {
+		list := must(read(page))(t)
+		if len(list.Items) > page.Size() {
+			t.Fatalf("a page of %d has %d items", page.Size(), len(list.Items))
+		}
+		items = append(items, list.Items...)
+		page.Cursor = list.Next
+	}
+	return items
+}
+
+// names returns what identifies each item.
+func names[T any](items []T, name func(T) string) []string {
+	out := make([]string, len(items))
+	for i, item := range items {
+		out[i] = name(item)
+	}
+	return out
+}
+
 func must[T any](value T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()

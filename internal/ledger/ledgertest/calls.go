@@ -151,22 +151,16 @@ func testModelCallsByFilter(t *testing.T, db Database) {
 		want   []string
 	}{
 		"all":     {ledger.CallFilter{}, []string{"m1", "m2", "m3"}},
-		"agent":   {ledger.CallFilter{Agent: "b"}, nil},
+		"agent":   {ledger.CallFilter{Agent: "b"}, []string{}},
 		"parent":  {ledger.CallFilter{Parent: "m1"}, []string{"m2"}},
 		"status":  {ledger.CallFilter{Status: ledger.StatusFailed}, []string{"m3"}},
 		"running": {ledger.CallFilter{Status: ledger.StatusRunning}, []string{"m1", "m2"}},
 		"since":   {ledger.CallFilter{Scope: ledger.Scope{Since: at(2), Until: at(3)}}, []string{"m2"}},
 	} {
-		var got []string
-		page := ledger.Page{Limit: 1}
-		for more := true; more; more = page.Cursor != "" {
-			list := must(l.ModelCalls(t.Context(), test.filter, page))(t)
-			for _, c := range list.Items {
-				got = append(got, c.Key)
-			}
-			page.Cursor = list.Next
-		}
-		if diff := cmp.Diff(test.want, got); diff != "" {
+		got := pages(t, 1, func(p ledger.Page) (ledger.List[ledger.ModelCall], error) {
+			return l.ModelCalls(t.Context(), test.filter, p)
+		})
+		if diff := cmp.Diff(test.want, names(got, func(c ledger.ModelCall) string { return c.Key })); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

@@ -72,7 +72,7 @@ func testRacingWritersNeverShareASeq(t *testing.T, db Database) {
 
 // wedged starts one append that holds the committer, and then n more that wait behind it. The outcomes arrive on the
 // channel, by the index of the batch, the first of which is the one in progress.
-func wedged(t *testing.T, ctx context.Context, l ledger.Ledger, batches []ledger.Batch) <-chan outcome {
+func wedged(ctx context.Context, t *testing.T, l ledger.Ledger, batches []ledger.Batch) <-chan outcome {
 	outcomes := make(chan outcome, len(batches))
 	before := l.Stats()
 	for i, b := range batches {
@@ -99,7 +99,7 @@ func testWaitingAppendsShareOneCommit(t *testing.T, db Database) {
 	for i := range batches {
 		batches[i] = First(Agent(fmt.Sprintf("a%03d", i)), 1)
 	}
-	outcomes := wedged(t, t.Context(), l, batches)
+	outcomes := wedged(t.Context(), t, l, batches)
 	release()
 	for range batches {
 		if o := <-outcomes; o.err != nil {
@@ -119,15 +119,16 @@ func testBadBatchHarmsNoOther(t *testing.T, db Database) {
 	l := db.Open(t)
 	Append(t, l, First(Agent("stale"), 3))
 	release := db.Wedge(t)
-	var batches []ledger.Batch
-	for i := range 20 {
-		batches = append(batches, First(Agent(fmt.Sprintf("good-%02d", i)), 2))
+	const good, conflicting, orphan = 20, 20, 21
+	batches := make([]ledger.Batch, good+2)
+	for i := range good {
+		batches[i] = First(Agent(fmt.Sprintf("good-%02d", i)), 2)
 	}
-	const conflicting, orphan = 20, 21
-	batches = append(batches,
-		ledger.Batch{Agent: "stale", After: 1, Events: Events("x", 1)},
-		ledger.Batch{Agent: "stale", After: 3, Events: Events("x", 1), ModelResults: []ledger.ModelResult{modelDone("none", ledger.StatusSuccess, 1)}})
-	outcomes := wedged(t, t.Context(), l, batches)
+	batches[conflicting] = ledger.Batch{Agent: "stale", After: 1, Events: Events("x", 1)}
+	batches[orphan] = ledger.Batch{
+		Agent: "stale", After: 3, Events: Events("x", 1), ModelResults: []ledger.ModelResult{modelDone("none", ledger.StatusSuccess, 1)},
+	}
+	outcomes := wedged(t.Context(), t, l, batches)
 	release()
 	for range batches {
 		o := <-outcomes
@@ -137,12 +138,12 @@ func testBadBatchHarmsNoOther(t *testing.T, db Database) {
 			t.Errorf("the stale batch: %v, want a conflict", o.err)
 		case o.index == orphan && !errors.Is(o.err, ledger.ErrNoIntent):
 			t.Errorf("the result without an intent: %v, want ErrNoIntent", o.err)
-		case o.index < conflicting && o.err != nil:
+		case o.index < good && o.err != nil:
 			t.Errorf("good batch %d: %v", o.index, o.err)
 		}
 	}
 	unchanged(t, l, "stale", 3)
-	for i := range 20 {
+	for i := range good {
 		unchanged(t, l, fmt.Sprintf("good-%02d", i), 2)
 	}
 }
@@ -152,7 +153,7 @@ func testCancelledAppendIsWithdrawn(t *testing.T, db Database) {
 	Append(t, l, First(Agent("a"), 1), First(Agent("b"), 1))
 	release := db.Wedge(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	outcomes := wedged(t, ctx, l, []ledger.Batch{
+	outcomes := wedged(ctx, t, l, []ledger.Batch{
 		{Agent: "a", After: 1, Events: Events("a", 1)},
 		{Agent: "b", After: 1, Events: Events("b", 1)},
 	})
@@ -173,7 +174,7 @@ func testCancelledAppendInProgressEnds(t *testing.T, db Database) {
 	Append(t, l, First(Agent("a"), 1))
 	release := db.Wedge(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	outcomes := wedged(t, ctx, l, []ledger.Batch{{Agent: "a", After: 1, Events: Events("a", 1)}})
+	outcomes := wedged(ctx, t, l, []ledger.Batch{{Agent: "a", After: 1, Events: Events("a", 1)}})
 	cancel()
 	release()
 	if o := <-outcomes; o.err != nil {
@@ -186,7 +187,7 @@ func testCloseRefusesWhatWaits(t *testing.T, db Database) {
 	l, other := db.Open(t), db.Open(t)
 	Append(t, l, First(Agent("a"), 1), First(Agent("b"), 1))
 	release := db.Wedge(t)
-	outcomes := wedged(t, t.Context(), l, []ledger.Batch{
+	outcomes := wedged(t.Context(), t, l, []ledger.Batch{
 		{Agent: "a", After: 1, Events: Events("a", 1)},
 		{Agent: "b", After: 1, Events: Events("b", 1)},
 	})

@@ -131,16 +131,10 @@ func testAgentsByFilter(t *testing.T, db Database) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, limit := range []int{1, 2, 0} {
-				var got []string
-				page := ledger.Page{Limit: limit}
-				for more := true; more; more = page.Cursor != "" {
-					list := must(l.Agents(t.Context(), test.filter, page))(t)
-					for _, a := range list.Items {
-						got = append(got, a.UID)
-					}
-					page.Cursor = list.Next
-				}
-				if diff := cmp.Diff(test.want, got); diff != "" {
+				got := pages(t, limit, func(p ledger.Page) (ledger.List[ledger.Agent], error) {
+					return l.Agents(t.Context(), test.filter, p)
+				})
+				if diff := cmp.Diff(test.want, names(got, func(a ledger.Agent) string { return a.UID })); diff != "" {
 					t.Errorf("pages of %d (-want +got):\n%s", limit, diff)
 				}
 			}

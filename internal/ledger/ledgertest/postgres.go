@@ -31,6 +31,6 @@ func Postgres(t testing.TB, server *pgserver.Server) Database {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { raw.Close() })
+	t.Cleanup(func() { _ = raw.Close() })
 	return Database{DSN: server.URL(name), Raw: raw, Lock: []string{"BEGIN", "LOCK TABLE agents IN EXCLUSIVE MODE"}}
 }

@@ -57,13 +57,7 @@ func seedReports(t *testing.T, l ledger.Ledger) {
 func testTreeHasTimings(t *testing.T, db Database) {
 	l := db.Open(t)
 	seedReports(t, l)
-	var nodes []ledger.TreeNode
-	page := ledger.Page{Limit: 2}
-	for more := true; more; more = page.Cursor != "" {
-		list := must(l.Tree(t.Context(), "chat", page))(t)
-		nodes = append(nodes, list.Items...)
-		page.Cursor = list.Next
-	}
+	nodes := pages(t, 2, func(p ledger.Page) (ledger.List[ledger.TreeNode], error) { return l.Tree(t.Context(), "chat", p) })
 	type line struct {
 		Depth         int
 		UID           string
@@ -140,13 +134,7 @@ func testUsageByDimension(t *testing.T, db Database) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, limit := range []int{1, 0} {
-				var got []ledger.Usage
-				page := ledger.Page{Limit: limit}
-				for more := true; more; more = page.Cursor != "" {
-					list := must(l.Usage(t.Context(), test.query, page))(t)
-					got = append(got, list.Items...)
-					page.Cursor = list.Next
-				}
+				got := pages(t, limit, func(p ledger.Page) (ledger.List[ledger.Usage], error) { return l.Usage(t.Context(), test.query, p) })
 				if diff := cmp.Diff(test.want, got); diff != "" {
 					t.Errorf("pages of %d (-want +got):\n%s", limit, diff)
 				}

@@ -39,9 +39,10 @@ func (d Database) rows(t testing.TB, table string) int {
 
 func (d Database) allRows(t testing.TB) string {
 	t.Helper()
-	var counts []string
-	for _, table := range []string{"agents", "events", "snapshots", "model_calls", "tool_calls"} {
-		counts = append(counts, fmt.Sprintf("%s %d", table, d.rows(t, table)))
+	tables := []string{"agents", "events", "snapshots", "model_calls", "tool_calls"}
+	counts := make([]string, len(tables))
+	for i, table := range tables {
+		counts[i] = fmt.Sprintf("%s %d", table, d.rows(t, table))
 	}
 	return strings.Join(counts, ", ")
 }

@@ -79,7 +79,7 @@ func readOnly(t *testing.T, raw *sql.DB, value string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	var name string
 	if err := conn.QueryRowContext(t.Context(), "SELECT current_database()").Scan(&name); err != nil {
 		t.Fatal(err)
@@ -129,8 +129,7 @@ func TestPasswordIsNeverPrinted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l, err := postgres.Open(t.Context(), dsn)
 			if err == nil {
-				l.Close()
-				t.Fatal("it opened")
+				t.Fatal("it opened", l.Close())
 			}
 			if strings.Contains(err.Error(), secret) {
 				t.Errorf("the error tells the password: %v", err)

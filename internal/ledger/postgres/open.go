@@ -69,6 +69,8 @@ func (d *database) connect(ctx context.Context, dsn string) error {
 		return err
 	}
 	d.reader = stdlib.OpenDBFromPool(d.pool)
+	// One connection is always left for the writer, however many queries there are.
+	d.reader.SetMaxOpenConns(max(1, int(config.MaxConns)-1))
 	return nil
 }
 

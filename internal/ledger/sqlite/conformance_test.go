@@ -20,6 +20,6 @@ func newDatabase(t testing.TB) ledgertest.Database {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { raw.Close() })
+	t.Cleanup(func() { _ = raw.Close() })
 	return ledgertest.Database{DSN: "sqlite:" + file, Raw: raw, Lock: []string{"BEGIN IMMEDIATE"}}
 }

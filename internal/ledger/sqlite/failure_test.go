@@ -23,7 +23,7 @@ import (
 func expect(err error, reason ledger.Reason, file string) error {
 	var failure *ledger.Error
 	if !errors.As(err, &failure) || failure.Reason != reason {
-		return fmt.Errorf("got %v, want %s", err, reason)
+		return fmt.Errorf("got %w, want %s", err, reason)
 	}
 	if !errors.Is(err, ledger.ErrNeedsAttention) || errors.Is(err, ledger.ErrUnavailable) {
 		return fmt.Errorf("%w: want it to need attention", err)
@@ -40,7 +40,7 @@ func TestFullDiskLosesNothingAndPasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	t.Cleanup(func() { _ = l.Close() })
 	if err := inside.LimitPages(t.Context(), 100); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestCorruptFileIsRecognised(t *testing.T) {
 		write(t, file, damaged)
 		l, err := sqlite.Open(t.Context(), "sqlite:"+file)
 		if err == nil {
-			defer l.Close()
+			t.Cleanup(func() { _ = l.Close() })
 			_, err = l.Load(t.Context(), "a")
 		}
 		if err := expect(err, ledger.ReasonCorrupt, file); err != nil {
@@ -106,7 +106,7 @@ func TestCorruptFileIsRecognised(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.Close()
+		t.Cleanup(func() { _ = l.Close() })
 		promised.Check(t, l)
 	})
 }
@@ -148,13 +148,9 @@ func write(t *testing.T, file string, data []byte) {
 // TestReadOnlyFileIsRecognisedAndPasses runs in a child, because root may write to every file and so has to stop
 // being root.
 func TestReadOnlyFileIsRecognisedAndPasses(t *testing.T) {
-	dir, err := os.MkdirTemp("", "nestor-readonly-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	dir := t.TempDir()
 	if os.Getuid() == 0 {
-		if err := os.Chown(dir, nobody, nobody); err != nil {
+		if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o711), os.Chown(dir, nobody, nobody)); err != nil {
 			t.Fatal(err)
 		}
 	}

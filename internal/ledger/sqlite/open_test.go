@@ -57,7 +57,7 @@ func TestVacuumShrinksTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	t.Cleanup(func() { _ = l.Close() })
 	batch := ledgertest.First(ledgertest.Agent("a"), 2000)
 	batch.Finish = &ledger.Finish{Status: ledger.StatusSuccess, At: batch.Events[0].At}
 	ledgertest.Append(t, l, batch)

@@ -125,7 +125,7 @@ type transaction struct{ w *writer }
 func (t transaction) Exec(ctx context.Context, statements ...sqlstore.Statement) ([]int64, error) {
 	changed := make([]int64, len(statements))
 	for i, s := range statements {
-		stmt, err := t.w.prepared(ctx, s.SQL)
+		stmt, err := t.w.prepared(ctx, s.SQL) //nolint:sqlclosecheck // It is closed with the connection.
 		if err != nil {
 			return nil, err
 		}

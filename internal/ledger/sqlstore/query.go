@@ -31,7 +31,7 @@ func list[T any](ctx context.Context, db querier, scan func(row) (T, error), que
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }() // Err has told by then what went wrong.
 	var items []T
 	for rows.Next() {
 		item, err := scan(rows)

@@ -73,7 +73,7 @@ func (s *Server) launch() error {
 	if err != nil {
 		return err
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }()                   // The server has a copy of it.
 	cmd := exec.Command("/bin/sh", "-c", guard, "guard", //nolint:noctx // It outlives every context but the process.
 		filepath.Join(s.programs, "postgres"), "-D", s.data(), "-k", s.dir, "-p", strconv.Itoa(s.port),
 		"-c", "listen_addresses=127.0.0.1", "-c", "fsync=on", "-c", "max_connections=200")
