@@ -233,6 +233,9 @@ func testOddTextIsTaken(t *testing.T, db Database) {
 	if string(tool.Result.Output) != odd {
 		t.Errorf("output %q, want it byte for byte", tool.Result.Output)
 	}
+	if part := must(l.ToolOutput(t.Context(), "a", odd, 0, 1000))(t); string(part.Data) != odd {
+		t.Errorf("output by the odd id %q, want it byte for byte", part.Data)
+	}
 	if got := must(l.ModelCall(t.Context(), "m"))(t).Result.Error; got != kept {
 		t.Errorf("model error %q, want %q", got, kept)
 	}

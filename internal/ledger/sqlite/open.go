@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -72,11 +73,22 @@ func filePath(dsn string) (string, error) {
 // create makes the file before SQLite does, because conversations are nobody else's business and SQLite would make it
 // readable for all. The files beside it take its mode.
 func create(file string) error {
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDONLY, 0o600)
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_RDONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	return f.Close()
+	if err := f.Close(); err != nil {
+		return err
+	}
+	// The name of a new file is durable only when its directory is.
+	dir, err := os.Open(filepath.Dir(file))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }
 
 func (d *database) connect(file string) error {

@@ -28,16 +28,18 @@ func newWriter(pool *sql.DB) *writer { return &writer{pool: pool} }
 // transaction runs fn between BEGIN IMMEDIATE, which takes the write lock at once instead of failing later, and COMMIT.
 func (w *writer) transaction(ctx context.Context, fn func(sqlstore.Tx) error) error {
 	return w.use(ctx, func() error {
-		if _, err := w.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
-			return err
+		_, err := w.conn.ExecContext(ctx, "BEGIN IMMEDIATE")
+		if err == nil {
+			err = fn(transaction{w})
 		}
-		err := fn(transaction{w})
+		// A statement that ctx interrupts may still have taken effect. A commit must not be in doubt, so it is let finish;
+		// after any other failure the transaction may be open or not, and the rollback makes sure of it.
+		ctx := context.WithoutCancel(ctx)
 		if err == nil {
 			_, err = w.conn.ExecContext(ctx, "COMMIT")
 		}
 		if err != nil {
-			// Some failures have ended the transaction already, so that there is nothing left to roll back.
-			_, _ = w.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+			_, _ = w.conn.ExecContext(ctx, "ROLLBACK")
 		}
 		return err
 	})
@@ -59,10 +61,11 @@ func (w *writer) vacuum(ctx context.Context, pages int64) (before, after int64, 
 	return before, after, err
 }
 
-// checkpoint copies the write-ahead log into the file as far as it can without making anybody wait.
+// checkpoint copies the write-ahead log into the file as far as it can without making anybody wait, and refreshes what
+// the query planner knows about the tables.
 func (w *writer) checkpoint(ctx context.Context) error {
 	return w.use(ctx, func() error {
-		_, err := w.conn.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)")
+		_, err := w.conn.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE); PRAGMA optimize")
 		return err
 	})
 }

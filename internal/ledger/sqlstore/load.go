@@ -36,8 +36,8 @@ func (s *Store) Load(ctx context.Context, uid string) (ledger.History, error) {
 
 // Events implements ledger.Histories.
 func (s *Store) Events(ctx context.Context, uid string, after int64, limit int) ([]ledger.Event, error) {
-	list, err := events(ctx, s.driver.Reader(), uid, after, ledger.Page{Limit: limit}.Size())
-	return list, s.fail("read events of agent "+uid, err)
+	page, err := events(ctx, s.driver.Reader(), uid, after, ledger.Page{Limit: limit}.Size())
+	return page, s.fail("read events of agent "+uid, err)
 }
 
 func events(ctx context.Context, db querier, uid string, after int64, limit int) ([]ledger.Event, error) {

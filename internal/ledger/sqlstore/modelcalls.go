@@ -43,7 +43,7 @@ func modelResult(agent string, r *ledger.ModelResult) step {
 // ModelCall implements ledger.Calls.
 func (s *Store) ModelCall(ctx context.Context, key string) (ledger.ModelCall, error) {
 	call, err := scanWholeModelCall(s.driver.Reader().QueryRowContext(ctx,
-		`SELECT `+modelCallColumns+`, request, response FROM model_calls WHERE key = $1`, key))
+		`SELECT `+modelCallColumns+`, request, response FROM model_calls WHERE key = $1`, text(key)))
 	return call, s.fail("read model call "+key, err)
 }
 

@@ -57,7 +57,7 @@ func (w *where) add(condition string, arg any) {
 // equal adds nothing for an empty value.
 func (w *where) equal(column, value string) {
 	if value != "" {
-		w.add(column+" = ", value)
+		w.add(column+" = ", text(value))
 	}
 }
 

@@ -34,7 +34,7 @@ func toolResult(agent string, r *ledger.ToolResult) step {
 func (s *Store) ToolCall(ctx context.Context, key string) (ledger.ToolCall, error) {
 	var output []byte
 	call, err := scanToolCallAnd(s.driver.Reader().QueryRowContext(ctx,
-		`SELECT `+toolCallColumns+`, output FROM tool_calls WHERE key = $1`, key), &output)
+		`SELECT `+toolCallColumns+`, output FROM tool_calls WHERE key = $1`, text(key)), &output)
 	if call.Result != nil {
 		call.Result.Output = output
 	}
@@ -80,7 +80,7 @@ func (s *Store) ToolOutput(ctx context.Context, agent, callID string, offset int
 	var part ledger.ToolOutput
 	err := s.driver.Reader().QueryRowContext(ctx, `SELECT COALESCE(substr(output, $1, $2), ''), COALESCE(length(output), 0) FROM tool_calls
 	WHERE agent_uid = $3 AND call_id = $4 AND finished_at IS NOT NULL ORDER BY started_at DESC, key DESC LIMIT 1`,
-		offset+1, limit, agent, callID).Scan(&part.Data, &part.Size)
+		offset+1, limit, agent, text(callID)).Scan(&part.Data, &part.Size)
 	return part, s.fail(op, err)
 }
 

@@ -96,6 +96,8 @@ CREATE INDEX model_calls_by_parent ON model_calls (parent_key);
 
 CREATE INDEX model_calls_by_root ON model_calls (root_uid, started_at, key);
 
+CREATE INDEX model_calls_by_namespace ON model_calls (namespace, started_at);
+
 CREATE INDEX model_calls_by_start ON model_calls (started_at, key);
 
 CREATE INDEX model_calls_open ON model_calls (agent_uid) WHERE finished_at IS NULL;
