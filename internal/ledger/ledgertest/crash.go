@@ -80,7 +80,7 @@ func (a *Acknowledged) Events() int64 {
 }
 
 // Check fails the test unless every acknowledged event is there, in histories without gap or duplicate, with nothing
-// beyond them but the one batch that was on its way when the crash came.
+// beyond them but the one batch that was on its way when the crash came. What it has seen must be there from then on.
 func (a *Acknowledged) Check(t testing.TB, l ledger.Ledger) {
 	t.Helper()
 	a.mu.Lock()
@@ -107,5 +107,6 @@ func (a *Acknowledged) Check(t testing.TB, l ledger.Ledger) {
 		if err != nil || len(open.Models) != 1 || open.Models[0].Key != crashKey(uid, last) {
 			t.Errorf("agent %s: open calls %v (%v), want the one that event %d started", uid, open.Models, err, last)
 		}
+		a.last[uid] = last
 	}
 }

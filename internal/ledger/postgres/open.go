@@ -31,47 +31,52 @@ const migrationLock = 7236801443
 
 // Open opens the ledger in the database that the URL names, in the schema that is first in its search path.
 func Open(ctx context.Context, dsn string, opts ...sqlstore.Option) (*sqlstore.Store, error) {
-	name, secrets, err := inspect(dsn)
+	all, err := migrations.Postgres()
 	if err != nil {
 		return nil, err
 	}
-	db := &database{name: name, secrets: secrets}
-	if err := db.connect(ctx, dsn); err != nil {
-		return nil, sqlstore.Fail(db, "open", err)
-	}
-	all, err := migrations.Postgres()
-	if err == nil {
-		lock := sqlstore.Statement{SQL: "SELECT pg_advisory_xact_lock($1)", Args: []any{int64(migrationLock)}}
-		err = sqlstore.Migrate(ctx, db, all, lock)
-	}
+	db, err := connect(ctx, dsn)
 	if err != nil {
+		return nil, err
+	}
+	if err := db.migrate(ctx, all); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return sqlstore.New(db, opts...), nil
 }
 
-func (d *database) connect(ctx context.Context, dsn string) error {
+func (d *database) migrate(ctx context.Context, all []migrations.Migration) error {
+	lock := sqlstore.Statement{SQL: "SELECT pg_advisory_xact_lock($1)", Args: []any{int64(migrationLock)}}
+	return sqlstore.Migrate(ctx, d, all, lock)
+}
+
+// connect prepares the pool; the first use of it connects.
+func connect(ctx context.Context, dsn string) (*database, error) {
+	name, secrets, err := inspect(dsn)
+	if err != nil {
+		return nil, err
+	}
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		// The text of err repeats the connection string.
-		return &ledger.Error{Ledger: d.name, Op: "open", Reason: ledger.ReasonMisconfigured,
+		return nil, &ledger.Error{Ledger: name, Op: "open", Reason: ledger.ReasonMisconfigured,
 			Err: errors.New("the host, the port or a parameter such as sslmode is not valid")}
 	}
-	// The password may also come from the environment or from a file.
-	d.secrets = append(d.secrets, config.ConnConfig.Password)
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = connectTimeout
 	}
 	setDefault(config.ConnConfig.RuntimeParams, "application_name", "nestor")
 	// A server may be set to acknowledge commits early; the ledger promises more.
 	setDefault(config.ConnConfig.RuntimeParams, "synchronous_commit", "on")
-	if d.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
-		return err
+	// The password may also come from the environment or from a file.
+	db := &database{name: name, secrets: append(secrets, config.ConnConfig.Password)}
+	if db.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return nil, sqlstore.Fail(db, "open", err)
 	}
-	d.reader = stdlib.OpenDBFromPool(d.pool)
+	db.reader = stdlib.OpenDBFromPool(db.pool)
 	// One connection is always left for the writer, however many queries there are.
-	d.reader.SetMaxOpenConns(max(1, int(config.MaxConns)-1))
-	return nil
+	db.reader.SetMaxOpenConns(max(1, int(config.MaxConns)-1))
+	return db, nil
 }
 
 func setDefault(params map[string]string, key, value string) {

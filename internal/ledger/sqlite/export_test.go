@@ -5,8 +5,10 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/nestor-dev/nestor/internal/ledger/migrations"
 	"github.com/nestor-dev/nestor/internal/ledger/sqlstore"
 )
 
@@ -35,4 +37,13 @@ func (i Inside) Disconnect() {
 	i.db.writer.mu.Lock()
 	defer i.db.writer.mu.Unlock()
 	i.db.writer.drop()
+}
+
+// Migrate runs other migrations than those that Open runs.
+func Migrate(ctx context.Context, dsn string, all []migrations.Migration) error {
+	db, err := connect(dsn)
+	if err != nil {
+		return err
+	}
+	return errors.Join(db.migrate(ctx, all), db.Close())
 }

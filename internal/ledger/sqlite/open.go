@@ -36,6 +36,27 @@ func Open(ctx context.Context, dsn string, opts ...sqlstore.Option) (*sqlstore.S
 
 // open is Open without the store on top.
 func open(ctx context.Context, dsn string) (*database, error) {
+	all, err := migrations.SQLite()
+	if err != nil {
+		return nil, err
+	}
+	db, err := connect(dsn)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.migrate(ctx, all); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// migrate needs no lock of its own: a transaction that writes excludes every other one.
+func (d *database) migrate(ctx context.Context, all []migrations.Migration) error {
+	return sqlstore.Migrate(ctx, d, all)
+}
+
+// connect prepares the pools; the first use of them opens the file.
+func connect(dsn string) (*database, error) {
 	file, err := filePath(dsn)
 	if err != nil {
 		return nil, err
@@ -44,28 +65,29 @@ func open(ctx context.Context, dsn string) (*database, error) {
 	if err := create(file); err != nil {
 		return nil, sqlstore.Fail(db, "open", err)
 	}
-	if err := db.connect(file); err != nil {
+	if db.reader, err = sql.Open("sqlite", uri(file, "query_only(1)", "busy_timeout(10000)")); err != nil {
 		return nil, sqlstore.Fail(db, "open", err)
 	}
-	all, err := migrations.SQLite()
-	if err == nil {
-		// A transaction that writes excludes every other one, so the migrations need no lock of their own.
-		err = sqlstore.Migrate(ctx, db, all)
-	}
+	db.reader.SetMaxOpenConns(maxReaders())
+	db.reader.SetMaxIdleConns(maxReaders())
+	// busy_timeout is first, so that the others wait for locks; auto_vacuum takes effect in an empty file only.
+	pool, err := sql.Open("sqlite", uri(file, "busy_timeout(10000)", "auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(full)"))
 	if err != nil {
-		return nil, errors.Join(err, db.Close())
+		return nil, errors.Join(sqlstore.Fail(db, "open", err), db.reader.Close())
 	}
+	db.writer = newWriter(pool)
 	return db, nil
 }
 
 func filePath(dsn string) (string, error) {
 	file, ok := strings.CutPrefix(dsn, Scheme)
 	if !ok || file == "" || strings.HasPrefix(file, ":") {
-		return "", fmt.Errorf("open ledger %q: %w: want sqlite:PATH with the path of a file", dsn, ledger.ErrInvalid)
+		// The string is not repeated: what is not for this driver may hold a password.
+		return "", fmt.Errorf("open ledger: %w: the connection string must be sqlite:PATH with the path of a file", ledger.ErrInvalid)
 	}
 	absolute, err := filepath.Abs(file)
 	if err != nil {
-		return "", fmt.Errorf("open ledger %q: %w", dsn, err)
+		return "", fmt.Errorf("open ledger %s: %w", dsn, err)
 	}
 	return absolute, nil
 }
@@ -89,23 +111,6 @@ func create(file string) error {
 		return err
 	}
 	return errors.Join(dir.Sync(), dir.Close())
-}
-
-func (d *database) connect(file string) error {
-	reader, err := sql.Open("sqlite", uri(file, "query_only(1)", "busy_timeout(10000)"))
-	if err != nil {
-		return err
-	}
-	reader.SetMaxOpenConns(maxReaders())
-	reader.SetMaxIdleConns(maxReaders())
-	// auto_vacuum takes effect in an empty file only; busy_timeout is first, so that the others wait for locks.
-	writer, err := sql.Open("sqlite", uri(file, "busy_timeout(10000)", "auto_vacuum(incremental)", "journal_mode(wal)",
-		"synchronous(full)"))
-	if err != nil {
-		return errors.Join(err, reader.Close())
-	}
-	d.reader, d.writer = reader, newWriter(writer)
-	return nil
 }
 
 // uri escapes the path, in which a question mark would begin the parameters.

@@ -100,7 +100,7 @@ CREATE INDEX model_calls_by_namespace ON model_calls (namespace, started_at);
 
 CREATE INDEX model_calls_by_start ON model_calls (started_at, key);
 
-CREATE INDEX model_calls_open ON model_calls (agent_uid) WHERE finished_at IS NULL;
+CREATE INDEX model_calls_open ON model_calls (agent_uid, started_at, key) WHERE finished_at IS NULL;
 
 CREATE TABLE tool_calls (
     key         TEXT NOT NULL PRIMARY KEY,
@@ -121,6 +121,6 @@ CREATE TABLE tool_calls (
 
 CREATE INDEX tool_calls_by_agent ON tool_calls (agent_uid, started_at, key);
 
-CREATE INDEX tool_calls_by_call_id ON tool_calls (agent_uid, call_id);
+CREATE INDEX tool_calls_by_call_id ON tool_calls (agent_uid, call_id, started_at, key);
 
-CREATE INDEX tool_calls_open ON tool_calls (agent_uid) WHERE finished_at IS NULL;
+CREATE INDEX tool_calls_open ON tool_calls (agent_uid, started_at, key) WHERE finished_at IS NULL;
