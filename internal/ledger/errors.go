@@ -31,7 +31,7 @@ type ConflictError struct {
 	// Agent is the UID of the agent, Seq the sequence that the writer wanted for its first event.
 	Agent string
 	Seq   int64
-	// LastSeq is the newest event of the agent shortly after the conflict.
+	// LastSeq is the newest event of the agent shortly after the conflict; 0 if that could not be read.
 	LastSeq int64
 }
 

@@ -56,7 +56,7 @@ func Run(t *testing.T, create func(testing.TB) Database) {
 		"OutcomesByRole":                testOutcomesByRole,
 		"PruneKeepsLiveAgents":          testPruneKeepsLiveAgents,
 		"PruneGoesInSmallSteps":         testPruneGoesInSmallSteps,
-		"VacuumDoesNotStopWriters":      testVacuumDoesNotStopWriters,
+		"RetentionDoesNotStopWriters":   testRetentionDoesNotStopWriters,
 		"ManyOpenAnEmptyDatabase":       testManyOpenAnEmptyDatabase,
 		"NewerSchemaIsRefused":          testNewerSchemaIsRefused,
 	} {

@@ -51,6 +51,16 @@ func isConnectionFailure(err error) bool {
 	return pgconn.SafeToRetry(err)
 }
 
+// isFailureOfServer reports whether connections that were made before are of no more use: the server is gone, or was a
+// standby when they were made and lets them only read.
+func isFailureOfServer(err error) bool {
+	var server *pgconn.PgError
+	if errors.As(err, &server) {
+		return server.Code == "25006" || strings.HasPrefix(server.Code, "57P")
+	}
+	return isConnectionFailure(err)
+}
+
 // classifyCode goes by the SQLSTATE, of which the first two characters are the class.
 func classifyCode(code string) ledger.Reason {
 	switch code {

@@ -46,8 +46,8 @@ func (d *database) Write(ctx context.Context, fn func(sqlstore.Tx) error) error 
 	}
 	// After a commit that failed, or on a connection that broke, there is nothing left to roll back.
 	_ = tx.Rollback(context.WithoutCancel(ctx))
-	if reason := classify(err); reason == ledger.ReasonReadOnly || reason == ledger.ReasonUnavailable {
-		// The other connections lead to the same server, which is gone or, once a standby, lets them only read.
+	if isFailureOfServer(err) {
+		// The other connections lead to the same server.
 		d.pool.Reset()
 	}
 	return err
