@@ -5,6 +5,7 @@ package sqlstore
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -88,6 +89,8 @@ func (q *queue) run() {
 	for range q.wake {
 		for group := q.take(); len(group) > 0; group = q.take() {
 			q.commit(group)
+			// The writers that were answered may have their next batch at hand; it joins the group that is taken now.
+			runtime.Gosched()
 		}
 	}
 }
