@@ -30,70 +30,56 @@ type Group struct {
 	Model     string
 }
 
-// Usage sums the model calls of a group.
-type Usage struct {
-	Group
-	CallTotals
+// Tally counts agents or calls, and how they ended.
+type Tally struct {
+	// Total are all of them, Running those that have not ended, Succeeded those that ended well.
+	Total     int64
+	Running   int64
+	Succeeded int64
+	// TotalDuration and MaxDuration are of those that have ended, time spent waiting included.
+	TotalDuration time.Duration
+	MaxDuration   time.Duration
+}
+
+// Finished is how many have ended in any way.
+func (t Tally) Finished() int64 { return t.Total - t.Running }
+
+// SuccessRate is the share of the finished that succeeded; false when none has finished.
+func (t Tally) SuccessRate() (float64, bool) {
+	if t.Finished() == 0 {
+		return 0, false
+	}
+	return float64(t.Succeeded) / float64(t.Finished()), true
+}
+
+// MeanDuration is the mean duration of the finished; false when none has finished.
+func (t Tally) MeanDuration() (time.Duration, bool) {
+	if t.Finished() == 0 {
+		return 0, false
+	}
+	return t.TotalDuration / time.Duration(t.Finished()), true
 }
 
 // CallTotals sums model calls. Tokens and cost sum what is known; the Unknown counters say how many finished calls
 // are missing from those sums, so that nobody takes an unknown price for a free one.
 type CallTotals struct {
-	Calls     int64
-	Running   int64
-	Succeeded int64
-
+	Tally
 	PromptTokens      int64
 	CachedTokens      int64
 	CompletionTokens  int64
 	UnknownTokenCalls int64
 	CostMicros        int64
 	UnknownCostCalls  int64
-
-	// TotalDuration and MaxDuration are of finished calls.
-	TotalDuration time.Duration
-	MaxDuration   time.Duration
 }
 
-// Finished is the number of calls that have ended in any way.
-func (t CallTotals) Finished() int64 { return t.Calls - t.Running }
+// Usage sums the model calls of a group.
+type Usage struct {
+	Group
+	CallTotals
+}
 
-// SuccessRate is the share of finished calls that succeeded; false when none has finished.
-func (t CallTotals) SuccessRate() (float64, bool) { return rate(t.Succeeded, t.Finished()) }
-
-// MeanDuration is the mean duration of finished calls; false when none has finished.
-func (t CallTotals) MeanDuration() (time.Duration, bool) { return mean(t.TotalDuration, t.Finished()) }
-
-// Outcome sums the agents of a group.
+// Outcome counts the agents of a group.
 type Outcome struct {
 	Group
-	Agents    int64
-	Live      int64
-	Succeeded int64
-	// TotalDuration and MaxDuration are of finished agents, from creation to end, time spent waiting included.
-	TotalDuration time.Duration
-	MaxDuration   time.Duration
-}
-
-// Finished is the number of agents that have ended in any way.
-func (o Outcome) Finished() int64 { return o.Agents - o.Live }
-
-// SuccessRate is the share of finished agents that succeeded; false when none has finished.
-func (o Outcome) SuccessRate() (float64, bool) { return rate(o.Succeeded, o.Finished()) }
-
-// MeanDuration is the mean duration of finished agents; false when none has finished.
-func (o Outcome) MeanDuration() (time.Duration, bool) { return mean(o.TotalDuration, o.Finished()) }
-
-func rate(part, whole int64) (float64, bool) {
-	if whole == 0 {
-		return 0, false
-	}
-	return float64(part) / float64(whole), true
-}
-
-func mean(total time.Duration, count int64) (time.Duration, bool) {
-	if count == 0 {
-		return 0, false
-	}
-	return total / time.Duration(count), true
+	Tally
 }

@@ -6,8 +6,9 @@ package ledger
 // TreeNode is an agent in the tree of a chat, with what it used itself; its children's usage is their own.
 type TreeNode struct {
 	Agent
-	CallTotals
-	ToolCalls int64
+	// Models sums its model calls, Tools counts its tool calls.
+	Models CallTotals
+	Tools  int64
 }
 
 // Branch is a node with the agents that it asked for.

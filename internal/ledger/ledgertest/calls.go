@@ -100,8 +100,8 @@ func testUnknownUsageIsNotZero(t *testing.T, db Database) {
 	}
 	usage := must(l.Usage(t.Context(), ledger.ReportQuery{}, ledger.Page{}))(t).Items[0]
 	want := ledger.CallTotals{
-		Calls: 4, Running: 1, Succeeded: 3, PromptTokens: 70, CompletionTokens: 70, UnknownTokenCalls: 1, CostMicros: 70, UnknownCostCalls: 1,
-		TotalDuration: 3 * time.Second, MaxDuration: time.Second,
+		Tally:        ledger.Tally{Total: 4, Running: 1, Succeeded: 3, TotalDuration: 3 * time.Second, MaxDuration: time.Second},
+		PromptTokens: 70, CompletionTokens: 70, UnknownTokenCalls: 1, CostMicros: 70, UnknownCostCalls: 1,
 	}
 	if diff := cmp.Diff(want, usage.CallTotals); diff != "" {
 		t.Errorf("usage (-want +got):\n%s", diff)

@@ -72,7 +72,7 @@ func testTreeHasTimings(t *testing.T, db Database) {
 			if !b.Live() {
 				took = b.FinishedAt.Sub(b.CreatedAt)
 			}
-			got = append(got, line{depth, b.UID, took, b.TotalDuration, b.Calls, b.ToolCalls})
+			got = append(got, line{depth, b.UID, took, b.Models.TotalDuration, b.Models.Total, b.Tools})
 			walk(depth+1, b.Children)
 		}
 	}
@@ -94,16 +94,18 @@ func testUsageByDimension(t *testing.T, db Database) {
 	l := db.Open(t)
 	seedReports(t, l)
 	orchestrator := ledger.CallTotals{
-		Calls: 1, Succeeded: 1, PromptTokens: 10, CompletionTokens: 10, CostMicros: 100, TotalDuration: 2 * time.Second, MaxDuration: 2 * time.Second,
+		Tally:        ledger.Tally{Total: 1, Succeeded: 1, TotalDuration: 2 * time.Second, MaxDuration: 2 * time.Second},
+		PromptTokens: 10, CompletionTokens: 10, CostMicros: 100,
 	}
 	coder := ledger.CallTotals{
-		Calls: 2, Succeeded: 1, PromptTokens: 25, CompletionTokens: 25, CostMicros: 200, UnknownCostCalls: 1,
-		TotalDuration: 4 * time.Second, MaxDuration: 2 * time.Second,
+		Tally:        ledger.Tally{Total: 2, Succeeded: 1, TotalDuration: 4 * time.Second, MaxDuration: 2 * time.Second},
+		PromptTokens: 25, CompletionTokens: 25, CostMicros: 200, UnknownCostCalls: 1,
 	}
 	tester := ledger.CallTotals{
-		Calls: 1, Succeeded: 1, PromptTokens: 7, CompletionTokens: 7, CostMicros: 70, TotalDuration: 2 * time.Second, MaxDuration: 2 * time.Second,
+		Tally:        ledger.Tally{Total: 1, Succeeded: 1, TotalDuration: 2 * time.Second, MaxDuration: 2 * time.Second},
+		PromptTokens: 7, CompletionTokens: 7, CostMicros: 70,
 	}
-	running := ledger.CallTotals{Calls: 1, Running: 1}
+	running := ledger.CallTotals{Tally: ledger.Tally{Total: 1, Running: 1}}
 	for name, test := range map[string]struct {
 		query ledger.ReportQuery
 		want  []ledger.Usage
@@ -150,7 +152,7 @@ func testUsageByDimension(t *testing.T, db Database) {
 func sum(parts ...ledger.CallTotals) ledger.CallTotals {
 	var s ledger.CallTotals
 	for _, p := range parts {
-		s.Calls += p.Calls
+		s.Total += p.Total
 		s.Running += p.Running
 		s.Succeeded += p.Succeeded
 		s.PromptTokens += p.PromptTokens
@@ -178,7 +180,7 @@ func testUsageInTimeRange(t *testing.T, db Database) {
 		{at(100), time.Time{}, 0},
 	} {
 		usage := must(l.Usage(t.Context(), ledger.ReportQuery{Scope: ledger.Scope{Since: test.since, Until: test.until}}, ledger.Page{}))(t)
-		if got := usage.Items[0].Calls; got != test.calls {
+		if got := usage.Items[0].Total; got != test.calls {
 			t.Errorf("from %v to %v: %d calls, want %d", test.since, test.until, got, test.calls)
 		}
 	}
@@ -189,9 +191,12 @@ func testOutcomesByRole(t *testing.T, db Database) {
 	seedReports(t, l)
 	got := must(l.Outcomes(t.Context(), ledger.ReportQuery{GroupBy: []ledger.Dimension{ledger.ByRole}}, ledger.Page{}))(t).Items
 	want := []ledger.Outcome{
-		{Group: ledger.Group{Role: "coder"}, Agents: 2, Live: 1, Succeeded: 1, TotalDuration: 30 * time.Second, MaxDuration: 30 * time.Second},
-		{Group: ledger.Group{Role: "orchestrator"}, Agents: 1, Live: 1},
-		{Group: ledger.Group{Role: "tester"}, Agents: 1, TotalDuration: 10 * time.Second, MaxDuration: 10 * time.Second},
+		{
+			Group: ledger.Group{Role: "coder"},
+			Tally: ledger.Tally{Total: 2, Running: 1, Succeeded: 1, TotalDuration: 30 * time.Second, MaxDuration: 30 * time.Second},
+		},
+		{Group: ledger.Group{Role: "orchestrator"}, Tally: ledger.Tally{Total: 1, Running: 1}},
+		{Group: ledger.Group{Role: "tester"}, Tally: ledger.Tally{Total: 1, TotalDuration: 10 * time.Second, MaxDuration: 10 * time.Second}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("outcomes (-want +got):\n%s", diff)

@@ -14,17 +14,30 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// callTotals are the columns of ledger.CallTotals. A call that still runs has no tokens yet, and is not counted as
+// tally returns the columns of ledger.Tally; took is how long a row lasted, and NULL as long as it lasts.
+func tally(took string) string {
+	return `COUNT(*), COUNT(*) FILTER (WHERE finished_at IS NULL), COUNT(*) FILTER (WHERE status = 'Success'),
+	CAST(COALESCE(SUM(` + took + `), 0) AS BIGINT), COALESCE(MAX(` + took + `), 0)`
+}
+
+// callTotals returns the columns of ledger.CallTotals. A call that still runs has no tokens yet, and is not counted as
 // one whose tokens are unknown.
-const callTotals = `COUNT(*), COUNT(*) FILTER (WHERE finished_at IS NULL), COUNT(*) FILTER (WHERE status = 'Success'),
+func callTotals() string {
+	return tally("duration") + `,
 	CAST(COALESCE(SUM(prompt_tokens), 0) AS BIGINT), CAST(COALESCE(SUM(cached_tokens), 0) AS BIGINT),
 	CAST(COALESCE(SUM(completion_tokens), 0) AS BIGINT),
 	COUNT(*) FILTER (WHERE finished_at IS NOT NULL AND (prompt_tokens IS NULL OR completion_tokens IS NULL)),
-	CAST(COALESCE(SUM(cost_micros), 0) AS BIGINT), COUNT(*) FILTER (WHERE finished_at IS NOT NULL AND cost_micros IS NULL),
-	CAST(COALESCE(SUM(duration), 0) AS BIGINT), COALESCE(MAX(duration), 0)`
+	CAST(COALESCE(SUM(cost_micros), 0) AS BIGINT), COUNT(*) FILTER (WHERE finished_at IS NOT NULL AND cost_micros IS NULL)`
+}
 
-const agentTotals = `COUNT(*), COUNT(*) FILTER (WHERE finished_at IS NULL), COUNT(*) FILTER (WHERE status = 'Success'),
-	CAST(COALESCE(SUM(finished_at - created_at), 0) AS BIGINT), COALESCE(MAX(finished_at - created_at), 0)`
+func tallyInto(t *ledger.Tally) []any {
+	return []any{&t.Total, &t.Running, &t.Succeeded, (*duration)(&t.TotalDuration), (*duration)(&t.MaxDuration)}
+}
+
+func callTotalsInto(t *ledger.CallTotals) []any {
+	return append(tallyInto(&t.Tally), &t.PromptTokens, &t.CachedTokens, &t.CompletionTokens, &t.UnknownTokenCalls,
+		&t.CostMicros, &t.UnknownCostCalls)
+}
 
 // duration scans a number of microseconds.
 type duration time.Duration
@@ -39,17 +52,12 @@ func (d *duration) Scan(value any) error {
 	return nil
 }
 
-func callTotalsInto(t *ledger.CallTotals) []any {
-	return []any{&t.Calls, &t.Running, &t.Succeeded, &t.PromptTokens, &t.CachedTokens, &t.CompletionTokens, &t.UnknownTokenCalls,
-		&t.CostMicros, &t.UnknownCostCalls, (*duration)(&t.TotalDuration), (*duration)(&t.MaxDuration)}
-}
-
 // Usage implements ledger.Reports.
 func (s *Store) Usage(ctx context.Context, query ledger.ReportQuery, page ledger.Page) (ledger.List[ledger.Usage], error) {
 	var w where
 	w.scope(query.Scope, "started_at")
 	rows, err := report(ctx, s.driver.Reader(), query, page, reportOf[ledger.Usage]{
-		table: "model_calls", totals: callTotals, where: &w,
+		table: "model_calls", totals: callTotals(), where: &w,
 		into: func(u *ledger.Usage) (*ledger.Group, []any) { return &u.Group, callTotalsInto(&u.CallTotals) },
 	})
 	return rows, s.fail("report usage", err)
@@ -60,10 +68,8 @@ func (s *Store) Outcomes(ctx context.Context, query ledger.ReportQuery, page led
 	w := where{conditions: []string{"expired_at IS NULL"}}
 	w.scope(query.Scope, "created_at")
 	rows, err := report(ctx, s.driver.Reader(), query, page, reportOf[ledger.Outcome]{
-		table: "agents", totals: agentTotals, where: &w,
-		into: func(o *ledger.Outcome) (*ledger.Group, []any) {
-			return &o.Group, []any{&o.Agents, &o.Live, &o.Succeeded, (*duration)(&o.TotalDuration), (*duration)(&o.MaxDuration)}
-		},
+		table: "agents", totals: tally("finished_at - created_at"), where: &w,
+		into: func(o *ledger.Outcome) (*ledger.Group, []any) { return &o.Group, tallyInto(&o.Tally) },
 	})
 	return rows, s.fail("report outcomes", err)
 }

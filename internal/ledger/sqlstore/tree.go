@@ -43,19 +43,19 @@ func addTotals(ctx context.Context, db querier, nodes []ledger.TreeNode, index m
 	}
 	these := ` WHERE agent_uid IN (` + strings.Join(uids, ", ") + `) GROUP BY agent_uid`
 
-	models, err := list(ctx, db, scanUsed, `SELECT agent_uid, `+callTotals+` FROM model_calls`+these, w.args...)
+	models, err := list(ctx, db, scanUsed, `SELECT agent_uid, `+callTotals()+` FROM model_calls`+these, w.args...)
 	if err != nil {
 		return err
 	}
 	for _, m := range models {
-		nodes[index[m.agent]].CallTotals = m.totals
+		nodes[index[m.agent]].Models = m.totals
 	}
 	tools, err := list(ctx, db, scanCount, `SELECT agent_uid, COUNT(*) FROM tool_calls`+these, w.args...)
 	if err != nil {
 		return err
 	}
 	for _, t := range tools {
-		nodes[index[t.agent]].ToolCalls = t.count
+		nodes[index[t.agent]].Tools = t.count
 	}
 	return nil
 }
