@@ -121,21 +121,24 @@ func (b *Batch) validateEvents() error {
 func (b *Batch) validateIntents() error {
 	for i := range b.ModelCalls {
 		call := &b.ModelCalls[i]
-		if call.Key == "" || call.StartedAt.IsZero() {
-			return invalid("agent %s: a model call needs a key and a start", b.Agent)
+		if err := b.wantIntent("model call", call.Key, call.StartedAt); err != nil {
+			return err
 		}
-		if !validJSON(call.Request) {
-			return invalid("agent %s: the request of model call %s is not JSON", b.Agent, call.Key)
-		}
-		if call.Metadata != nil && !validJSON(call.Metadata) {
-			return invalid("agent %s: the metadata of model call %s is not JSON", b.Agent, call.Key)
+		if !validJSON(call.Request) || (call.Metadata != nil && !validJSON(call.Metadata)) {
+			return invalid("agent %s: the request or the metadata of model call %s is not JSON", b.Agent, call.Key)
 		}
 	}
 	for i := range b.ToolCalls {
-		call := &b.ToolCalls[i]
-		if call.Key == "" || call.StartedAt.IsZero() {
-			return invalid("agent %s: a tool call needs a key and a start", b.Agent)
+		if err := b.wantIntent("tool call", b.ToolCalls[i].Key, b.ToolCalls[i].StartedAt); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+func (b *Batch) wantIntent(kind, key string, started time.Time) error {
+	if key == "" || started.IsZero() {
+		return invalid("agent %s: %s %q needs a key and a start", b.Agent, kind, key)
 	}
 	return nil
 }
@@ -143,21 +146,27 @@ func (b *Batch) validateIntents() error {
 func (b *Batch) validateResults() error {
 	for i := range b.ModelResults {
 		result := &b.ModelResults[i]
-		if result.Key == "" || !result.Status.Final() || result.FinishedAt.IsZero() {
-			return invalid("agent %s: a model result needs a key, a final status and an end", b.Agent)
+		if err := b.wantResult("model call", result.Key, result.Status, result.FinishedAt); err != nil {
+			return err
 		}
-		if result.Response != nil && !validJSON(result.Response) {
-			return invalid("agent %s: the response of model call %s is not JSON", b.Agent, result.Key)
-		}
-		if result.ToolCalls != nil && !validJSON(result.ToolCalls) {
-			return invalid("agent %s: the tool calls of model call %s are not JSON", b.Agent, result.Key)
+		for _, data := range []json.RawMessage{result.Response, result.ToolCalls} {
+			if data != nil && !validJSON(data) {
+				return invalid("agent %s: the response or the tool calls of model call %s are not JSON", b.Agent, result.Key)
+			}
 		}
 	}
 	for i := range b.ToolResults {
 		result := &b.ToolResults[i]
-		if result.Key == "" || !result.Status.Final() || result.FinishedAt.IsZero() {
-			return invalid("agent %s: a tool result needs a key, a final status and an end", b.Agent)
+		if err := b.wantResult("tool call", result.Key, result.Status, result.FinishedAt); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+func (b *Batch) wantResult(kind, key string, status Status, finished time.Time) error {
+	if key == "" || !status.Final() || finished.IsZero() {
+		return invalid("agent %s: the result of %s %q needs a key, a final status and an end", b.Agent, kind, key)
 	}
 	return nil
 }

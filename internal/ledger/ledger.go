@@ -28,8 +28,8 @@ type Writer interface {
 	// Append writes the batch whole or not at all; it is durable when Append returns nil. Batches of different agents
 	// that wait at the same time share a transaction, and one that conflicts does not harm the others.
 	//
-	// When ctx ends before the batch's transaction began, nothing is written and Append returns an error that wraps that of ctx.
-	// After that moment Append waits for the outcome, which the ledger's own timeout bounds, and returns that.
+	// When ctx ends before the batch's transaction has begun, nothing is written and Append returns an error that wraps
+	// the one of ctx. From then on Append waits for the outcome, which the ledger's own timeout bounds, and returns that.
 	Append(ctx context.Context, batch Batch) error
 }
 
@@ -41,7 +41,7 @@ type Histories interface {
 	Agents(ctx context.Context, filter AgentFilter, page Page) (List[Agent], error)
 	// Load returns what is needed to rebuild the state of an agent, or ErrNotFound.
 	Load(ctx context.Context, uid string) (History, error)
-	// Events returns at most limit events with a sequence above after, in order. A limit of 0 means DefaultLimit.
+	// Events returns at most limit events with a sequence above after, in order; the limit is that of a Page.
 	Events(ctx context.Context, uid string, after int64, limit int) ([]Event, error)
 }
 

@@ -43,6 +43,9 @@ func newQueue(limit, bytes int, commit func([]*pending)) *queue {
 
 // submit waits until the batch is written, or withdrawn because ctx ended first.
 func (q *queue) submit(ctx context.Context, batch ledger.Batch) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	p := &pending{batch: batch, size: batch.Size(), done: make(chan error, 1)}
 	if !q.add(p) {
 		return ledger.ErrClosed
