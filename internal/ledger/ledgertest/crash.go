@@ -18,10 +18,21 @@ import (
 const crashEvents = 3
 
 // AppendForever appends to an agent as fast as it can until that fails, and calls acknowledged with the agent's newest
-// sequence each time the ledger has promised it. Each batch starts a model call and ends that of the batch before.
+// sequence each time the ledger has promised it. Each batch starts a model call and ends that of the batch before. After
+// a conflict it goes on from where the other writer is.
 func AppendForever(ctx context.Context, l ledger.Ledger, uid string, acknowledged func(seq int64)) error {
-	history, err := l.Agent(ctx, uid)
-	batch := ledger.Batch{Agent: uid, After: history.LastSeq}
+	for {
+		err := appendUntilFailure(ctx, l, uid, acknowledged)
+		var conflict *ledger.ConflictError
+		if !errors.As(err, &conflict) {
+			return err
+		}
+	}
+}
+
+func appendUntilFailure(ctx context.Context, l ledger.Ledger, uid string, acknowledged func(seq int64)) error {
+	agent, err := l.Agent(ctx, uid)
+	batch := ledger.Batch{Agent: uid, After: agent.LastSeq}
 	if errors.Is(err, ledger.ErrNotFound) {
 		batch.Create, err = ptr(Agent(uid)), nil
 	}
@@ -54,12 +65,15 @@ func crashBatch(uid string, after int64) []ledger.Event {
 
 // Acknowledged remembers what a ledger has promised. Use NewAcknowledged.
 type Acknowledged struct {
-	mu   sync.Mutex
-	last map[string]int64
+	writers int64
+	mu      sync.Mutex
+	last    map[string]int64
 }
 
-// NewAcknowledged remembers nothing yet.
-func NewAcknowledged() *Acknowledged { return &Acknowledged{last: map[string]int64{}} }
+// NewAcknowledged remembers nothing yet; so many writers append to each agent.
+func NewAcknowledged(writers int64) *Acknowledged {
+	return &Acknowledged{writers: writers, last: map[string]int64{}}
+}
 
 // Note remembers that the events of an agent up to seq were acknowledged.
 func (a *Acknowledged) Note(uid string, seq int64) {
@@ -80,7 +94,7 @@ func (a *Acknowledged) Events() int64 {
 }
 
 // Check fails the test unless every acknowledged event is there, in histories without gap or duplicate, with nothing
-// beyond them but the one batch that was on its way when the crash came. What it has seen must be there from then on.
+// beyond them but the one batch of each writer that was on its way when the crash came. What it has seen must be there from then on.
 func (a *Acknowledged) Check(t testing.TB, l ledger.Ledger) {
 	t.Helper()
 	a.mu.Lock()
@@ -91,7 +105,7 @@ func (a *Acknowledged) Check(t testing.TB, l ledger.Ledger) {
 			t.Fatalf("agent %s: %v", uid, err)
 		}
 		last := history.Agent.LastSeq
-		if last < promised || last > promised+crashEvents || last%crashEvents != 0 {
+		if last < promised || last > promised+a.writers*crashEvents || last%crashEvents != 0 {
 			t.Errorf("agent %s is at %d, and %d was acknowledged", uid, last, promised)
 		}
 		if int64(len(history.Events)) != last {

@@ -43,7 +43,7 @@ func TestNothingAcknowledgedIsLostWhenTheServerIsKilled(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	promised := ledgertest.NewAcknowledged()
+	promised := ledgertest.NewAcknowledged(1)
 	rounds := crashes(t)
 	for range rounds {
 		appendAndKill(t, l, promised, 1+random.Int64N(300))

@@ -44,7 +44,7 @@ func TestFullDiskLosesNothingAndPasses(t *testing.T) {
 	if err := inside.LimitPages(t.Context(), 100); err != nil {
 		t.Fatal(err)
 	}
-	promised := ledgertest.NewAcknowledged()
+	promised := ledgertest.NewAcknowledged(1)
 	err = ledgertest.AppendForever(t.Context(), l, "a", func(seq int64) { promised.Note("a", seq) })
 	if err := expect(err, ledger.ReasonFull, file); err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestFullDiskLosesNothingAndPasses(t *testing.T) {
 
 func TestCorruptFileIsRecognised(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ledger.db")
-	promised := ledgertest.NewAcknowledged()
+	promised := ledgertest.NewAcknowledged(1)
 	fill(t, file, promised)
 	backup, err := os.ReadFile(file)
 	if err != nil {
