@@ -18,7 +18,13 @@ import (
 
 // Classify implements sqlstore.Driver.
 func (d *database) Classify(err error) (ledger.Reason, string) {
-	return classify(err), d.scrub(err.Error())
+	reason := classify(err)
+	var connect *pgconn.ConnectError
+	if errors.As(err, &connect) {
+		// Its own words repeat the user and the database, and then those of each attempt on a line.
+		err = connect.Unwrap()
+	}
+	return reason, d.scrub(strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
 func classify(err error) ledger.Reason {

@@ -98,11 +98,7 @@ func readOnly(t *testing.T, raw *sql.DB, value string) {
 // TestPasswordIsNeverPrinted opens ledgers in all the ways that fail, with a password that must not show.
 func TestPasswordIsNeverPrinted(t *testing.T) {
 	const secret = "tr0ub4dor"
-	host := "127.0.0.1:1"
-	if server != nil {
-		_, rest, _ := strings.Cut(server.URL("postgres"), "@")
-		host, _, _ = strings.Cut(rest, "/")
-	}
+	host := serverHost()
 	for name, dsn := range map[string]string{
 		"wrong password":          "postgres://nestor:" + secret + "@" + host + "/postgres?sslmode=disable",
 		"wrong user":              "postgresql://" + secret + "-user:" + secret + "@" + host + "/postgres?sslmode=disable",

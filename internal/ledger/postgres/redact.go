@@ -68,11 +68,14 @@ func secretsOf(user, query string) ([]string, error) {
 		return nil, malformed("its password is not a valid part of a URL")
 	}
 	secrets = append(secrets, password, plain)
+	if query == "" {
+		return secrets, nil
+	}
 	for pair := range strings.SplitSeq(query, "&") {
-		key, value, _ := strings.Cut(pair, "=")
+		key, value, found := strings.Cut(pair, "=")
 		key, keyErr := url.QueryUnescape(key)
 		plain, err := url.QueryUnescape(value)
-		if err != nil || keyErr != nil {
+		if err != nil || keyErr != nil || !found {
 			return nil, malformed("one of its parameters is not a valid part of a URL")
 		}
 		if !slices.Contains(secretParameters, strings.ToLower(key)) {

@@ -46,7 +46,7 @@ func Migrate(ctx context.Context, driver Driver, all []migrations.Migration, loc
 		}
 		return nil
 	})
-	return Fail(driver, "migrate", err)
+	return Fail(driver, "open", err)
 }
 
 // apply runs the statements one by one: a database may look at a statement before it has run the one before.

@@ -53,7 +53,7 @@ func (s *Server) Start(ctx context.Context) error {
 				return fmt.Errorf("start PostgreSQL: %w", err)
 			}
 		}
-		err := s.Exec(ctx, "SELECT 1")
+		err := s.exec(ctx, "SELECT 1")
 		if err == nil {
 			return nil
 		}

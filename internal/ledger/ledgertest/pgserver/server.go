@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/jackc/pgx/v5"
@@ -31,6 +32,8 @@ type Server struct {
 	port     int
 	account  *syscall.Credential
 	running  *process
+
+	databases atomic.Int64
 }
 
 // New makes an empty server and starts it. The error is ErrNotInstalled where there is none.
@@ -104,8 +107,18 @@ func (s *Server) URL(database string) string {
 	return u.String()
 }
 
-// Exec runs a statement in the database postgres, for example to create another one.
-func (s *Server) Exec(ctx context.Context, query string) error {
+// NewDatabase makes an empty database and returns its connection string. It stays as long as the server: to drop it
+// would make the server write all that it has in memory.
+func (s *Server) NewDatabase(ctx context.Context) (string, error) {
+	name := fmt.Sprintf("test_%d", s.databases.Add(1))
+	if err := s.exec(ctx, "CREATE DATABASE "+name); err != nil {
+		return "", fmt.Errorf("create database %s: %w", name, err)
+	}
+	return s.URL(name), nil
+}
+
+// exec runs a statement in the database postgres.
+func (s *Server) exec(ctx context.Context, query string) error {
 	conn, err := pgx.Connect(ctx, s.URL("postgres"))
 	if err != nil {
 		return fmt.Errorf("connect to PostgreSQL: %w", err)
