@@ -1,0 +1,179 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+	"unicode/utf8"
+)
+
+// Batch is what one agent appends at once: events, the intents of the effects that they cause, and the results of
+// effects that they tell about.
+type Batch struct {
+	// Agent is the UID of the agent.
+	Agent string
+	// Create is the record of a new agent; set it with the agent's first events and only then.
+	Create *Agent
+	// After is the sequence of the last event that the writer has seen; the events are numbered from After+1.
+	After int64
+	// Events may be empty, to record the late result of an effect that no longer matters to the state.
+	Events []Event
+
+	// ModelCalls and ToolCalls are intents: they are in the ledger before the effect is performed.
+	ModelCalls []ModelCall
+	ToolCalls  []ToolCall
+	// ModelResults and ToolResults end calls whose intents are in the ledger or in this batch.
+	ModelResults []ModelResult
+	ToolResults  []ToolResult
+
+	// Snapshot is the state after the last event of the batch; nil keeps the snapshot that there is.
+	Snapshot json.RawMessage
+	// Finish ends the agent.
+	Finish *Finish
+}
+
+// Finish says how an agent ended.
+type Finish struct {
+	Status    Status
+	ErrorKind string
+	At        time.Time
+}
+
+// Size is about the number of bytes that the batch writes.
+func (b *Batch) Size() int {
+	size := len(b.Snapshot)
+	for i := range b.Events {
+		size += len(b.Events[i].Data)
+	}
+	for i := range b.ModelCalls {
+		size += len(b.ModelCalls[i].Request)
+	}
+	for i := range b.ModelResults {
+		size += len(b.ModelResults[i].Response)
+	}
+	for i := range b.ToolCalls {
+		size += len(b.ToolCalls[i].Arguments)
+	}
+	for i := range b.ToolResults {
+		size += len(b.ToolResults[i].Output)
+	}
+	return size
+}
+
+// Validate reports a batch that no ledger would take, as an error that is ErrInvalid.
+func (b *Batch) Validate() error {
+	if err := b.validateAgent(); err != nil {
+		return err
+	}
+	if err := b.validateEvents(); err != nil {
+		return err
+	}
+	if err := b.validateIntents(); err != nil {
+		return err
+	}
+	return b.validateResults()
+}
+
+func (b *Batch) validateAgent() error {
+	if b.Agent == "" {
+		return invalid("a batch without an agent")
+	}
+	if b.After < 0 {
+		return invalid("agent %s: after %d: sequences start at 1", b.Agent, b.After)
+	}
+	if b.Finish != nil && (!b.Finish.Status.Final() || b.Finish.At.IsZero()) {
+		return invalid("agent %s: a finish needs a final status and a time", b.Agent)
+	}
+	if b.Create == nil {
+		return nil
+	}
+	if b.Create.UID != b.Agent {
+		return invalid("agent %s: the record is of agent %s", b.Agent, b.Create.UID)
+	}
+	if b.After != 0 || len(b.Events) == 0 {
+		return invalid("agent %s: a record comes with the first events of its agent", b.Agent)
+	}
+	if b.Create.Root == "" || b.Create.CreatedAt.IsZero() {
+		return invalid("agent %s: a record needs a root and a creation time", b.Agent)
+	}
+	return nil
+}
+
+func (b *Batch) validateEvents() error {
+	for i := range b.Events {
+		event := &b.Events[i]
+		if event.Type == "" || event.At.IsZero() {
+			return invalid("agent %s: event %d needs a type and a time", b.Agent, b.After+int64(i)+1)
+		}
+		if !validJSON(event.Data) {
+			return invalid("agent %s: event %d (%s) is not JSON", b.Agent, b.After+int64(i)+1, event.Type)
+		}
+	}
+	if b.Snapshot != nil && !validJSON(b.Snapshot) {
+		return invalid("agent %s: the snapshot is not JSON", b.Agent)
+	}
+	return nil
+}
+
+func (b *Batch) validateIntents() error {
+	for i := range b.ModelCalls {
+		call := &b.ModelCalls[i]
+		if err := b.wantIntent("model call", call.Key, call.StartedAt); err != nil {
+			return err
+		}
+		if !validJSON(call.Request) || (call.Metadata != nil && !validJSON(call.Metadata)) {
+			return invalid("agent %s: the request or the metadata of model call %s is not JSON", b.Agent, call.Key)
+		}
+	}
+	for i := range b.ToolCalls {
+		if err := b.wantIntent("tool call", b.ToolCalls[i].Key, b.ToolCalls[i].StartedAt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *Batch) wantIntent(kind, key string, started time.Time) error {
+	if key == "" || started.IsZero() {
+		return invalid("agent %s: %s %q needs a key and a start", b.Agent, kind, key)
+	}
+	return nil
+}
+
+func (b *Batch) validateResults() error {
+	for i := range b.ModelResults {
+		result := &b.ModelResults[i]
+		if err := b.wantResult("model call", result.Key, result.Status, result.FinishedAt); err != nil {
+			return err
+		}
+		for _, data := range []json.RawMessage{result.Response, result.ToolCalls} {
+			if data != nil && !validJSON(data) {
+				return invalid("agent %s: the response or the tool calls of model call %s are not JSON", b.Agent, result.Key)
+			}
+		}
+	}
+	for i := range b.ToolResults {
+		result := &b.ToolResults[i]
+		if err := b.wantResult("tool call", result.Key, result.Status, result.FinishedAt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *Batch) wantResult(kind, key string, status Status, finished time.Time) error {
+	if key == "" || !status.Final() || finished.IsZero() {
+		return invalid("agent %s: the result of %s %q needs a key, a final status and an end", b.Agent, kind, key)
+	}
+	return nil
+}
+
+// validJSON also wants UTF-8, which encoding/json lets pass and PostgreSQL does not.
+func validJSON(data json.RawMessage) bool { return utf8.Valid(data) && json.Valid(data) }
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,40 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+func TestReasonDecidesWhoMustAct(t *testing.T) {
+	for reason, test := range map[ledger.Reason]struct{ passes, person bool }{
+		ledger.ReasonUnavailable:   {passes: true},
+		ledger.ReasonFull:          {person: true},
+		ledger.ReasonReadOnly:      {person: true},
+		ledger.ReasonCorrupt:       {person: true},
+		ledger.ReasonDenied:        {person: true},
+		ledger.ReasonMisconfigured: {person: true},
+		ledger.ReasonSchemaTooNew:  {person: true},
+		ledger.ReasonIOError:       {person: true},
+		ledger.ReasonFailed:        {},
+	} {
+		cause := errors.New("its own words")
+		err := error(&ledger.Error{Ledger: "sqlite:/ledger.db", Op: "append", Reason: reason, Err: cause})
+		if got := errors.Is(err, ledger.ErrUnavailable); got != test.passes {
+			t.Errorf("%s: is unavailable %v, want %v", reason, got, test.passes)
+		}
+		if got := errors.Is(err, ledger.ErrNeedsAttention); got != test.person {
+			t.Errorf("%s: needs attention %v, want %v", reason, got, test.person)
+		}
+		for _, part := range []string{"append", "sqlite:/ledger.db", "its own words", reason.Advice()} {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: the message %q does not have %q", reason, err, part)
+			}
+		}
+	}
+}

@@ -1,0 +1,213 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ledgertest
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// seedReports writes two chats: "release" in team-a with an orchestrator that asks a coder, who asks a tester, and
+// "other" in team-b with one agent that still runs.
+func seedReports(t *testing.T, l ledger.Ledger) {
+	t.Helper()
+	seed := func(uid, parent, namespace, chat, role, model string, created int, finish *ledger.Finish, calls ...ledger.ModelResult) {
+		a := Agent(uid)
+		a.Parent, a.Root, a.Namespace, a.Chat, a.Role, a.Model, a.CreatedAt = parent, "chat", namespace, chat, role, model, at(created)
+		if chat == "other" {
+			a.Root = uid
+		}
+		batch := First(a, 1)
+		batch.Finish = finish
+		for i, result := range calls {
+			call := modelCall(fmt.Sprintf("%s/%d", uid, i), created+i)
+			call.Model = model
+			batch.ModelCalls = append(batch.ModelCalls, call)
+			if result.Status != "" {
+				result.Key, result.FinishedAt = call.Key, at(created+i+2)
+				batch.ModelResults = append(batch.ModelResults, result)
+			}
+		}
+		if role == "coder" {
+			batch.ToolCalls = []ledger.ToolCall{toolCall(uid+"/t1", "c1", created), toolCall(uid+"/t2", "c2", created)}
+		}
+		Append(t, l, batch)
+	}
+	done := func(status ledger.Status, tokens int64, cost *int64) ledger.ModelResult {
+		return ledger.ModelResult{Status: status, PromptTokens: &tokens, CompletionTokens: &tokens, CostMicros: cost}
+	}
+	ok := func(seconds int) *ledger.Finish { return &ledger.Finish{Status: ledger.StatusSuccess, At: at(seconds)} }
+	failed := func(seconds int) *ledger.Finish {
+		return &ledger.Finish{Status: ledger.StatusFailed, ErrorKind: "TimedOut", At: at(seconds)}
+	}
+	seed("chat", "", "team-a", "release", "orchestrator", "large", 0, nil, done(ledger.StatusSuccess, 10, ptr(int64(100))))
+	seed("coder", "chat", "team-a", "release", "coder", "small", 10, ok(40),
+		done(ledger.StatusSuccess, 20, ptr(int64(200))), done(ledger.StatusFailed, 5, nil))
+	seed("tester", "coder", "team-a", "release", "tester", "small", 20, failed(30), done(ledger.StatusSuccess, 7, ptr(int64(70))))
+	seed("second", "", "team-b", "other", "coder", "small", 50, nil, ledger.ModelResult{})
+}
+
+func testTreeHasTimings(t *testing.T, db Database) {
+	l := db.Open(t)
+	seedReports(t, l)
+	nodes := pages(t, 2, func(p ledger.Page) (ledger.List[ledger.TreeNode], error) { return l.Tree(t.Context(), "chat", p) })
+	type line struct {
+		Depth         int
+		UID           string
+		Took, Thought time.Duration
+		Calls, Tools  int64
+	}
+	var got []line
+	var walk func(depth int, branches []*ledger.Branch)
+	walk = func(depth int, branches []*ledger.Branch) {
+		for _, b := range branches {
+			took := time.Duration(-1)
+			if !b.Live() {
+				took = b.FinishedAt.Sub(b.CreatedAt)
+			}
+			got = append(got, line{depth, b.UID, took, b.Models.TotalDuration, b.Models.Total, b.Tools})
+			walk(depth+1, b.Children)
+		}
+	}
+	walk(0, ledger.Nest(nodes))
+	want := []line{
+		{0, "chat", -1, 2 * time.Second, 1, 0},
+		{1, "coder", 30 * time.Second, 4 * time.Second, 2, 2},
+		{2, "tester", 10 * time.Second, 2 * time.Second, 1, 0},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("tree (-want +got):\n%s", diff)
+	}
+	if empty := must(l.Tree(t.Context(), "nobody", ledger.Page{}))(t); len(empty.Items) != 0 {
+		t.Errorf("the tree of nobody: %v", empty)
+	}
+}
+
+func testUsageByDimension(t *testing.T, db Database) {
+	l := db.Open(t)
+	seedReports(t, l)
+	orchestrator := ledger.CallTotals{
+		Tally:        ledger.Tally{Total: 1, Succeeded: 1, TotalDuration: 2 * time.Second, MaxDuration: 2 * time.Second},
+		PromptTokens: 10, CompletionTokens: 10, CostMicros: 100,
+	}
+	coder := ledger.CallTotals{
+		Tally:        ledger.Tally{Total: 2, Succeeded: 1, TotalDuration: 4 * time.Second, MaxDuration: 2 * time.Second},
+		PromptTokens: 25, CompletionTokens: 25, CostMicros: 200, UnknownCostCalls: 1,
+	}
+	tester := ledger.CallTotals{
+		Tally:        ledger.Tally{Total: 1, Succeeded: 1, TotalDuration: 2 * time.Second, MaxDuration: 2 * time.Second},
+		PromptTokens: 7, CompletionTokens: 7, CostMicros: 70,
+	}
+	running := ledger.CallTotals{Tally: ledger.Tally{Total: 1, Running: 1}}
+	for name, test := range map[string]struct {
+		query ledger.ReportQuery
+		want  []ledger.Usage
+	}{
+		"role": {ledger.ReportQuery{GroupBy: []ledger.Dimension{ledger.ByRole}}, []ledger.Usage{
+			{Group: ledger.Group{Role: "coder"}, CallTotals: sum(coder, running)},
+			{Group: ledger.Group{Role: "orchestrator"}, CallTotals: orchestrator},
+			{Group: ledger.Group{Role: "tester"}, CallTotals: tester},
+		}},
+		"model": {ledger.ReportQuery{GroupBy: []ledger.Dimension{ledger.ByModel}}, []ledger.Usage{
+			{Group: ledger.Group{Model: "large"}, CallTotals: orchestrator},
+			{Group: ledger.Group{Model: "small"}, CallTotals: sum(coder, tester, running)},
+		}},
+		"namespace": {ledger.ReportQuery{GroupBy: []ledger.Dimension{ledger.ByNamespace}}, []ledger.Usage{
+			{Group: ledger.Group{Namespace: "team-a"}, CallTotals: sum(orchestrator, coder, tester)},
+			{Group: ledger.Group{Namespace: "team-b"}, CallTotals: running},
+		}},
+		"chat and role": {
+			ledger.ReportQuery{Scope: ledger.Scope{Namespace: "team-a"}, GroupBy: []ledger.Dimension{ledger.ByChat, ledger.ByRole}},
+			[]ledger.Usage{
+				{Group: ledger.Group{Chat: "release", Role: "coder"}, CallTotals: coder},
+				{Group: ledger.Group{Chat: "release", Role: "orchestrator"}, CallTotals: orchestrator},
+				{Group: ledger.Group{Chat: "release", Role: "tester"}, CallTotals: tester},
+			}},
+		"all of a chat":  {ledger.ReportQuery{Scope: ledger.Scope{Chat: "release"}}, []ledger.Usage{{CallTotals: sum(orchestrator, coder, tester)}}},
+		"tree and model": {ledger.ReportQuery{Scope: ledger.Scope{Root: "chat", Model: "small"}}, []ledger.Usage{{CallTotals: sum(coder, tester)}}},
+		"nothing":        {ledger.ReportQuery{Scope: ledger.Scope{Role: "poet"}}, []ledger.Usage{{}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, limit := range []int{1, 0} {
+				got := pages(t, limit, func(p ledger.Page) (ledger.List[ledger.Usage], error) { return l.Usage(t.Context(), test.query, p) })
+				if diff := cmp.Diff(test.want, got); diff != "" {
+					t.Errorf("pages of %d (-want +got):\n%s", limit, diff)
+				}
+			}
+		})
+	}
+	bad := ledger.ReportQuery{GroupBy: []ledger.Dimension{"1; DROP TABLE events"}}
+	if _, err := l.Usage(t.Context(), bad, ledger.Page{}); !errors.Is(err, ledger.ErrInvalid) {
+		t.Errorf("a made-up dimension: %v, want ErrInvalid", err)
+	}
+}
+
+func sum(parts ...ledger.CallTotals) ledger.CallTotals {
+	var s ledger.CallTotals
+	for _, p := range parts {
+		s.Total += p.Total
+		s.Running += p.Running
+		s.Succeeded += p.Succeeded
+		s.PromptTokens += p.PromptTokens
+		s.CompletionTokens += p.CompletionTokens
+		s.CostMicros += p.CostMicros
+		s.UnknownCostCalls += p.UnknownCostCalls
+		s.TotalDuration += p.TotalDuration
+		s.MaxDuration = max(s.MaxDuration, p.MaxDuration)
+	}
+	return s
+}
+
+func testUsageInTimeRange(t *testing.T, db Database) {
+	l := db.Open(t)
+	seedReports(t, l)
+	for _, test := range []struct {
+		since, until time.Time
+		calls        int64
+	}{
+		{time.Time{}, time.Time{}, 5},
+		{at(10), time.Time{}, 4},
+		{at(11), time.Time{}, 3},
+		{time.Time{}, at(11), 2},
+		{at(10), at(20), 2},
+		{at(100), time.Time{}, 0},
+	} {
+		usage := must(l.Usage(t.Context(), ledger.ReportQuery{Scope: ledger.Scope{Since: test.since, Until: test.until}}, ledger.Page{}))(t)
+		if got := usage.Items[0].Total; got != test.calls {
+			t.Errorf("from %v to %v: %d calls, want %d", test.since, test.until, got, test.calls)
+		}
+	}
+}
+
+func testOutcomesByRole(t *testing.T, db Database) {
+	l := db.Open(t)
+	seedReports(t, l)
+	got := must(l.Outcomes(t.Context(), ledger.ReportQuery{GroupBy: []ledger.Dimension{ledger.ByRole}}, ledger.Page{}))(t).Items
+	want := []ledger.Outcome{
+		{
+			Group: ledger.Group{Role: "coder"},
+			Tally: ledger.Tally{Total: 2, Running: 1, Succeeded: 1, TotalDuration: 30 * time.Second, MaxDuration: 30 * time.Second},
+		},
+		{Group: ledger.Group{Role: "orchestrator"}, Tally: ledger.Tally{Total: 1, Running: 1}},
+		{Group: ledger.Group{Role: "tester"}, Tally: ledger.Tally{Total: 1, TotalDuration: 10 * time.Second, MaxDuration: 10 * time.Second}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("outcomes (-want +got):\n%s", diff)
+	}
+	if rate, ok := got[0].SuccessRate(); !ok || rate != 1 {
+		t.Errorf("success rate of coders %v %v, want 1: the one that runs does not count", rate, ok)
+	}
+	if _, ok := got[1].SuccessRate(); ok {
+		t.Error("orchestrators have a success rate, and none has finished")
+	}
+	if mean, ok := got[2].MeanDuration(); !ok || mean != 10*time.Second {
+		t.Errorf("mean duration of testers %v %v, want 10s", mean, ok)
+	}
+}

@@ -1,0 +1,124 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ledgertest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/ledger/sqlstore"
+)
+
+// Database is an empty database for one test.
+type Database struct {
+	// DSN is the connection string of the ledger.
+	DSN string
+	// Raw reaches the same database beside the ledger.
+	Raw *sql.DB
+	// Lock are the statements that begin a transaction which keeps every writer waiting.
+	Lock []string
+}
+
+// Run runs the conformance suite; create makes an empty database.
+func Run(t *testing.T, create func(testing.TB) Database) {
+	for name, test := range map[string]func(*testing.T, Database){
+		"AppendThenLoad":                testAppendThenLoad,
+		"EventsComeInPages":             testEventsComeInPages,
+		"SnapshotShortensLoad":          testSnapshotShortensLoad,
+		"BatchIsAtomic":                 testBatchIsAtomic,
+		"InvalidBatchIsRefused":         testInvalidBatchIsRefused,
+		"StaleWriterGetsConflict":       testStaleWriterGetsConflict,
+		"UnknownAgentIsNotFound":        testUnknownAgentIsNotFound,
+		"RacingWritersNeverShareASeq":   testRacingWritersNeverShareASeq,
+		"WaitingAppendsShareOneCommit":  testWaitingAppendsShareOneCommit,
+		"BadBatchHarmsNoOther":          testBadBatchHarmsNoOther,
+		"CancelledAppendIsWithdrawn":    testCancelledAppendIsWithdrawn,
+		"CancelledAppendInProgressEnds": testCancelledAppendInProgressEnds,
+		"CloseRefusesWhatWaits":         testCloseRefusesWhatWaits,
+		"LedgerBehavesLikeItsModel":     testLedgerBehavesLikeItsModel,
+		"ModelCallKeepsEveryColumn":     testModelCallKeepsEveryColumn,
+		"RequestIsKeptByteForByte":      testRequestIsKeptByteForByte,
+		"UnknownUsageIsNotZero":         testUnknownUsageIsNotZero,
+		"OpenCallsAreVisible":           testOpenCallsAreVisible,
+		"ModelCallsByFilter":            testModelCallsByFilter,
+		"ToolOutputComesInParts":        testToolOutputComesInParts,
+		"OddTextIsTaken":                testOddTextIsTaken,
+		"AgentsByFilter":                testAgentsByFilter,
+		"TreeHasTimings":                testTreeHasTimings,
+		"UsageByDimension":              testUsageByDimension,
+		"UsageInTimeRange":              testUsageInTimeRange,
+		"OutcomesByRole":                testOutcomesByRole,
+		"PruneKeepsLiveAgents":          testPruneKeepsLiveAgents,
+		"PruneGoesInSmallSteps":         testPruneGoesInSmallSteps,
+		"RetentionDoesNotStopWriters":   testRetentionDoesNotStopWriters,
+		"ManyOpenAnEmptyDatabase":       testManyOpenAnEmptyDatabase,
+		"NewerSchemaIsRefused":          testNewerSchemaIsRefused,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, create(t)) })
+	}
+}
+
+// Open opens a ledger in the database until the test ends.
+func (d Database) Open(t testing.TB, opts ...sqlstore.Option) ledger.Ledger {
+	t.Helper()
+	l, err := connect.Open(t.Context(), d.DSN, opts...)
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return l
+}
+
+// Exec runs a statement beside the ledger.
+func (d Database) Exec(t testing.TB, query string) {
+	t.Helper()
+	if _, err := d.Raw.ExecContext(t.Context(), query); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+}
+
+// Wedge keeps every writer waiting until the returned function is called.
+func (d Database) Wedge(t testing.TB) (release func()) {
+	t.Helper()
+	conn, err := d.Raw.Conn(t.Context())
+	if err != nil {
+		t.Fatalf("connect: %v", err)
+	}
+	for _, query := range d.Lock {
+		if _, err := conn.ExecContext(t.Context(), query); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+	}
+	return func() {
+		_, err := conn.ExecContext(context.WithoutCancel(t.Context()), "ROLLBACK")
+		if err := errors.Join(err, conn.Close()); err != nil {
+			t.Errorf("release: %v", err)
+		}
+	}
+}
+
+// Eventually waits until the condition holds, and fails the test if it does not within half a minute.
+func Eventually(t testing.TB, what string, condition func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !condition() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("waited too long until %s", what)
+		}
+	}
+}

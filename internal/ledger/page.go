@@ -1,0 +1,33 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+// DefaultLimit is the size of a page whose limit is 0, MaxLimit the size that no page exceeds.
+const (
+	DefaultLimit = 100
+	MaxLimit     = 1000
+)
+
+// Page asks for a part of a list. The zero value asks for the first page.
+type Page struct {
+	// Limit is the largest number of items wanted; 0 means DefaultLimit, and more than MaxLimit means MaxLimit.
+	Limit int
+	// Cursor is the Next of the page before; empty for the first page.
+	Cursor string
+}
+
+// Size is the limit that holds for the page.
+func (p Page) Size() int {
+	if p.Limit <= 0 {
+		return DefaultLimit
+	}
+	return min(p.Limit, MaxLimit)
+}
+
+// List is one page of a list.
+type List[T any] struct {
+	Items []T
+	// Next is the cursor of the next page; empty when this is the last one.
+	Next string
+}

@@ -1,0 +1,33 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// pruneStep is how many rows Retain deletes in one transaction: few enough that a writer hardly notices.
+const pruneStep = 500
+
+// Retain deletes all that belongs to agents that finished before the given time, one short transaction after the other,
+// and then gives the space back. It returns how many rows went, also when it fails half way: the next call goes on.
+func Retain(ctx context.Context, ledger Upkeep, before time.Time) (int64, error) {
+	var total int64
+	for {
+		n, err := ledger.Prune(ctx, before, pruneStep)
+		total += n
+		if err != nil {
+			return total, fmt.Errorf("retain: %w", err)
+		}
+		if n == 0 {
+			break
+		}
+	}
+	if total == 0 {
+		return 0, nil
+	}
+	return total, ledger.Vacuum(ctx)
+}

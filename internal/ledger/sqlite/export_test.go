@@ -1,0 +1,49 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nestor-dev/nestor/internal/ledger/migrations"
+	"github.com/nestor-dev/nestor/internal/ledger/sqlstore"
+)
+
+// Inside lets a test reach below the ledger that it has opened.
+type Inside struct{ db *database }
+
+// OpenInside is Open for tests that make the file misbehave.
+func OpenInside(ctx context.Context, dsn string) (*sqlstore.Store, Inside, error) {
+	db, err := open(ctx, dsn)
+	if err != nil {
+		return nil, Inside{}, err
+	}
+	return sqlstore.New(db), Inside{db}, nil
+}
+
+// LimitPages makes the file behave like one on a disk that has room for so many pages.
+func (i Inside) LimitPages(ctx context.Context, pages int) error {
+	return i.db.writer.use(ctx, func() error {
+		_, err := i.db.writer.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count(%d)", pages))
+		return err
+	})
+}
+
+// Disconnect closes the writing connection, so that the next write has to open the file.
+func (i Inside) Disconnect() {
+	i.db.writer.mu.Lock()
+	defer i.db.writer.mu.Unlock()
+	i.db.writer.drop()
+}
+
+// Migrate runs other migrations than those that Open runs.
+func Migrate(ctx context.Context, dsn string, all []migrations.Migration) error {
+	db, err := connect(dsn)
+	if err != nil {
+		return err
+	}
+	return errors.Join(db.migrate(ctx, all), db.Close())
+}

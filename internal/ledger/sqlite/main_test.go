@@ -1,0 +1,41 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// childRole says in the environment what the test binary does instead of testing, in a process that may be killed or
+// may give up its rights.
+const childRole = "NESTOR_LEDGER_CHILD"
+
+func TestMain(m *testing.M) {
+	roles := map[string]func(ctx context.Context, dsn string) error{"append": appendUntilKilled, "readonly": meetReadOnlyFile}
+	role, ok := roles[os.Getenv(childRole)]
+	if !ok {
+		os.Exit(m.Run())
+	}
+	if err := role(context.Background(), os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// child is the test binary in a role.
+func child(t *testing.T, role, dsn string) *exec.Cmd {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program, dsn)
+	cmd.Env = append(os.Environ(), childRole+"="+role)
+	cmd.Stderr = os.Stderr
+	return cmd
+}

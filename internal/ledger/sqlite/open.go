@@ -1,0 +1,120 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	_ "modernc.org/sqlite" // the driver, in Go alone: the operator needs no C library
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/ledger/migrations"
+	"github.com/nestor-dev/nestor/internal/ledger/sqlstore"
+)
+
+// Scheme begins the connection strings of this driver.
+const Scheme = "sqlite:"
+
+// Open opens the ledger that the connection string sqlite:PATH names. It creates the file if it is missing, readable
+// for its owner alone, but not its directory.
+func Open(ctx context.Context, dsn string, opts ...sqlstore.Option) (*sqlstore.Store, error) {
+	db, err := open(ctx, dsn)
+	if err != nil {
+		return nil, err
+	}
+	return sqlstore.New(db, opts...), nil
+}
+
+// open is Open without the store on top.
+func open(ctx context.Context, dsn string) (*database, error) {
+	all, err := migrations.SQLite()
+	if err != nil {
+		return nil, err
+	}
+	db, err := connect(dsn)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.migrate(ctx, all); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// migrate needs no lock of its own: a transaction that writes excludes every other one.
+func (d *database) migrate(ctx context.Context, all []migrations.Migration) error {
+	return sqlstore.Migrate(ctx, d, all)
+}
+
+// connect prepares the pools; the first use of them opens the file.
+func connect(dsn string) (*database, error) {
+	file, err := filePath(dsn)
+	if err != nil {
+		return nil, err
+	}
+	db := &database{name: Scheme + file}
+	if err := create(file); err != nil {
+		return nil, sqlstore.Fail(db, "open", err)
+	}
+	if db.reader, err = sql.Open("sqlite", uri(file, "query_only(1)", "busy_timeout(10000)")); err != nil {
+		return nil, sqlstore.Fail(db, "open", err)
+	}
+	db.reader.SetMaxOpenConns(maxReaders())
+	db.reader.SetMaxIdleConns(maxReaders())
+	// busy_timeout is first, so that the others wait for locks; auto_vacuum takes effect in an empty file only.
+	pool, err := sql.Open("sqlite", uri(file, "busy_timeout(10000)", "auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(full)"))
+	if err != nil {
+		return nil, errors.Join(sqlstore.Fail(db, "open", err), db.reader.Close())
+	}
+	db.writer = newWriter(pool)
+	return db, nil
+}
+
+func filePath(dsn string) (string, error) {
+	file, ok := strings.CutPrefix(dsn, Scheme)
+	if !ok || file == "" || strings.HasPrefix(file, ":") {
+		// The string is not repeated: what is not for this driver may hold a password.
+		return "", fmt.Errorf("open ledger: %w: the connection string must be sqlite:PATH with the path of a file", ledger.ErrInvalid)
+	}
+	absolute, err := filepath.Abs(file)
+	if err != nil {
+		return "", fmt.Errorf("open ledger %s: %w", dsn, err)
+	}
+	return absolute, nil
+}
+
+// create makes the file before SQLite does, because conversations are nobody else's business and SQLite would make it
+// readable for all. The files beside it take its mode.
+func create(file string) error {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_RDONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	// The name of a new file is durable only when its directory is.
+	dir, err := os.Open(filepath.Dir(file))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// uri escapes the path, in which a question mark would begin the parameters.
+func uri(file string, pragmas ...string) string {
+	u := url.URL{Scheme: "file", Path: filepath.ToSlash(file), RawQuery: url.Values{"_pragma": pragmas}.Encode()}
+	return u.String()
+}

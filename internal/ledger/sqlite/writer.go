@@ -1,0 +1,151 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"strconv"
+	"sync"
+
+	"github.com/nestor-dev/nestor/internal/ledger/sqlstore"
+)
+
+// writer owns the one connection that writes, and the statements that it has prepared: parsing them anew would cost
+// more than running them.
+type writer struct {
+	pool *sql.DB
+
+	mu         sync.Mutex
+	conn       *sql.Conn
+	statements map[string]*sql.Stmt
+}
+
+func newWriter(pool *sql.DB) *writer { return &writer{pool: pool} }
+
+// transaction runs fn between BEGIN IMMEDIATE, which takes the write lock at once instead of failing later, and COMMIT.
+func (w *writer) transaction(ctx context.Context, fn func(sqlstore.Tx) error) error {
+	return w.use(ctx, func() error {
+		_, err := w.conn.ExecContext(ctx, "BEGIN IMMEDIATE")
+		if err == nil {
+			err = fn(transaction{w})
+		}
+		// A statement that ctx interrupts may still have taken effect. A commit must not be in doubt, so it is let finish;
+		// after any other failure the transaction may be open or not, and the rollback makes sure of it.
+		ctx := context.WithoutCancel(ctx)
+		if err == nil {
+			_, err = w.conn.ExecContext(ctx, "COMMIT")
+		}
+		if err != nil {
+			_, _ = w.conn.ExecContext(ctx, "ROLLBACK")
+		}
+		return err
+	})
+}
+
+// vacuum frees up to the given number of pages, and returns how many free pages there were and are.
+func (w *writer) vacuum(ctx context.Context, pages int64) (before, after int64, err error) {
+	err = w.use(ctx, func() error {
+		tx := transaction{w}
+		if before, err = tx.Int64(ctx, "PRAGMA freelist_count"); err != nil || before == 0 {
+			return err
+		}
+		if _, err := w.conn.ExecContext(ctx, "PRAGMA incremental_vacuum("+strconv.FormatInt(min(pages, before), 10)+")"); err != nil {
+			return err
+		}
+		after, err = tx.Int64(ctx, "PRAGMA freelist_count")
+		return err
+	})
+	return before, after, err
+}
+
+// checkpoint copies the write-ahead log into the file as far as it can without making anybody wait, and refreshes what
+// the query planner knows about the tables.
+func (w *writer) checkpoint(ctx context.Context) error {
+	return w.use(ctx, func() error {
+		_, err := w.conn.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE); PRAGMA optimize")
+		return err
+	})
+}
+
+// use runs fn with the connection, and drops the connection when the file has failed.
+func (w *writer) use(ctx context.Context, fn func() error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.conn == nil {
+		conn, err := w.pool.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		w.conn, w.statements = conn, map[string]*sql.Stmt{}
+	}
+	err := fn()
+	if isFileFailure(err) {
+		w.drop()
+	}
+	return err
+}
+
+// drop closes the connection for good: one that goes back to the pool would be the next one taken from it.
+func (w *writer) drop() {
+	// SQLite keeps the file open as long as a statement is.
+	for _, s := range w.statements {
+		_ = s.Close()
+	}
+	_ = w.conn.Raw(func(any) error { return driver.ErrBadConn })
+	_ = w.conn.Close()
+	w.conn, w.statements = nil, nil
+}
+
+func (w *writer) close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.conn != nil {
+		w.drop()
+	}
+	return w.pool.Close()
+}
+
+// prepared returns the statement for a query, which stays prepared as long as the connection.
+func (w *writer) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
+	if s, ok := w.statements[query]; ok {
+		return s, nil
+	}
+	s, err := w.conn.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	w.statements[query] = s
+	return s, nil
+}
+
+// transaction is the writer inside of a transaction.
+type transaction struct{ w *writer }
+
+// Exec implements sqlstore.Tx.
+func (t transaction) Exec(ctx context.Context, statements ...sqlstore.Statement) ([]int64, error) {
+	changed := make([]int64, len(statements))
+	for i, s := range statements {
+		stmt, err := t.w.prepared(ctx, s.SQL) //nolint:sqlclosecheck // It is closed with the connection.
+		if err != nil {
+			return nil, err
+		}
+		result, err := stmt.ExecContext(ctx, s.Args...)
+		if err != nil {
+			return nil, err
+		}
+		if changed[i], err = result.RowsAffected(); err != nil {
+			return nil, err
+		}
+	}
+	return changed, nil
+}
+
+// Int64 implements sqlstore.Tx.
+func (t transaction) Int64(ctx context.Context, query string, args ...any) (int64, error) {
+	var n int64
+	err := t.w.conn.QueryRowContext(ctx, query, args...).Scan(&n)
+	return n, err
+}

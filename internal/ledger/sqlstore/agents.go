@@ -1,0 +1,61 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+const agentColumns = `uid, kind, namespace, name, parent_uid, root_uid, chat, role, depth, provider, model, created_at,
+	last_seq, status, error_kind, finished_at`
+
+func scanAgent(r row) (ledger.Agent, error) {
+	var a ledger.Agent
+	var created int64
+	var finished sql.NullInt64
+	err := r.Scan(&a.UID, &a.Kind, &a.Namespace, &a.Name, &a.Parent, &a.Root, &a.Chat, &a.Role, &a.Depth, &a.Provider, &a.Model,
+		&created, &a.LastSeq, &a.Status, &a.ErrorKind, &finished)
+	if err != nil {
+		return ledger.Agent{}, err
+	}
+	a.CreatedAt = fromMicros(created)
+	if finished.Valid {
+		a.FinishedAt = fromMicros(finished.Int64)
+	}
+	return a, nil
+}
+
+// Agent implements ledger.Histories.
+func (s *Store) Agent(ctx context.Context, uid string) (ledger.Agent, error) {
+	a, err := agent(ctx, s.driver.Reader(), uid)
+	return a, s.fail("read agent "+uid, err)
+}
+
+func agent(ctx context.Context, db querier, uid string) (ledger.Agent, error) {
+	return scanAgent(db.QueryRowContext(ctx, `SELECT `+agentColumns+` FROM agents WHERE uid = $1 AND expired_at IS NULL`, uid))
+}
+
+// Agents implements ledger.Histories.
+func (s *Store) Agents(ctx context.Context, filter ledger.AgentFilter, page ledger.Page) (ledger.List[ledger.Agent], error) {
+	w := where{conditions: []string{"expired_at IS NULL"}}
+	w.scope(filter.Scope, "created_at")
+	w.equal("kind", filter.Kind)
+	w.equal("name", filter.Name)
+	if filter.Live {
+		w.conditions = append(w.conditions, "finished_at IS NULL")
+	}
+	agents, err := agentPage(ctx, s.driver.Reader(), &w, page)
+	return agents, s.fail("list agents", err)
+}
+
+func agentPage(ctx context.Context, db querier, w *where, page ledger.Page) (ledger.List[ledger.Agent], error) {
+	if err := w.after(page.Cursor, "created_at", "uid"); err != nil {
+		return ledger.List[ledger.Agent]{}, err
+	}
+	agents, err := list(ctx, db, scanAgent, `SELECT `+agentColumns+` FROM agents`+w.ordered(page, "created_at", "uid"), w.args...)
+	return paged(agents, page, func(a ledger.Agent) string { return timeCursor(a.CreatedAt, a.UID) }), err
+}

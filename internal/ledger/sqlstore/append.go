@@ -1,0 +1,98 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// Append implements ledger.Writer.
+func (s *Store) Append(ctx context.Context, batch ledger.Batch) error {
+	if err := batch.Validate(); err != nil {
+		return err
+	}
+	err := s.queue.submit(ctx, batch)
+	var conflict *ledger.ConflictError
+	if errors.As(err, &conflict) {
+		return s.explain(ctx, conflict)
+	}
+	if err != nil {
+		return s.fail("append to agent "+batch.Agent, err)
+	}
+	return nil
+}
+
+// explain adds to a conflict how far the agent is, and tells an agent that is behind from one that is not there.
+func (s *Store) explain(ctx context.Context, conflict *ledger.ConflictError) error {
+	agent, err := s.Agent(ctx, conflict.Agent)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return fmt.Errorf("append event %d: %w", conflict.Seq, err)
+	}
+	if err == nil {
+		conflict.LastSeq = agent.LastSeq
+	}
+	return conflict
+}
+
+// commit writes a group and answers each of its batches.
+func (s *Store) commit(group []*pending) {
+	// Every writer takes its agents in the same order, so that two processes cannot wait for each other in a circle.
+	// The sort is stable: batches of one agent keep their order.
+	slices.SortStableFunc(group, func(a, b *pending) int { return strings.Compare(a.batch.Agent, b.batch.Agent) })
+	conflicts, err := s.write(group)
+	if err != nil && len(group) > 1 && s.isFaultOfBatch(err) {
+		for _, p := range group {
+			s.commit([]*pending{p})
+		}
+		return
+	}
+	s.batches.Add(int64(len(group)))
+	for i, p := range group {
+		switch {
+		case err != nil:
+			p.done <- err
+		case conflicts[i] != nil:
+			p.done <- conflicts[i]
+		default:
+			p.done <- nil
+		}
+	}
+}
+
+// isFaultOfBatch reports whether one batch of a group may be at fault rather than the database.
+func (s *Store) isFaultOfBatch(err error) bool {
+	if errors.Is(err, ledger.ErrNoIntent) || errors.Is(err, ledger.ErrKeyTaken) {
+		return true
+	}
+	reason, _ := s.driver.Classify(err)
+	return reason == ledger.ReasonFailed
+}
+
+// write runs the transaction of a group. The conflicts have a place for each batch.
+func (s *Store) write(group []*pending) ([]*ledger.ConflictError, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
+	defer cancel()
+	s.transactions.Add(1)
+	var conflicts []*ledger.ConflictError
+	err := s.driver.Write(ctx, func(tx Tx) error {
+		var err error
+		if conflicts, err = claim(ctx, tx, group); err != nil {
+			return err
+		}
+		var steps []step
+		for i, p := range group {
+			if conflicts[i] == nil {
+				steps = appendSteps(steps, &p.batch)
+			}
+		}
+		return run(ctx, tx, steps)
+	})
+	return conflicts, err
+}

@@ -1,0 +1,113 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+const (
+	insertAgent = `INSERT INTO agents
+	(uid, kind, namespace, name, parent_uid, root_uid, chat, role, depth, provider, model, created_at)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (uid) DO NOTHING`
+	claimAgent = `UPDATE agents SET last_seq = $1 WHERE uid = $2 AND last_seq = $3 AND expired_at IS NULL`
+)
+
+// claim moves each agent on to the end of its batch, and finds those that another writer has moved.
+func claim(ctx context.Context, tx Tx, group []*pending) ([]*ledger.ConflictError, error) {
+	var statements []Statement
+	claims := make([]int, len(group))
+	for i, p := range group {
+		b := &p.batch
+		if a := b.Create; a != nil {
+			statements = append(statements, statement(insertAgent, a.UID, text(a.Kind), text(a.Namespace), text(a.Name),
+				a.Parent, a.Root, text(a.Chat), text(a.Role), a.Depth, text(a.Provider), text(a.Model), micros(a.CreatedAt)))
+		}
+		claims[i] = len(statements)
+		statements = append(statements, statement(claimAgent, b.After+int64(len(b.Events)), b.Agent, b.After))
+	}
+	changed, err := tx.Exec(ctx, statements...)
+	if err != nil {
+		return nil, err
+	}
+	conflicts := make([]*ledger.ConflictError, len(group))
+	for i, p := range group {
+		if changed[claims[i]] == 0 {
+			conflicts[i] = &ledger.ConflictError{Agent: p.batch.Agent, Seq: p.batch.After + 1}
+		}
+	}
+	return conflicts, nil
+}
+
+// step is a statement that must change a row, unless otherwise is nil: it is the error for when it does not.
+type step struct {
+	Statement
+	otherwise error
+}
+
+func run(ctx context.Context, tx Tx, steps []step) error {
+	if len(steps) == 0 {
+		return nil
+	}
+	statements := make([]Statement, len(steps))
+	for i := range steps {
+		statements[i] = steps[i].Statement
+	}
+	changed, err := tx.Exec(ctx, statements...)
+	if err != nil {
+		return err
+	}
+	for i := range steps {
+		if changed[i] == 0 && steps[i].otherwise != nil {
+			return steps[i].otherwise
+		}
+	}
+	return nil
+}
+
+const (
+	insertEvent  = `INSERT INTO events (agent_uid, seq, type, at, data) VALUES ($1, $2, $3, $4, $5)`
+	saveSnapshot = `INSERT INTO snapshots (agent_uid, seq, data) VALUES ($1, $2, $3)
+	ON CONFLICT (agent_uid) DO UPDATE SET seq = excluded.seq, data = excluded.data`
+	finishAgent = `UPDATE agents SET status = $1, error_kind = $2, finished_at = $3 WHERE uid = $4`
+)
+
+// appendSteps adds what writes the rows of a batch, intents before results.
+func appendSteps(steps []step, b *ledger.Batch) []step {
+	last := b.After + int64(len(b.Events))
+	for i := range b.Events {
+		e := &b.Events[i]
+		steps = append(steps, step{Statement: statement(insertEvent, b.Agent, b.After+int64(i)+1, text(e.Type), micros(e.At), string(e.Data))})
+	}
+	for i := range b.ModelCalls {
+		steps = append(steps, modelIntent(b.Agent, &b.ModelCalls[i]))
+	}
+	for i := range b.ToolCalls {
+		steps = append(steps, toolIntent(b.Agent, &b.ToolCalls[i]))
+	}
+	for i := range b.ModelResults {
+		steps = append(steps, modelResult(b.Agent, &b.ModelResults[i]))
+	}
+	for i := range b.ToolResults {
+		steps = append(steps, toolResult(b.Agent, &b.ToolResults[i]))
+	}
+	if b.Snapshot != nil {
+		steps = append(steps, step{Statement: statement(saveSnapshot, b.Agent, last, string(b.Snapshot))})
+	}
+	if f := b.Finish; f != nil {
+		steps = append(steps, step{Statement: statement(finishAgent, string(f.Status), text(f.ErrorKind), micros(f.At), b.Agent)})
+	}
+	return steps
+}
+
+func keyTaken(kind, key string) error {
+	return fmt.Errorf("start %s %s: %w", kind, key, ledger.ErrKeyTaken)
+}
+
+func noIntent(kind, key string) error {
+	return fmt.Errorf("end %s %s: %w", kind, key, ledger.ErrNoIntent)
+}

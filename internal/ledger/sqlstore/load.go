@@ -1,0 +1,77 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"math"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// Load implements ledger.Histories. It reads in one transaction, so that the parts fit together while writers go on.
+func (s *Store) Load(ctx context.Context, uid string) (ledger.History, error) {
+	var history ledger.History
+	err := s.read(ctx, func(db querier) error {
+		var err error
+		if history.Agent, err = agent(ctx, db, uid); err != nil {
+			return err
+		}
+		var after int64
+		if history.Snapshot, err = snapshot(ctx, db, uid); err != nil {
+			return err
+		}
+		if history.Snapshot != nil {
+			after = history.Snapshot.Seq
+		}
+		history.Events, err = events(ctx, db, uid, after, math.MaxInt32)
+		return err
+	})
+	return history, s.fail("load agent "+uid, err)
+}
+
+// Events implements ledger.Histories.
+func (s *Store) Events(ctx context.Context, uid string, after int64, limit int) ([]ledger.Event, error) {
+	page, err := events(ctx, s.driver.Reader(), uid, after, ledger.Page{Limit: limit}.Size())
+	return page, s.fail("read events of agent "+uid, err)
+}
+
+func events(ctx context.Context, db querier, uid string, after int64, limit int) ([]ledger.Event, error) {
+	return list(ctx, db, scanEvent,
+		`SELECT seq, type, at, data FROM events WHERE agent_uid = $1 AND seq > $2 ORDER BY seq LIMIT $3`, uid, after, limit)
+}
+
+func scanEvent(r row) (ledger.Event, error) {
+	var e ledger.Event
+	var at int64
+	err := r.Scan(&e.Seq, &e.Type, &at, (*[]byte)(&e.Data))
+	e.At = fromMicros(at)
+	return e, err
+}
+
+func snapshot(ctx context.Context, db querier, uid string) (*ledger.Snapshot, error) {
+	var seq int64
+	var data []byte
+	err := db.QueryRowContext(ctx, `SELECT seq, data FROM snapshots WHERE agent_uid = $1`, uid).Scan(&seq, &data)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &ledger.Snapshot{Seq: seq, Data: json.RawMessage(data)}, nil
+}
+
+// read runs fn on one consistent view of the database.
+func (s *Store) read(ctx context.Context, fn func(querier) error) error {
+	tx, err := s.driver.Reader().BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // It only read: there is nothing to keep.
+	return fn(tx)
+}

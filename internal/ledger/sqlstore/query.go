@@ -1,0 +1,123 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// querier is a pool or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// row is what a scan function reads from: one row, or the current one of many.
+type row interface {
+	Scan(dest ...any) error
+}
+
+// list returns all rows of a query.
+func list[T any](ctx context.Context, db querier, scan func(row) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }() // Err has told by then what went wrong.
+	var items []T
+	for rows.Next() {
+		item, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+	}
+	return items, rows.Err()
+}
+
+// where collects conditions and their arguments.
+type where struct {
+	conditions []string
+	args       []any
+}
+
+// add takes a condition that ends where the argument stands.
+func (w *where) add(condition string, arg any) {
+	w.conditions = append(w.conditions, condition+w.arg(arg))
+}
+
+// equal adds nothing for an empty value.
+func (w *where) equal(column, value string) {
+	if value != "" {
+		w.add(column+" = ", text(value))
+	}
+}
+
+// arg adds an argument and returns its placeholder.
+func (w *where) arg(arg any) string {
+	w.args = append(w.args, arg)
+	return "$" + strconv.Itoa(len(w.args))
+}
+
+// scope adds the conditions of a scope; at is the column of time.
+func (w *where) scope(s ledger.Scope, at string) {
+	w.equal("namespace", s.Namespace)
+	w.equal("chat", s.Chat)
+	w.equal("root_uid", s.Root)
+	w.equal("role", s.Role)
+	w.equal("model", s.Model)
+	if !s.Since.IsZero() {
+		w.add(at+" >= ", micros(s.Since))
+	}
+	if !s.Until.IsZero() {
+		w.add(at+" < ", micros(s.Until))
+	}
+}
+
+// String is the WHERE clause; empty without conditions.
+func (w *where) String() string {
+	if len(w.conditions) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(w.conditions, " AND ")
+}
+
+// after continues behind a cursor in the order of a time and a unique column, which together name a row: pages do not
+// shift when rows come or go.
+func (w *where) after(cursor, at, unique string) error {
+	if cursor == "" {
+		return nil
+	}
+	number, id, ok := strings.Cut(cursor, "/")
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || !ok {
+		return fmt.Errorf("%w: cursor %q is not the Next of a page", ledger.ErrInvalid, cursor)
+	}
+	w.conditions = append(w.conditions, fmt.Sprintf("(%s, %s) > (%s, %s)", at, unique, w.arg(n), w.arg(id)))
+	return nil
+}
+
+// ordered ends a query that goes on after a cursor. It asks for one row more than the page has, to know whether there
+// is a next page.
+func (w *where) ordered(page ledger.Page, at, unique string) string {
+	return fmt.Sprintf("%s ORDER BY %s, %s LIMIT %s", w, at, unique, w.arg(page.Size()+1))
+}
+
+// paged cuts a list to its page; cursor names the last item of it.
+func paged[T any](items []T, page ledger.Page, cursor func(T) string) ledger.List[T] {
+	if len(items) <= page.Size() {
+		return ledger.List[T]{Items: items}
+	}
+	items = items[:page.Size()]
+	return ledger.List[T]{Items: items, Next: cursor(items[len(items)-1])}
+}
+
+func timeCursor(at time.Time, id string) string { return strconv.FormatInt(micros(at), 10) + "/" + id }

@@ -1,0 +1,139 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlstore
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// pending is a batch that waits for its transaction.
+type pending struct {
+	batch ledger.Batch
+	size  int
+	// done gets the outcome; it has room for it, so that the committer never waits for a caller.
+	done chan error
+}
+
+// queue gathers batches into groups. Its goroutine hands one group at a time to commit, which must answer each of
+// its batches.
+type queue struct {
+	limit  int
+	bytes  int
+	commit func([]*pending)
+
+	mu      sync.Mutex
+	waiting []*pending
+	closed  bool
+
+	wake    chan struct{}
+	stopped chan struct{}
+}
+
+func newQueue(limit, bytes int, commit func([]*pending)) *queue {
+	q := &queue{limit: limit, bytes: bytes, commit: commit, wake: make(chan struct{}, 1), stopped: make(chan struct{})}
+	go q.run()
+	return q
+}
+
+// submit waits until the batch is written, or withdrawn because ctx ended first.
+func (q *queue) submit(ctx context.Context, batch ledger.Batch) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	p := &pending{batch: batch, size: batch.Size(), done: make(chan error, 1)}
+	if !q.add(p) {
+		return ledger.ErrClosed
+	}
+	select {
+	case err := <-p.done:
+		return err
+	case <-ctx.Done():
+	}
+	if q.withdraw(p) {
+		return ctx.Err()
+	}
+	return <-p.done
+}
+
+func (q *queue) add(p *pending) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return false
+	}
+	q.waiting = append(q.waiting, p)
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+// withdraw takes a batch back; it fails when the batch is already being written or has its answer.
+func (q *queue) withdraw(p *pending) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	i := slices.Index(q.waiting, p)
+	if i < 0 {
+		return false
+	}
+	q.waiting = slices.Delete(q.waiting, i, i+1)
+	return true
+}
+
+func (q *queue) run() {
+	defer close(q.stopped)
+	for range q.wake {
+		for group := q.take(); len(group) > 0; group = q.take() {
+			q.commit(group)
+			// The writers that were answered may have their next batch at hand; it joins the group that is taken now.
+			runtime.Gosched()
+		}
+	}
+}
+
+// take removes the next group: all that wait, within the limits, and at least one.
+func (q *queue) take() []*pending {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n, size := 0, 0
+	for n < len(q.waiting) && n < q.limit {
+		size += q.waiting[n].size
+		if n > 0 && size > q.bytes {
+			break
+		}
+		n++
+	}
+	group := slices.Clone(q.waiting[:n])
+	q.waiting = slices.Delete(q.waiting, 0, n)
+	return group
+}
+
+func (q *queue) length() int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return int64(len(q.waiting))
+}
+
+// close refuses what waits, lets the group that is being written finish, and reports whether it was the first close.
+func (q *queue) close() bool {
+	q.mu.Lock()
+	first := !q.closed
+	if first {
+		q.closed = true
+		for _, p := range q.waiting {
+			p.done <- ledger.ErrClosed
+		}
+		q.waiting = nil
+		close(q.wake)
+	}
+	q.mu.Unlock()
+	<-q.stopped
+	return first
+}

@@ -1,0 +1,80 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlstore
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// groupsOf gives a queue batches of these sizes while its committer is busy, and returns how it groups them.
+func groupsOf(t *testing.T, limit, bytes int, sizes ...int) []int {
+	t.Helper()
+	var groups []int
+	begun, release := make(chan struct{}), make(chan struct{})
+	q := newQueue(limit, bytes, func(group []*pending) {
+		if len(groups) == 0 {
+			close(begun)
+			<-release
+		}
+		groups = append(groups, len(group))
+		for _, p := range group {
+			p.done <- nil
+		}
+	})
+	first := &pending{done: make(chan error, 1)}
+	q.add(first)
+	<-begun
+	waiting := make([]*pending, len(sizes))
+	for i, size := range sizes {
+		waiting[i] = &pending{size: size, done: make(chan error, 1)}
+		q.add(waiting[i])
+	}
+	close(release)
+	<-first.done
+	for _, p := range waiting {
+		<-p.done
+	}
+	q.close()
+	return groups[1:]
+}
+
+func TestGroupsRespectTheirLimits(t *testing.T) {
+	for name, test := range map[string]struct {
+		limit, bytes int
+		sizes, want  []int
+	}{
+		"all at once":             {10, 100, []int{1, 1, 1}, []int{3}},
+		"by number":               {2, 100, []int{1, 1, 1, 1, 1}, []int{2, 2, 1}},
+		"by size":                 {10, 100, []int{60, 40, 1, 99}, []int{2, 2}},
+		"too large goes alone":    {10, 100, []int{1, 500, 500, 1}, []int{1, 1, 1, 1}},
+		"without group commit":    {1, 100, []int{1, 1, 1}, []int{1, 1, 1}},
+		"nothing waits":           {10, 100, nil, nil},
+		"large first, then small": {10, 100, []int{500, 1, 1}, []int{1, 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := groupsOf(t, test.limit, test.bytes, test.sizes...)
+			if len(got) != len(test.want) {
+				t.Fatalf("groups %v, want %v", got, test.want)
+			}
+			for i := range got {
+				if got[i] != test.want[i] {
+					t.Fatalf("groups %v, want %v", got, test.want)
+				}
+			}
+		})
+	}
+}
+
+func TestClosedQueueTakesNothing(t *testing.T) {
+	q := newQueue(1, 1, func([]*pending) { t.Error("committed after close") })
+	if !q.close() || q.close() {
+		t.Error("want the first close, and only that, to say that it was first")
+	}
+	if err := q.submit(t.Context(), ledger.Batch{}); !errors.Is(err, ledger.ErrClosed) {
+		t.Errorf("submit: %v, want ErrClosed", err)
+	}
+}

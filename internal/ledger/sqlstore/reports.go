@@ -1,0 +1,135 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// tally returns the columns of ledger.Tally; took is how long a row lasted, and NULL as long as it lasts.
+func tally(took string) string {
+	return `COUNT(*), COUNT(*) FILTER (WHERE finished_at IS NULL), COUNT(*) FILTER (WHERE status = 'Success'),
+	CAST(COALESCE(SUM(` + took + `), 0) AS BIGINT), COALESCE(MAX(` + took + `), 0)`
+}
+
+// callTotals returns the columns of ledger.CallTotals. A call that still runs has no tokens yet, and is not counted as
+// one whose tokens are unknown.
+func callTotals() string {
+	return tally("duration") + `,
+	CAST(COALESCE(SUM(prompt_tokens), 0) AS BIGINT), CAST(COALESCE(SUM(cached_tokens), 0) AS BIGINT),
+	CAST(COALESCE(SUM(completion_tokens), 0) AS BIGINT),
+	COUNT(*) FILTER (WHERE finished_at IS NOT NULL AND (prompt_tokens IS NULL OR completion_tokens IS NULL)),
+	CAST(COALESCE(SUM(cost_micros), 0) AS BIGINT), COUNT(*) FILTER (WHERE finished_at IS NOT NULL AND cost_micros IS NULL)`
+}
+
+func tallyInto(t *ledger.Tally) []any {
+	return []any{&t.Total, &t.Running, &t.Succeeded, (*duration)(&t.TotalDuration), (*duration)(&t.MaxDuration)}
+}
+
+func callTotalsInto(t *ledger.CallTotals) []any {
+	return append(tallyInto(&t.Tally), &t.PromptTokens, &t.CachedTokens, &t.CompletionTokens, &t.UnknownTokenCalls,
+		&t.CostMicros, &t.UnknownCostCalls)
+}
+
+// duration scans a number of microseconds.
+type duration time.Duration
+
+// Scan implements sql.Scanner.
+func (d *duration) Scan(value any) error {
+	n, ok := value.(int64)
+	if !ok {
+		return fmt.Errorf("a duration of type %T", value)
+	}
+	*d = duration(time.Duration(n) * time.Microsecond)
+	return nil
+}
+
+// Usage implements ledger.Reports.
+func (s *Store) Usage(ctx context.Context, query ledger.ReportQuery, page ledger.Page) (ledger.List[ledger.Usage], error) {
+	var w where
+	w.scope(query.Scope, "started_at")
+	rows, err := report(ctx, s.driver.Reader(), query, page, reportOf[ledger.Usage]{
+		table: "model_calls", totals: callTotals(), where: &w,
+		into: func(u *ledger.Usage) (*ledger.Group, []any) { return &u.Group, callTotalsInto(&u.CallTotals) },
+	})
+	return rows, s.fail("report usage", err)
+}
+
+// Outcomes implements ledger.Reports.
+func (s *Store) Outcomes(ctx context.Context, query ledger.ReportQuery, page ledger.Page) (ledger.List[ledger.Outcome], error) {
+	w := where{conditions: []string{"expired_at IS NULL"}}
+	w.scope(query.Scope, "created_at")
+	rows, err := report(ctx, s.driver.Reader(), query, page, reportOf[ledger.Outcome]{
+		table: "agents", totals: tally("finished_at - created_at"), where: &w,
+		into: func(o *ledger.Outcome) (*ledger.Group, []any) { return &o.Group, tallyInto(&o.Tally) },
+	})
+	return rows, s.fail("report outcomes", err)
+}
+
+// reportOf says what a report sums, and where a row T takes it.
+type reportOf[T any] struct {
+	table, totals string
+	where         *where
+	into          func(*T) (*ledger.Group, []any)
+}
+
+// report runs a grouped query. Its pages count rows: the sums of all groups are made anew for each page anyway.
+func report[T any](ctx context.Context, db querier, query ledger.ReportQuery, page ledger.Page, of reportOf[T]) (ledger.List[T], error) {
+	columns, err := groupColumns(query.GroupBy)
+	if err != nil {
+		return ledger.List[T]{}, err
+	}
+	offset := 0
+	if page.Cursor != "" {
+		if offset, err = strconv.Atoi(page.Cursor); err != nil || offset < 0 {
+			return ledger.List[T]{}, fmt.Errorf("%w: cursor %q is not the Next of a page", ledger.ErrInvalid, page.Cursor)
+		}
+	}
+	sql := "SELECT " + strings.Join(append(slices.Clone(columns), of.totals), ", ") + " FROM " + of.table + of.where.String()
+	if len(columns) > 0 {
+		by := strings.Join(columns, ", ")
+		sql += " GROUP BY " + by + " ORDER BY " + by
+	}
+	sql += " LIMIT " + of.where.arg(page.Size()+1) + " OFFSET " + of.where.arg(offset)
+	scan := func(r row) (T, error) {
+		var item T
+		group, totals := of.into(&item)
+		err := r.Scan(append(groupInto(group, query.GroupBy), totals...)...)
+		return item, err
+	}
+	rows, err := list(ctx, db, scan, sql, of.where.args...)
+	return paged(rows, page, func(T) string { return strconv.Itoa(offset + page.Size()) }), err
+}
+
+// groupColumns refuses what is not a dimension, as its name becomes a part of the query.
+func groupColumns(by []ledger.Dimension) ([]string, error) {
+	var columns []string
+	for _, d := range by {
+		switch d {
+		case ledger.ByNamespace, ledger.ByChat, ledger.ByRole, ledger.ByModel:
+			columns = append(columns, string(d))
+		default:
+			return nil, fmt.Errorf("%w: reports cannot be grouped by %q", ledger.ErrInvalid, d)
+		}
+	}
+	return columns, nil
+}
+
+func groupInto(g *ledger.Group, by []ledger.Dimension) []any {
+	fields := map[ledger.Dimension]any{
+		ledger.ByNamespace: &g.Namespace, ledger.ByChat: &g.Chat, ledger.ByRole: &g.Role, ledger.ByModel: &g.Model,
+	}
+	into := make([]any, len(by))
+	for i, d := range by {
+		into[i] = fields[d]
+	}
+	return into
+}

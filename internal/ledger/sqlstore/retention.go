@@ -1,0 +1,58 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+const expireAgents = `UPDATE agents SET expired_at = $1 WHERE uid IN (
+	SELECT uid FROM agents WHERE finished_at < $2 AND expired_at IS NULL ORDER BY finished_at LIMIT $3)`
+
+// pruneSteps delete rows of expired agents, the agents themselves last: an agent that is still there is how a later
+// step finds what is left of it.
+var pruneSteps = [...]string{
+	`DELETE FROM events WHERE (agent_uid, seq) IN (
+	SELECT e.agent_uid, e.seq FROM agents a JOIN events e ON e.agent_uid = a.uid WHERE a.expired_at IS NOT NULL LIMIT $1)`,
+	`DELETE FROM snapshots WHERE agent_uid IN (
+	SELECT s.agent_uid FROM agents a JOIN snapshots s ON s.agent_uid = a.uid WHERE a.expired_at IS NOT NULL LIMIT $1)`,
+	`DELETE FROM tool_calls WHERE key IN (
+	SELECT c.key FROM agents a JOIN tool_calls c ON c.agent_uid = a.uid WHERE a.expired_at IS NOT NULL LIMIT $1)`,
+	`DELETE FROM model_calls WHERE key IN (
+	SELECT c.key FROM agents a JOIN model_calls c ON c.agent_uid = a.uid WHERE a.expired_at IS NOT NULL LIMIT $1)`,
+	`DELETE FROM agents WHERE uid IN (SELECT uid FROM agents WHERE expired_at IS NOT NULL LIMIT $1)`,
+}
+
+// Prune implements ledger.Upkeep. Agents first become expired, which hides them as a whole; then their rows go. Each
+// step runs only when the one before has left nothing, so a limit that is reached never leaves rows without an agent.
+func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int64, error) {
+	budget := int64(ledger.Page{Limit: limit}.Size())
+	var deleted int64
+	err := s.driver.Write(ctx, func(tx Tx) error {
+		deleted = 0
+		if _, err := tx.Exec(ctx, statement(expireAgents, micros(time.Now()), micros(before), budget)); err != nil {
+			return err
+		}
+		for _, query := range pruneSteps {
+			changed, err := tx.Exec(ctx, statement(query, budget-deleted))
+			if err != nil {
+				return err
+			}
+			if deleted += changed[0]; deleted >= budget {
+				return nil
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, s.fail("prune", err)
+	}
+	return deleted, nil
+}
+
+// Vacuum implements ledger.Upkeep.
+func (s *Store) Vacuum(ctx context.Context) error { return s.fail("vacuum", s.driver.Vacuum(ctx)) }

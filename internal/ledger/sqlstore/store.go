@@ -1,0 +1,76 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlstore
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// Store is a ledger in a SQL database.
+type Store struct {
+	driver  Driver
+	queue   *queue
+	timeout time.Duration
+
+	batches      atomic.Int64
+	transactions atomic.Int64
+}
+
+var _ ledger.Ledger = (*Store)(nil)
+
+// Defaults of the options. The timeout is far above what a healthy database needs for a group.
+const (
+	defaultGroupLimit    = 512
+	defaultCommitTimeout = 30 * time.Second
+	// groupBytes bounds a group by its size, so that a transaction stays short even when batches are large.
+	groupBytes = 8 << 20
+)
+
+// Option changes how a Store works.
+type Option func(*options)
+
+type options struct {
+	groupLimit    int
+	commitTimeout time.Duration
+}
+
+// GroupLimit sets how many batches may share a transaction; 1 turns the group commit off.
+func GroupLimit(batches int) Option {
+	return func(o *options) { o.groupLimit = max(1, batches) }
+}
+
+// CommitTimeout sets how long a transaction may take before it is given up.
+func CommitTimeout(timeout time.Duration) Option {
+	return func(o *options) { o.commitTimeout = timeout }
+}
+
+// New returns the ledger in a database whose schema is current; see Migrate. It owns the driver.
+func New(driver Driver, opts ...Option) *Store {
+	o := options{groupLimit: defaultGroupLimit, commitTimeout: defaultCommitTimeout}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	s := &Store{driver: driver, timeout: o.commitTimeout}
+	s.queue = newQueue(o.groupLimit, groupBytes, s.commit)
+	return s
+}
+
+// Name implements ledger.Ledger.
+func (s *Store) Name() string { return s.driver.Name() }
+
+// Stats implements ledger.Upkeep.
+func (s *Store) Stats() ledger.Stats {
+	return ledger.Stats{Batches: s.batches.Load(), Transactions: s.transactions.Load(), Waiting: s.queue.length()}
+}
+
+// Close implements ledger.Ledger.
+func (s *Store) Close() error {
+	if !s.queue.close() {
+		return nil
+	}
+	return s.fail("close", s.driver.Close())
+}

@@ -1,0 +1,54 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlstore
+
+import (
+	"database/sql"
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// Times are microseconds since 1970 in both databases, so that ranges and durations are plain arithmetic.
+func micros(t time.Time) int64 { return t.UnixMicro() }
+
+func fromMicros(n int64) time.Time { return time.UnixMicro(n).UTC() }
+
+// text makes any string fit for a text column: PostgreSQL takes neither NUL nor invalid UTF-8, and a provider's odd
+// error message must not keep an agent from going on.
+func text(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+}
+
+// jsonText is nil for no JSON. JSON is written as text and comes back byte for byte.
+func jsonText(data json.RawMessage) any {
+	if data == nil {
+		return nil
+	}
+	return string(data)
+}
+
+// jsonList is nil for no strings.
+func jsonList(items []string) any {
+	if len(items) == 0 {
+		return nil
+	}
+	// A slice of strings always has a JSON form.
+	data, _ := json.Marshal(items)
+	return text(string(data))
+}
+
+func number(n *int64) any {
+	if n == nil {
+		return nil
+	}
+	return *n
+}
+
+func numberOf(n sql.NullInt64) *int64 {
+	if !n.Valid {
+		return nil
+	}
+	return &n.Int64
+}
