@@ -112,6 +112,10 @@ func (c *content) UnmarshalJSON(data []byte) error {
 		return nil
 	case data[0] == '"':
 		c.set = true
+		if bytes.IndexByte(data, '\\') < 0 {
+			c.text = strings.ToValidUTF8(string(data[1:len(data)-1]), "\uFFFD") // most texts need no more
+			return nil
+		}
 		return json.Unmarshal(data, &c.text)
 	}
 	var parts []struct {
@@ -137,9 +141,10 @@ func (c *content) UnmarshalJSON(data []byte) error {
 type conversation struct {
 	*chatRequest
 
-	role   string
-	system string
-	turn   int
+	role    string
+	roleKey string
+	system  string
+	turn    int
 }
 
 const orchestratorRole = "orchestrator"
@@ -160,6 +165,7 @@ func newConversation(req *chatRequest) *conversation {
 	if role, ok := roleOf(c.system); ok {
 		c.role = role
 	}
+	c.roleKey = roleKey(c.role)
 	return c
 }
 
@@ -176,12 +182,12 @@ func roleOf(system string) (string, bool) {
 		return "", false
 	}
 	name = strings.TrimPrefix(name, "n")
-	return normalizeRole(strings.TrimPrefix(strings.TrimSpace(name), "**")), true
+	return strings.TrimPrefix(strings.TrimSpace(name), "**"), true
 }
 
-// normalizeRole makes "Code Reviewer", "code_reviewer" and "code-reviewer" the same.
-func normalizeRole(name string) string {
-	return strings.NewReplacer(" ", "-", "_", "-").Replace(strings.ToLower(strings.TrimSpace(name)))
+// roleKey makes "Code Reviewer", "code_reviewer" and "CodeReviewer" the same.
+func roleKey(name string) string {
+	return strings.NewReplacer(" ", "", "-", "", "_", "").Replace(strings.ToLower(name))
 }
 
 // last is the newest message, or an empty one.

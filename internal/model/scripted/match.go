@@ -3,18 +3,20 @@
 
 package scripted
 
+import "slices"
+
 // match says which requests a rule answers. Every condition that is written must hold.
 type match struct {
 	// Role is the agent's role, by name or display name: what its system prompt says that it operates as. A prompt that
 	// does not say so is the orchestrator's. One of several suffices.
-	Role names `yaml:"role"`
+	Role roles `yaml:"role"`
 	// Model and System fit the model's name and the system prompt.
 	Model  *pattern `yaml:"model"`
 	System *pattern `yaml:"system"`
 	// LastMessage fits the newest message, From is its role.
 	LastMessage *pattern `yaml:"lastMessage"`
 	From        string   `yaml:"from"`
-	// History fits some message of the conversation.
+	// History fits some message of the conversation; the newest that fits gives the captures.
 	History *pattern `yaml:"history"`
 	// ToolResult fits one of the tool results at the end of the conversation.
 	ToolResult *toolResult `yaml:"toolResult"`
@@ -36,7 +38,7 @@ func (m *match) fits(c *conversation, captures map[string]any) bool {
 	case m.Turn != 0 && m.Turn != c.turn,
 		m.From != "" && m.From != c.last().Role,
 		m.NoTools && len(c.Tools) > 0,
-		!m.fitsRole(c.role),
+		len(m.Role) > 0 && !slices.Contains(m.Role, c.roleKey),
 		!m.fitsTools(c),
 		!m.Model.match(c.Model, captures),
 		!m.LastMessage.match(c.last().Content.text, captures),
@@ -45,18 +47,6 @@ func (m *match) fits(c *conversation, captures map[string]any) bool {
 		return false
 	}
 	return m.fitsHistory(c, captures)
-}
-
-func (m *match) fitsRole(role string) bool {
-	if len(m.Role) == 0 {
-		return true
-	}
-	for _, name := range m.Role {
-		if normalizeRole(name) == role {
-			return true
-		}
-	}
-	return false
 }
 
 func (m *match) fitsTools(c *conversation) bool {
@@ -72,7 +62,7 @@ func (m *match) fitsHistory(c *conversation, captures map[string]any) bool {
 	if m.History == nil {
 		return true
 	}
-	for i := range c.Messages {
+	for i := len(c.Messages) - 1; i >= 0; i-- {
 		if m.History.match(c.Messages[i].Content.text, captures) {
 			return true
 		}

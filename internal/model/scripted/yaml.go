@@ -95,6 +95,21 @@ func (n *names) UnmarshalYAML(node *yaml.Node) error {
 	return node.Decode((*[]string)(n))
 }
 
+// roles are names of roles, in the form in which they are compared.
+type roles []string
+
+// UnmarshalYAML accepts a name or a list of names.
+func (r *roles) UnmarshalYAML(node *yaml.Node) error {
+	var list names
+	if err := list.UnmarshalYAML(node); err != nil {
+		return err
+	}
+	for _, name := range list {
+		*r = append(*r, roleKey(name))
+	}
+	return nil
+}
+
 // pattern is text that must occur, or a regular expression between slashes, whose named groups become captures.
 type pattern struct {
 	text  string
