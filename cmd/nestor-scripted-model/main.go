@@ -55,7 +55,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	flags := flag.NewFlagSet("nestor-scripted-model", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:8089", "address to listen on; port 0 takes a free one")
-	flags.Func("script", "file to play, or builtin:NAME; may be repeated, earlier ones win (default builtin:demo)", func(s string) error {
+	flags.Func("script", "file to play, or builtin:NAME; may be repeated, earlier ones win (default: all built-in ones, as in the demo)", func(s string) error {
 		o.scripts = append(o.scripts, s)
 		return nil
 	})
@@ -70,13 +70,13 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	if flags.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q; give scripts with --script", flags.Arg(0))
 	}
-	if len(o.scripts) == 0 {
-		o.scripts = []string{builtinPrefix + "demo"}
-	}
 	return o, nil
 }
 
 func load(names []string) ([]*scripted.Script, error) {
+	if len(names) == 0 {
+		return scripted.Demo()
+	}
 	scripts := make([]*scripted.Script, 0, len(names))
 	for _, name := range names {
 		load := scripted.Load
@@ -114,7 +114,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if o.printURL {
 		fmt.Fprintln(stdout, base)
 	} else {
-		fmt.Fprintf(stdout, "The scripted model plays %s at %s\n", strings.Join(o.scripts, ", "), base)
+		fmt.Fprintf(stdout, "The scripted model plays %d scripts at %s\n", len(scripts), base)
 	}
 	return serve(ctx, listener, scripted.NewServer(scripted.Options{
 		Scripts: scripts, Lenient: !o.strict, NoDelay: o.noDelay, RecordLimit: o.record,

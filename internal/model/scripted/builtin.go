@@ -6,6 +6,7 @@ package scripted
 import (
 	"embed"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -23,6 +24,21 @@ func BuiltinNames() []string {
 		names = append(names, strings.TrimSuffix(e.Name(), ".yaml"))
 	}
 	return names
+}
+
+// Demo returns all the embedded scripts in the order in which the demo plays them: the one that answers what no other knows
+// comes last.
+func Demo() ([]*Script, error) {
+	const last = "demo"
+	var scripts []*Script
+	for _, name := range append(slices.DeleteFunc(BuiltinNames(), func(n string) bool { return n == last }), last) {
+		script, err := Builtin(name)
+		if err != nil {
+			return nil, err
+		}
+		scripts = append(scripts, script)
+	}
+	return scripts, nil
 }
 
 // Builtin returns an embedded script.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"text/template"
 
@@ -30,6 +31,14 @@ func templateFunctions() template.FuncMap {
 				return "", nil
 			}
 			return m[min(1, len(m)-1)], nil
+		},
+		// count returns as many numbers as the text says, to range over.
+		"count": func(text string) ([]struct{}, error) {
+			n, err := strconv.Atoi(text)
+			if err != nil || n < 0 || n > 100_000 {
+				return nil, fmt.Errorf("%q is not a number up to 100000", text)
+			}
+			return make([]struct{}, n), nil
 		},
 		// json parses a text, for example a tool's result.
 		"json": func(text string) (any, error) {
