@@ -26,6 +26,7 @@ func TestBadScriptsAreExplainedWithFileAndLine(t *testing.T) {
 		"a pattern that is a list":   {"rules:\n- match:\n    lastMessage: [a]\n  reply: {}", "test.yaml:3: a pattern must be a single value"},
 		"a bad template":             {"rules:\n- reply:\n    text: '{{.x'", "test.yaml:3: template: text:1: unclosed action"},
 		"a bad template in a call":   {"rules:\n- reply:\n    toolCalls:\n    - name: x\n      arguments:\n        deep: ['{{nope}}']", `test.yaml:6: template: text:1: function "nope" not defined`},
+		"an alias in arguments":      {"rules:\n- reply:\n    toolCalls:\n    - name: x\n      arguments: &a {b: *a}", "test.yaml:5: arguments cannot refer to *a"},
 		"a bad duration":             {"rules:\n- reply:\n    latency: 3", "test.yaml:3: \"3\" is not a duration"},
 		"a negative duration":        {"rules:\n- reply:\n    latency: -3s", "test.yaml:3: \"-3s\" is not a duration"},
 		"a bad status":               {"rules:\n- reply: {error: {status: 200}}", "test.yaml:2: error.status is 200"},

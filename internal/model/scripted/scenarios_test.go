@@ -4,12 +4,14 @@
 package scripted_test
 
 import (
+	"errors"
 	"flag"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -68,4 +70,57 @@ func userLines(chat string) []string {
 		}
 	}
 	return said
+}
+
+// TestFailuresScript plays each failure, and what comes at the second try.
+func TestFailuresScript(t *testing.T) {
+	const passed = "It did not fail this time."
+	for said, want := range map[string][2]string{
+		"a rate limit":     {"RateLimited", passed},
+		"a server error":   {"Transient", passed},
+		"an overload":      {"Overloaded", passed},
+		"a cut stream":     {"Transient", passed},
+		"malformed JSON":   {"Malformed", passed},
+		"a hang":           {"TimedOut", passed},
+		"an empty reply":   {"Empty", passed},
+		"a context":        {"ContextTooLong", passed},
+		"broken arguments": {"ToolCalls", "ToolCalls"},
+		"an unknown tool":  {"ToolCalls", "ToolCalls"},
+		"a bad key":        {"Unauthorized", "Unauthorized"},
+		"a bad request":    {"BadRequest", "BadRequest"},
+		"an unknown model": {"UnknownModel", "UnknownModel"},
+		"a content filter": {"Filtered", "Filtered"},
+		"a refusal":        {"Refused", "Refused"},
+		"a truncation":     {"Truncated", "Truncated"},
+	} {
+		t.Run(said, func(t *testing.T) {
+			script, err := scripted.Builtin("failures")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{script}})
+			client, err := model.NewClient(model.Endpoint{BaseURL: url + "/v1", Timeout: time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got [2]string
+			for i := range got {
+				reply, err := client.Complete(t.Context(), model.Request{
+					Model: "scripted", Messages: []model.Message{{Role: model.RoleUser, Text: "Fail with " + said}},
+				}, nil)
+				var failed *model.Error
+				switch {
+				case errors.As(err, &failed):
+					got[i] = string(failed.Kind)
+				case reply.Outcome() == model.OutcomeAnswer:
+					got[i] = reply.Text
+				default:
+					got[i] = string(reply.Outcome())
+				}
+			}
+			if got != want {
+				t.Errorf("got %v, want %v", got, want)
+			}
+		})
+	}
 }

@@ -116,7 +116,8 @@ func (a *arguments) UnmarshalYAML(node *yaml.Node) error {
 func (a *arguments) compile(node *yaml.Node) error {
 	switch node.Kind {
 	case yaml.AliasNode:
-		return a.compile(node.Alias)
+		// An alias may contain itself, and it may multiply without bound.
+		return fmt.Errorf("line %d: arguments cannot refer to *%s; write them out", node.Line, node.Value)
 	case yaml.MappingNode:
 		return a.compileMapping(node)
 	case yaml.SequenceNode:
