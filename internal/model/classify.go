@@ -1,0 +1,133 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// sortError turns the error of a call into an *Error without the key in it. ctx is the caller's context, so that its end
+// is told from the endpoint's timeout. The response is nil if there was none.
+func (c *Client) sortError(ctx context.Context, key string, response *http.Response, err error) *Error {
+	sorted := c.judge(ctx, response, err)
+	sorted.Message = shorten(redact(sorted.Message, key))
+	return sorted
+}
+
+func (c *Client) judge(ctx context.Context, response *http.Response, err error) *Error {
+	var typed *Error
+	switch {
+	case ctx.Err() != nil:
+		return cancelled(ctx)
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Error{Kind: TimedOut, Message: "the provider did not complete its reply within " + c.endpoint.Timeout.String()}
+	case errors.As(err, &typed):
+		return typed
+	case response != nil && response.StatusCode >= 400:
+		// The SDK leaves the body of an error readable, also where it could not make sense of it.
+		body, readErr := io.ReadAll(response.Body)
+		if readErr != nil {
+			body = nil
+		}
+		return sortStatus(response.StatusCode, response.Header, body)
+	}
+	// Everything else happened on the way. The address is left out: it may carry a key in its query.
+	if onTheWay := new(url.Error); errors.As(err, &onTheWay) {
+		err = onTheWay.Err
+	}
+	return &Error{Kind: Transient, Message: "the connection to the provider failed: " + err.Error()}
+}
+
+// sortStatus sorts an error that the provider stated, with an HTTP status or inside a stream (status 0).
+func sortStatus(status int, header http.Header, body []byte) *Error {
+	said := parseErrorBody(body)
+	if status == 0 {
+		status = said.status
+	}
+	e := &Error{StatusCode: status, Message: said.message}
+	e.Kind = said.kind(status)
+	if e.Message == "" {
+		e.Message = http.StatusText(status)
+	}
+	if status == http.StatusNotFound && e.Kind == BadRequest {
+		e.Message += " (check the provider's baseURL: the path /chat/completions was not found under it)"
+	}
+	if e.Retryable() {
+		e.RetryAfter = retryAfter(header, time.Now())
+	}
+	return e
+}
+
+// kind sorts by the provider's code, its words, and then by the status.
+func (s statement) kind(status int) Kind {
+	words := strings.ToLower(s.message)
+	switch {
+	case s.is("context_length_exceeded", "request_too_large") || tooLong(status, words):
+		return ContextTooLong
+	case s.is("insufficient_quota", "billing_hard_limit_reached", "insufficient_balance") || status == http.StatusPaymentRequired:
+		return QuotaExhausted
+	case s.is("content_filter", "content_policy_violation"):
+		return ContentFiltered
+	case s.is("model_not_found") || modelMissing(status, words):
+		return UnknownModel
+	case s.is("invalid_api_key", "authentication_error"), status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return Unauthorized
+	case s.is("rate_limit_exceeded", "rate_limit_error"), status == http.StatusTooManyRequests:
+		return RateLimited
+	case s.is("overloaded_error"), status == http.StatusServiceUnavailable, status == statusOverloaded:
+		return Overloaded
+	}
+	return kindOfStatus(status)
+}
+
+// statusOverloaded is not in the registry, but several providers use it.
+const statusOverloaded = 529
+
+func kindOfStatus(status int) Kind {
+	switch {
+	case status == 0, status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly:
+		return Transient
+	case status >= 500 && status != http.StatusNotImplemented:
+		return Transient
+	}
+	return BadRequest
+}
+
+// tooLong knows the words of providers that have no code for it.
+func tooLong(status int, words string) bool {
+	if status == http.StatusTooManyRequests {
+		// A request that exceeds the limit of a whole minute never fits, however long one waits.
+		return strings.Contains(words, "request too large")
+	}
+	if status != http.StatusBadRequest && status != http.StatusRequestEntityTooLarge && status != http.StatusUnprocessableEntity {
+		return false
+	}
+	for _, phrase := range []string{
+		"maximum context length", "context length", "context window", "context size", "prompt is too long",
+		"input is too long", "too many tokens", "too many input tokens", "reduce the length",
+	} {
+		if strings.Contains(words, phrase) {
+			return true
+		}
+	}
+	return false
+}
+
+func modelMissing(status int, words string) bool {
+	if status != http.StatusNotFound && status != http.StatusBadRequest || !strings.Contains(words, "model") {
+		return false
+	}
+	for _, phrase := range []string{"not found", "does not exist", "not exist", "unknown model", "not a valid model", "invalid model", "no such model"} {
+		if strings.Contains(words, phrase) {
+			return true
+		}
+	}
+	return false
+}

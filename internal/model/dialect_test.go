@@ -1,0 +1,77 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package model_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nestor-dev/nestor/internal/model"
+)
+
+// TestDialectIsLearnedOnce talks to an endpoint that first refuses stream_options and then max_tokens.
+func TestDialectIsLearnedOnce(t *testing.T) {
+	const script = `
+rules:
+- times: 1
+  reply: {error: {status: 400, message: "Unrecognized request argument supplied: stream_options"}}
+- times: 1
+  reply: {error: {status: 400, message: "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."}}
+- reply: {text: Three.}
+`
+	client, server := play(t, script)
+	req := question()
+	req.MaxOutputTokens = 64
+	for range 2 {
+		got, err := client.Complete(t.Context(), req, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Text != "Three." || got.Usage != nil {
+			t.Errorf("got %+v; usage was not asked for and must be unknown", got)
+		}
+	}
+	type limits struct {
+		StreamOptions       any   `json:"stream_options"`
+		MaxTokens           int64 `json:"max_tokens"`
+		MaxCompletionTokens int64 `json:"max_completion_tokens"`
+	}
+	var got []limits
+	for _, asked := range server.Requests() {
+		var l limits
+		if err := json.Unmarshal(asked.Body, &l); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, l)
+	}
+	want := []limits{
+		{StreamOptions: map[string]any{"include_usage": true}, MaxTokens: 64},
+		{MaxTokens: 64},
+		{MaxCompletionTokens: 64},
+		{MaxCompletionTokens: 64}, // the second call begins where the first ended
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+func TestRefusalThatTeachesNothingEndsTheCall(t *testing.T) {
+	for _, message := range []string{
+		"max_tokens is too large: 64. This model supports at most 32 completion tokens.",
+		"Unrecognized request argument supplied: stream_options",
+	} {
+		client, server := play(t, reply("error: {status: 400, message: '"+message+"'}"))
+		_, err := client.Complete(t.Context(), question(), nil)
+		var failed *model.Error
+		if !errors.As(err, &failed) || failed.Kind != model.BadRequest {
+			t.Errorf("got %v, want BadRequest", err)
+		}
+		if n := len(server.Requests()); n > 2 {
+			t.Errorf("%q was asked %d times", message, n)
+		}
+	}
+}

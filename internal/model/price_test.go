@@ -1,0 +1,85 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package model_test
+
+import (
+	"math"
+	"math/big"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/nestor-dev/nestor/internal/model"
+)
+
+func prices() model.Prices {
+	return model.Prices{
+		{Name: "gpt", InputMicrosPerMillion: new(int64(9_000_000)), OutputMicrosPerMillion: new(int64(9_000_000))},
+		{Name: "gpt-5-mini", ContextTokens: 400_000, InputMicrosPerMillion: new(int64(250_000)), CachedInputMicrosPerMillion: new(int64(25_000)), OutputMicrosPerMillion: new(int64(2_000_000))},
+		{Name: "gpt-5", InputMicrosPerMillion: new(int64(1_250_000)), OutputMicrosPerMillion: new(int64(10_000_000))},
+		{Name: "half", InputMicrosPerMillion: new(int64(1))},
+		{Name: "free", InputMicrosPerMillion: new(int64(0)), OutputMicrosPerMillion: new(int64(0))},
+	}
+}
+
+func TestCostOfACall(t *testing.T) {
+	usage := &model.Usage{PromptTokens: 1000, CachedTokens: 400, CompletionTokens: 50, TotalTokens: 1050}
+	for name, tc := range map[string]struct {
+		model string
+		usage *model.Usage
+		want  *int64
+	}{
+		"the longest prefix wins, cached input has its price": {"gpt-5-mini-2025", usage, new(int64(150 + 10 + 100))},
+		"cached input without a price costs as input":         {"gpt-5.1", usage, new(int64(1250 + 500))},
+		"a started micro-unit counts":                         {"gpt-5-mini", &model.Usage{PromptTokens: 1}, new(int64(1))},
+		"nothing used costs nothing":                          {"gpt-5-mini", &model.Usage{}, new(int64(0))},
+		"a price of zero is known":                            {"free-model", usage, new(int64(0))},
+		"an unknown model has no price":                       {"claude", usage, nil},
+		"an unknown usage has no price":                       {"gpt-5", nil, nil},
+		"a model with half a price has none":                  {"half", usage, nil},
+		"beyond int64 it is the largest":                      {"gpt", &model.Usage{PromptTokens: math.MaxInt64, CompletionTokens: math.MaxInt64}, new(int64(math.MaxInt64))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, prices().Cost(tc.model, tc.usage)); diff != "" {
+				t.Errorf("cost (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestContextOfAModel(t *testing.T) {
+	for name, want := range map[string]int64{"gpt-5-mini": 400_000, "gpt-5": model.DefaultContextTokens, "other": model.DefaultContextTokens} {
+		if got := prices().ContextTokens(name); got != want {
+			t.Errorf("%s: %d, want %d", name, got, want)
+		}
+	}
+}
+
+// TestCostAgreesWithBigNumbers compares the cost with the same sum in numbers without bounds.
+func TestCostAgreesWithBigNumbers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		number := rapid.Int64Range(0, math.MaxInt64)
+		price := model.Price{
+			InputMicrosPerMillion: new(number.Draw(t, "input")), CachedInputMicrosPerMillion: new(number.Draw(t, "cachedInput")),
+			OutputMicrosPerMillion: new(number.Draw(t, "output")),
+		}
+		usage := &model.Usage{PromptTokens: number.Draw(t, "prompt"), CompletionTokens: number.Draw(t, "completion")}
+		usage.CachedTokens = rapid.Int64Range(0, usage.PromptTokens).Draw(t, "cached")
+
+		product := func(a, b int64) *big.Int { return new(big.Int).Mul(big.NewInt(a), big.NewInt(b)) }
+		sum := product(usage.PromptTokens-usage.CachedTokens, *price.InputMicrosPerMillion)
+		sum.Add(sum, product(usage.CachedTokens, *price.CachedInputMicrosPerMillion))
+		sum.Add(sum, product(usage.CompletionTokens, *price.OutputMicrosPerMillion))
+		sum.Add(sum, big.NewInt(999_999))
+		sum.Div(sum, big.NewInt(1_000_000))
+		want := int64(math.MaxInt64)
+		if sum.IsInt64() {
+			want = sum.Int64()
+		}
+		if got := *price.Cost(usage); got != want {
+			t.Fatalf("cost is %d, want %d", got, want)
+		}
+	})
+}

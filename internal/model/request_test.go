@@ -1,0 +1,194 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package model_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nestor-dev/nestor/internal/model"
+)
+
+// fullRequest has everything in it, awkward things included. The scripted model is strict: that it answers at all shows
+// that the request is one that the real API takes.
+func fullRequest() model.Request {
+	temperature := 0.2
+	return model.Request{
+		Model: "scripted",
+		Messages: []model.Message{
+			{Role: model.RoleSystem, Text: "You are helpful."},
+			{Role: model.RoleUser, Text: "What is on these?", Images: []model.Image{{MediaType: "image/png", Data: []byte("first")}}},
+			{Role: model.RoleAssistant, Text: "I look.", ToolCalls: []model.ToolCall{
+				{ID: "a", Name: "read_image", Arguments: `{"path":"a.png"}`},
+				{ID: "b", Name: "functions.read image", Arguments: `{"path": `, ArgumentsError: "the arguments are not a JSON object"},
+				{ID: "c", Name: "", Arguments: `{}`},
+			}},
+			{Role: model.RoleTool, ToolCallID: "a", Text: "1 image", Images: []model.Image{{MediaType: "image/png", Data: []byte("second")}}},
+			{Role: model.RoleTool, ToolCallID: "b", Text: "bad arguments"},
+			{Role: model.RoleTool, ToolCallID: "c", Text: ""},
+			{Role: model.RoleAssistant},
+			{Role: model.RoleUser, Images: []model.Image{{MediaType: "image/jpeg", Data: []byte("third")}}},
+			{Role: model.RoleAssistant, Refusal: "I cannot."},
+			{Role: model.RoleUser, Text: "How many files are there?"},
+		},
+		Tools: []model.Tool{
+			{Name: "read_image", Description: "Reads an image.", Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)},
+			{Name: "current_time"},
+		},
+		ToolChoice:      "auto",
+		Temperature:     &temperature,
+		MaxOutputTokens: 512,
+		IdempotencyKey:  "agent-1/7",
+	}
+}
+
+func TestRequestIsWhatTheAPITakes(t *testing.T) {
+	client, server := play(t, reply("text: Three."))
+	if _, err := client.Complete(t.Context(), fullRequest(), nil); err != nil {
+		t.Fatalf("complete: %v", err)
+	}
+	asked := server.Requests()[0]
+	if asked.IdempotencyKey != "agent-1/7" || !asked.Authorized {
+		t.Errorf("headers: %+v", asked)
+	}
+	var got, want any
+	if err := json.Unmarshal(asked.Body, &got); err != nil {
+		t.Fatal(err)
+	}
+	const body = `{
+	  "model": "scripted", "stream": true, "stream_options": {"include_usage": true},
+	  "temperature": 0.2, "max_tokens": 512, "tool_choice": "auto",
+	  "tools": [
+	    {"type": "function", "function": {"name": "read_image", "description": "Reads an image.",
+	      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}}},
+	    {"type": "function", "function": {"name": "current_time"}}],
+	  "messages": [
+	    {"role": "system", "content": "You are helpful."},
+	    {"role": "user", "content": [{"type": "text", "text": "What is on these?"},
+	      {"type": "image_url", "image_url": {"url": "data:image/png;base64,Zmlyc3Q="}}]},
+	    {"role": "assistant", "content": "I look.", "tool_calls": [
+	      {"id": "a", "type": "function", "function": {"name": "read_image", "arguments": "{\"path\":\"a.png\"}"}},
+	      {"id": "b", "type": "function", "function": {"name": "functions_read_image", "arguments": "{\"invalid_arguments\":\"{\\\"path\\\": \"}"}},
+	      {"id": "c", "type": "function", "function": {"name": "unnamed", "arguments": "{}"}}]},
+	    {"role": "tool", "tool_call_id": "a", "content": "1 image"},
+	    {"role": "tool", "tool_call_id": "b", "content": "bad arguments"},
+	    {"role": "tool", "tool_call_id": "c", "content": ""},
+	    {"role": "user", "content": [{"type": "text", "text": "Image result of tool call a:"},
+	      {"type": "image_url", "image_url": {"url": "data:image/png;base64,c2Vjb25k"}}]},
+	    {"role": "assistant", "content": "(no answer)"},
+	    {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/jpeg;base64,dGhpcmQ="}}]},
+	    {"role": "assistant", "refusal": "I cannot."},
+	    {"role": "user", "content": "How many files are there?"}]}`
+	if err := json.Unmarshal([]byte(body), &want); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("body (-want +got):\n%s", diff)
+	}
+}
+
+func TestStoredRequestGivesTheSameCall(t *testing.T) {
+	client, server := play(t, reply("text: Three."))
+	stored, err := json.Marshal(fullRequest())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var restored model.Request
+	if err := json.Unmarshal(stored, &restored); err != nil {
+		t.Fatal(err)
+	}
+	for _, req := range []model.Request{fullRequest(), restored} {
+		if _, err := client.Complete(t.Context(), req, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asked := server.Requests()
+	if diff := cmp.Diff(string(asked[0].Body), string(asked[1].Body)); diff != "" {
+		t.Errorf("the restored request differs:\n%s", diff)
+	}
+	again, err := json.Marshal(restored)
+	if err != nil || string(again) != string(stored) {
+		t.Errorf("stored again it differs: %s\n%s (%v)", stored, again, err)
+	}
+}
+
+func TestReplyGoesOnAsHistory(t *testing.T) {
+	const script = `
+rules:
+- match: {turn: 1}
+  reply: {toolCalls: [{id: x, name: "bad name", arguments: "{broken"}, {id: x, name: ls}]}
+- match: {turn: 2}
+  reply: {toolCalls: [{id: x, name: ls}]}
+- match: {turn: 3}
+  reply: {text: Done.}
+`
+	client, _ := play(t, script)
+	req := question()
+	seen := map[string]bool{}
+	for range 2 {
+		got, err := client.Complete(t.Context(), req, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Messages = append(req.Messages, got.Message())
+		for _, call := range got.ToolCalls {
+			if seen[call.ID] {
+				t.Errorf("the id %s was used before in this history", call.ID)
+			}
+			seen[call.ID] = true
+			req.Messages = append(req.Messages, model.Message{Role: model.RoleTool, ToolCallID: call.ID, Text: "ok"})
+		}
+	}
+	got, err := client.Complete(t.Context(), req, nil)
+	if err != nil || got.Text != "Done." {
+		t.Errorf("got %q, %v", got.Text, err)
+	}
+}
+
+func TestBadSchemaOfAToolIsSaid(t *testing.T) {
+	client, server := play(t, reply("text: Three."))
+	req := question()
+	req.Tools = []model.Tool{{Name: "ls", Parameters: json.RawMessage(`[]`)}}
+	_, err := client.Complete(t.Context(), req, nil)
+	if err == nil || !strings.Contains(err.Error(), "the schema of tool ls is not a JSON object") {
+		t.Errorf("got %v", err)
+	}
+	if len(server.Requests()) != 0 {
+		t.Error("the provider was asked all the same")
+	}
+}
+
+func TestDeltasAddUpToTheReply(t *testing.T) {
+	client, _ := play(t, reply("text: There are three files in it.\nreasoning: I count them.\ntoolCalls: [{name: ls, arguments: {path: .}}, {name: read, arguments: {path: go.mod}}]\nchunkSize: 4"))
+	var text, reasoning strings.Builder
+	calls := map[int]*model.ToolCall{}
+	pieces := 0
+	got, err := client.Complete(t.Context(), question(), func(d model.Delta) {
+		pieces++
+		text.WriteString(d.Text)
+		reasoning.WriteString(d.Reasoning)
+		if d.ToolCall == nil {
+			return
+		}
+		if calls[d.ToolCall.Index] == nil {
+			calls[d.ToolCall.Index] = &model.ToolCall{}
+		}
+		calls[d.ToolCall.Index].Name += d.ToolCall.Name
+		calls[d.ToolCall.Index].Arguments += d.ToolCall.Arguments
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text.String() != got.Text || reasoning.String() != got.Reasoning || pieces < 15 {
+		t.Errorf("%d pieces, text %q, reasoning %q, reply %+v", pieces, text.String(), reasoning.String(), got)
+	}
+	for i, call := range got.ToolCalls {
+		if calls[i].Name != call.Name || calls[i].Arguments != call.Arguments {
+			t.Errorf("call %d: pieces give %+v, the reply %+v", i, calls[i], call)
+		}
+	}
+}

@@ -1,0 +1,188 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nestor-dev/nestor/internal/model/schedule"
+)
+
+// granted is where calls went, and when.
+type granted struct {
+	mu    sync.Mutex
+	begin time.Time
+	calls []string
+	held  []*schedule.Grant
+}
+
+func (g *granted) take(grant *schedule.Grant) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.calls = append(g.calls, fmt.Sprintf("%s at %s", grant.Provider, time.Since(g.begin)))
+	g.held = append(g.held, grant)
+}
+
+func (g *granted) list() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return append([]string(nil), g.calls...)
+}
+
+func (g *granted) release(i int, result schedule.Result) { g.held[i].Release(result) }
+
+func TestBackOffHoldsTheWholeProvider(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := schedule.New(schedule.Options{})
+		s.SetProvider(schedule.Provider{Name: "main"})
+		got := &granted{begin: time.Now()}
+		mustSubmit(t, s, schedule.Ticket{Provider: "main", Namespace: "a"}, got.take)
+		got.release(0, schedule.Result{BackOff: 30 * time.Second})
+		for _, namespace := range []string{"a", "b", "c"} {
+			mustSubmit(t, s, schedule.Ticket{Provider: "main", Namespace: namespace}, got.take)
+		}
+		after(29 * time.Second)
+		if n := len(got.list()); n != 1 {
+			t.Fatalf("%d calls were granted during the back-off", n-1)
+		}
+		after(time.Second)
+		want := []string{"main at 0s", "main at 30s", "main at 30s", "main at 30s"}
+		if diff := cmp.Diff(want, got.list()); diff != "" {
+			t.Errorf("grants (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestCallsThatWouldWaitTooLongGoToAFallback(t *testing.T) {
+	for name, tc := range map[string]struct {
+		backOff       time.Duration
+		secondBackOff time.Duration
+		want          []string
+	}{
+		"a short back-off is waited for": {
+			backOff: 10 * time.Second, want: []string{"main at 0s", "main at 10s", "main at 10s"},
+		},
+		"a long one is not": {
+			backOff: time.Minute, want: []string{"main at 0s", "second at 0s", "second at 0s"},
+		},
+		"the next in the list is taken": {
+			backOff: time.Minute, secondBackOff: 40 * time.Second, want: []string{"main at 0s", "second at 0s", "third at 0s", "third at 0s"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := schedule.New(schedule.Options{Patience: 15 * time.Second})
+				defer s.Close()
+				s.SetProvider(schedule.Provider{Name: "main", Concurrent: 1, Fallback: []string{"gone", "second", "third"}})
+				s.SetProvider(schedule.Provider{Name: "second"})
+				s.SetProvider(schedule.Provider{Name: "third"})
+				got := &granted{begin: time.Now()}
+				ticket := schedule.Ticket{Provider: "main", Namespace: "a"}
+				mustSubmit(t, s, ticket, got.take)
+				if tc.secondBackOff > 0 {
+					mustSubmit(t, s, schedule.Ticket{Provider: "second"}, got.take)
+					got.release(1, schedule.Result{BackOff: tc.secondBackOff})
+				}
+				short := func(g *schedule.Grant) { got.take(g); g.Release(schedule.Result{}) }
+				mustSubmit(t, s, ticket, short) // waits when the back-off begins
+				got.release(0, schedule.Result{BackOff: tc.backOff})
+				mustSubmit(t, s, ticket, short) // comes after it began
+				after(12 * time.Second)
+				if diff := cmp.Diff(tc.want, got.list()); diff != "" {
+					t.Errorf("grants (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// TestPatienceEnds has a provider whose calls take longer than could be foreseen.
+func TestPatienceEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := schedule.New(schedule.Options{Patience: 15 * time.Second})
+		defer s.Close()
+		s.SetProvider(schedule.Provider{Name: "main", Concurrent: 1, Fallback: []string{"second"}})
+		s.SetProvider(schedule.Provider{Name: "second"})
+		got := &granted{begin: time.Now()}
+		ticket := schedule.Ticket{Provider: "main", Namespace: "a"}
+		mustSubmit(t, s, ticket, got.take)
+		mustSubmit(t, s, ticket, func(g *schedule.Grant) { got.take(g); g.Release(schedule.Result{}) })
+		after(14 * time.Second)
+		got.release(0, schedule.Result{}) // it took 14 s: now it is known that calls take long
+		mustSubmit(t, s, ticket, got.take)
+		after(time.Second)
+		mustSubmit(t, s, ticket, got.take)
+		after(time.Minute)
+		want := []string{"main at 0s", "main at 14s", "main at 14s", "second at 30s"}
+		if diff := cmp.Diff(want, got.list()); diff != "" {
+			t.Errorf("grants (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestLongQueueSendsCallsToTheFallbackAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := schedule.New(schedule.Options{Patience: 15 * time.Second})
+		defer s.Close()
+		s.SetProvider(schedule.Provider{Name: "main", Concurrent: 1, RequestsPerMinute: 2, Fallback: []string{"second"}})
+		s.SetProvider(schedule.Provider{Name: "second"})
+		got := &granted{begin: time.Now()}
+		for range 3 {
+			mustSubmit(t, s, schedule.Ticket{Provider: "main"}, func(g *schedule.Grant) { got.take(g); g.Release(schedule.Result{}) })
+		}
+		want := []string{"main at 0s", "main at 0s", "second at 0s"}
+		if diff := cmp.Diff(want, got.list()); diff != "" {
+			t.Errorf("grants (-want +got):\n%s", diff)
+		}
+	})
+}
+
+type observer struct {
+	mu     sync.Mutex
+	events []string
+	begin  time.Time
+}
+
+func (o *observer) add(format string, args ...any) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.events = append(o.events, fmt.Sprintf(format, args...))
+}
+
+func (o *observer) Waiting(provider string, calls int) { o.add("%s waiting %d", provider, calls) }
+func (o *observer) Granted(provider string, waited time.Duration) {
+	o.add("%s granted after %s", provider, waited)
+}
+func (o *observer) BackedOff(provider string, until time.Time) {
+	o.add("%s backs off for %s", provider, until.Sub(o.begin))
+}
+
+func TestObserverSeesQueueAndWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		seen := &observer{begin: time.Now()}
+		s := schedule.New(schedule.Options{Observer: seen})
+		s.SetProvider(schedule.Provider{Name: "p", Concurrent: 1})
+		got := &granted{begin: time.Now()}
+		for range 3 {
+			mustSubmit(t, s, schedule.Ticket{Provider: "p"}, got.take)
+		}
+		after(2 * time.Second)
+		got.release(0, schedule.Result{})
+		got.release(1, schedule.Result{BackOff: 5 * time.Second})
+		after(5 * time.Second)
+		want := []string{
+			"p granted after 0s", "p waiting 1", "p waiting 2", "p granted after 2s", "p waiting 1",
+			"p backs off for 7s", "p granted after 7s", "p waiting 0",
+		}
+		if diff := cmp.Diff(want, seen.events); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,241 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/nestor-dev/nestor/internal/model/schedule"
+)
+
+// TestLimitsHold plays random loads against random limits, with cancellations and back-offs, and checks what a provider would
+// see: never too many calls at a time, never too much in any sixty seconds, no call while it wants to be left alone;
+// and that each call is granted once or cancelled, never both and never neither.
+func TestLimitsHold(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		provider := schedule.Provider{
+			Name:              "p",
+			Concurrent:        rapid.IntRange(0, 5).Draw(rt, "concurrent"),
+			RequestsPerMinute: rapid.Int64Range(0, 20).Draw(rt, "requests"),
+			TokensPerMinute:   rapid.Int64Range(0, 20_000).Draw(rt, "tokens"),
+		}
+		calls := rapid.SliceOfN(rapid.Custom(drawCall), 1, 60).Draw(rt, "calls")
+		problem := ""
+		synctest.Test(t, func(t *testing.T) {
+			w := &world{provider: provider, calls: calls, granted: map[int]int{}, cancelled: map[int]bool{}}
+			w.play(t)
+			problem = w.check()
+		})
+		if problem != "" {
+			rt.Fatal(problem)
+		}
+	})
+}
+
+// plannedCall is a call that is made after a gap, and what becomes of it.
+type plannedCall struct {
+	ticket  schedule.Ticket
+	gap     time.Duration
+	used    int64
+	length  time.Duration
+	backOff time.Duration
+	cancel  bool
+}
+
+func drawCall(rt *rapid.T) plannedCall {
+	c := plannedCall{
+		ticket: schedule.Ticket{
+			Provider: "p", Tokens: rapid.Int64Range(0, 5000).Draw(rt, "estimate"),
+			Namespace: fmt.Sprint(rapid.IntRange(0, 3).Draw(rt, "namespace")), Chat: fmt.Sprint(rapid.IntRange(0, 3).Draw(rt, "chat")),
+		},
+		gap:     time.Duration(rapid.IntRange(0, 3000).Draw(rt, "gap")) * time.Millisecond,
+		length:  time.Duration(rapid.IntRange(0, 90_000).Draw(rt, "length")) * time.Millisecond,
+		backOff: time.Duration(max(0, rapid.IntRange(-20, 30).Draw(rt, "backOff"))) * time.Second,
+		cancel:  rapid.IntRange(0, 4).Draw(rt, "cancel") == 0,
+	}
+	c.used = rapid.Int64Range(0, c.ticket.Tokens).Draw(rt, "used")
+	return c
+}
+
+// world is what a provider sees.
+type world struct {
+	provider schedule.Provider
+	calls    []plannedCall
+
+	mu        sync.Mutex
+	running   int
+	peak      int
+	starts    []start
+	blocked   time.Time
+	early     int
+	granted   map[int]int
+	cancelled map[int]bool
+}
+
+type start struct {
+	at     time.Time
+	tokens int64
+}
+
+func (w *world) play(t *testing.T) {
+	s := schedule.New(schedule.Options{})
+	defer s.Close()
+	s.SetProvider(w.provider)
+	for i, c := range w.calls {
+		<-time.After(c.gap)
+		call := mustSubmit(t, s, c.ticket, func(g *schedule.Grant) {
+			w.begin(i, c.used)
+			time.AfterFunc(c.length, func() { w.end(g, c.used, c.backOff) })
+		})
+		if c.cancel && call.Cancel() {
+			w.cancelled[i] = true
+		}
+	}
+	after(6 * time.Hour) // long enough for all of them: a call that still waits is missing among the granted
+}
+
+func (w *world) begin(i int, used int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	w.granted[i]++
+	w.running++
+	w.peak = max(w.peak, w.running)
+	w.starts = append(w.starts, start{at: now, tokens: used})
+	if now.Before(w.blocked) {
+		w.early++
+	}
+}
+
+func (w *world) end(g *schedule.Grant, used int64, backOff time.Duration) {
+	w.mu.Lock()
+	w.running--
+	if until := time.Now().Add(backOff); until.After(w.blocked) {
+		w.blocked = until
+	}
+	w.mu.Unlock()
+	result := schedule.Result{Tokens: &used, BackOff: backOff}
+	g.Release(result)
+	g.Release(result) // a second release must change nothing
+}
+
+func (w *world) check() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.provider.Concurrent > 0 && w.peak > w.provider.Concurrent {
+		return fmt.Sprintf("%d calls at a time, the limit is %d", w.peak, w.provider.Concurrent)
+	}
+	if w.early > 0 {
+		return fmt.Sprintf("%d calls began while the provider wanted to be left alone", w.early)
+	}
+	for i, first := range w.starts {
+		var requests, tokens int64
+		for _, s := range w.starts[i:] {
+			if s.at.Sub(first.at) < time.Minute {
+				requests++
+				tokens += s.tokens
+			}
+		}
+		if limit := w.provider.RequestsPerMinute; limit > 0 && requests > limit {
+			return fmt.Sprintf("%d requests in a minute, the limit is %d", requests, limit)
+		}
+		if limit := w.provider.TokensPerMinute; limit >= 5000 && tokens > limit {
+			return fmt.Sprintf("%d tokens in a minute, the limit is %d", tokens, limit)
+		}
+	}
+	for i := range w.calls {
+		if w.cancelled[i] == (w.granted[i] > 0) || w.granted[i] > 1 {
+			return fmt.Sprintf("call %d: cancelled %t, granted %d times", i, w.cancelled[i], w.granted[i])
+		}
+	}
+	return ""
+}
+
+func TestEstimateIsCorrectedByUsage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := schedule.New(schedule.Options{})
+		s.SetProvider(schedule.Provider{Name: "p", TokensPerMinute: 1000})
+		begun := make(chan *schedule.Grant, 3)
+		for range 3 {
+			mustSubmit(t, s, schedule.Ticket{Provider: "p", Tokens: 900}, func(g *schedule.Grant) { begun <- g })
+		}
+		(<-begun).Release(schedule.Result{Tokens: new(int64(50))})
+		(<-begun).Release(schedule.Result{}) // unknown: the estimate stands
+		synctest.Wait()
+		if len(begun) != 0 || s.Waiting("p") != 1 {
+			t.Fatal("the third call began although the minute is used up")
+		}
+		after(62 * time.Second)
+		if len(begun) != 1 {
+			t.Error("the third call did not begin in the next minute")
+		}
+	})
+}
+
+func TestCallLargerThanTheMinuteIsServedAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := schedule.New(schedule.Options{})
+		s.SetProvider(schedule.Provider{Name: "p", TokensPerMinute: 1000})
+		begun := make(chan *schedule.Grant, 2)
+		for range 2 {
+			mustSubmit(t, s, schedule.Ticket{Provider: "p", Tokens: 5000}, func(g *schedule.Grant) { begun <- g })
+		}
+		(<-begun).Release(schedule.Result{})
+		after(30 * time.Second)
+		if len(begun) != 0 {
+			t.Error("the second call began in the same minute")
+		}
+		after(32 * time.Second)
+		if len(begun) != 1 {
+			t.Error("the second call never began")
+		}
+	})
+}
+
+func TestLimitsCanChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := schedule.New(schedule.Options{})
+		s.SetProvider(schedule.Provider{Name: "p", Concurrent: 1})
+		begun := make(chan *schedule.Grant, 10)
+		for range 10 {
+			mustSubmit(t, s, schedule.Ticket{Provider: "p"}, func(g *schedule.Grant) { begun <- g })
+		}
+		s.SetProvider(schedule.Provider{Name: "p", Concurrent: 4})
+		if len(begun) != 4 {
+			t.Errorf("%d calls run after the limit was raised to 4", len(begun))
+		}
+		s.RemoveProvider("p")
+		if len(begun) != 10 {
+			t.Errorf("%d calls were granted after the provider was removed, want all 10", len(begun))
+		}
+		for range 10 {
+			(<-begun).Release(schedule.Result{})
+		}
+		if _, err := s.Submit(schedule.Ticket{Provider: "p"}, func(*schedule.Grant) {}); err == nil {
+			t.Error("a call to a provider that is gone was accepted")
+		}
+	})
+}
+
+func TestClosedSchedulerGrantsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := schedule.New(schedule.Options{})
+		s.SetProvider(schedule.Provider{Name: "p", RequestsPerMinute: 1})
+		begun := make(chan *schedule.Grant, 2)
+		for range 2 {
+			mustSubmit(t, s, schedule.Ticket{Provider: "p"}, func(g *schedule.Grant) { begun <- g })
+		}
+		s.Close()
+		after(time.Hour)
+		if len(begun) != 1 {
+			t.Errorf("%d calls were granted, want the one before the close", len(begun))
+		}
+	})
+}

@@ -1,0 +1,146 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import (
+	"container/heap"
+	"time"
+)
+
+// namespace is one namespace's part of a provider: what it holds, and its chats that wait.
+type namespace struct {
+	name      string
+	waiting   int
+	inFlight  int
+	requests  window
+	tokens    window
+	lastGrant uint64
+
+	chats map[string]*chat
+	ready chatHeap // the chats with waiting calls
+}
+
+// dominantShare is the largest part that the namespace has of any of the provider's limits.
+func (n *namespace) dominantShare(now time.Time, concurrent int) int64 {
+	n.requests.expire(now)
+	n.tokens.expire(now)
+	return max(share(int64(n.inFlight), int64(concurrent)), n.requests.share(), n.tokens.share())
+}
+
+// idle reports whether nothing would be lost by forgetting the namespace.
+func (n *namespace) idle(now time.Time) bool {
+	n.requests.expire(now)
+	n.tokens.expire(now)
+	return n.waiting == 0 && n.inFlight == 0 && n.requests.sum == 0 && n.tokens.sum == 0
+}
+
+func (n *namespace) chat(name string) *chat {
+	ch := n.chats[name]
+	if ch == nil {
+		ch = &chat{position: -1}
+		n.chats[name] = ch
+	}
+	return ch
+}
+
+// push puts a call at the end of its chat's queue.
+func (n *namespace) push(c *Call) {
+	ch := n.chat(c.ticket.Chat)
+	c.place = ch.queue.join(c)
+	n.waiting++
+	if ch.position < 0 {
+		heap.Push(&n.ready, ch)
+	}
+}
+
+// next is the call whose turn it is among the waiting ones.
+func (n *namespace) next() *Call { return n.ready[0].queue.first.call }
+
+// remove takes a waiting call out of its chat's queue.
+func (n *namespace) remove(c *Call) {
+	ch := n.chats[c.ticket.Chat]
+	ch.queue.leave(c.place)
+	c.place = nil
+	n.waiting--
+	if ch.queue.length == 0 {
+		heap.Remove(&n.ready, ch.position)
+	}
+	n.forget(c.ticket.Chat, ch)
+}
+
+// started and ended count a call of a chat.
+func (n *namespace) started(chatName string, sequence uint64) {
+	ch := n.chat(chatName)
+	n.inFlight++
+	ch.inFlight++
+	n.lastGrant, ch.lastGrant = sequence, sequence
+	n.reorder(ch)
+}
+
+func (n *namespace) ended(chatName string) {
+	ch := n.chats[chatName]
+	n.inFlight--
+	ch.inFlight--
+	n.reorder(ch)
+	n.forget(chatName, ch)
+}
+
+func (n *namespace) reorder(ch *chat) {
+	if ch.position >= 0 {
+		heap.Fix(&n.ready, ch.position)
+	}
+}
+
+// forget drops a chat that has nothing under way and nothing waiting.
+func (n *namespace) forget(name string, ch *chat) {
+	if ch.inFlight == 0 && ch.queue.length == 0 {
+		delete(n.chats, name)
+	}
+}
+
+// chat is one chat's calls, in the order they came.
+type chat struct {
+	queue     line
+	inFlight  int
+	lastGrant uint64
+	position  int // in the heap; -1 when nothing waits
+}
+
+// chatHeap orders chats by the calls under way, then by how long ago they were served.
+type chatHeap []*chat
+
+// Len is part of heap.Interface.
+func (h chatHeap) Len() int { return len(h) }
+
+// Less is part of heap.Interface.
+func (h chatHeap) Less(i, j int) bool {
+	if h[i].inFlight != h[j].inFlight {
+		return h[i].inFlight < h[j].inFlight
+	}
+	return h[i].lastGrant < h[j].lastGrant
+}
+
+// Swap is part of heap.Interface.
+func (h chatHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].position, h[j].position = i, j
+}
+
+// Push is part of heap.Interface.
+func (h *chatHeap) Push(x any) {
+	if ch, ok := x.(*chat); ok {
+		ch.position = len(*h)
+		*h = append(*h, ch)
+	}
+}
+
+// Pop is part of heap.Interface.
+func (h *chatHeap) Pop() any {
+	old := *h
+	ch := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	ch.position = -1
+	return ch
+}

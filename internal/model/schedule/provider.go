@@ -1,0 +1,193 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import "time"
+
+// provider is the state of one provider.
+type provider struct {
+	Provider
+
+	waiting      int
+	reported     int // the number of waiting calls that the observer knows
+	inFlight     int
+	requests     window
+	tokens       window
+	blockedUntil time.Time
+	// meanDuration is a moving mean of how long calls take, for the expected wait.
+	meanDuration time.Duration
+
+	namespaces map[string]*namespace
+	backlogged map[string]*namespace // those with waiting calls
+	swept      time.Time
+	// hopeful are the waiting calls that may still go elsewhere when their patience ends, oldest first.
+	hopeful line
+
+	timer  *time.Timer
+	wakeAt time.Time
+}
+
+func newProvider(spec Provider) *provider {
+	p := &provider{namespaces: map[string]*namespace{}, backlogged: map[string]*namespace{}}
+	p.update(spec)
+	return p
+}
+
+// update takes new limits; what is used already still counts.
+func (p *provider) update(spec Provider) {
+	p.Provider = spec
+	p.requests.limit, p.tokens.limit = spec.RequestsPerMinute, spec.TokensPerMinute
+	for _, n := range p.namespaces {
+		n.requests.limit, n.tokens.limit = spec.RequestsPerMinute, spec.TokensPerMinute
+	}
+}
+
+func (p *provider) namespace(name string) *namespace {
+	n := p.namespaces[name]
+	if n == nil {
+		n = &namespace{name: name, chats: map[string]*chat{}}
+		n.requests.limit, n.tokens.limit = p.RequestsPerMinute, p.TokensPerMinute
+		p.namespaces[name] = n
+	}
+	return n
+}
+
+func (p *provider) enqueue(c *Call) {
+	n := p.namespace(c.ticket.Namespace)
+	n.push(c)
+	c.at = p
+	p.waiting++
+	p.backlogged[n.name] = n
+}
+
+func (p *provider) dequeue(c *Call) {
+	n := p.namespaces[c.ticket.Namespace]
+	n.remove(c)
+	p.losePatience(c)
+	c.at = nil
+	p.waiting--
+	if n.waiting == 0 {
+		delete(p.backlogged, n.name)
+	}
+}
+
+// losePatience takes the call off the list of those that may go elsewhere.
+func (p *provider) losePatience(c *Call) {
+	if c.hope != nil {
+		p.hopeful.leave(c.hope)
+		c.hope = nil
+	}
+}
+
+// fairest is the waiting namespace with the smallest dominant share, then the one served longest ago, then by name.
+func (p *provider) fairest(now time.Time) *namespace {
+	var best *namespace
+	var bestShare int64
+	for _, n := range p.backlogged {
+		s := n.dominantShare(now, p.Concurrent)
+		switch {
+		case best == nil, s < bestShare,
+			s == bestShare && n.lastGrant < best.lastGrant,
+			s == bestShare && n.lastGrant == best.lastGrant && n.name < best.name:
+			best, bestShare = n, s
+		}
+	}
+	return best
+}
+
+// next returns the call that may start now. Without one, it returns when to look again, or the zero time if only a
+// release or another call can change anything.
+func (p *provider) next(now time.Time) (*Call, time.Time) {
+	if p.waiting == 0 || p.Concurrent > 0 && p.inFlight >= p.Concurrent {
+		return nil, time.Time{}
+	}
+	if p.blockedUntil.After(now) {
+		return nil, p.blockedUntil
+	}
+	p.requests.expire(now)
+	p.tokens.expire(now)
+	// The fairest call waits for room even where a smaller one of another namespace would fit, or large ones would
+	// never be served.
+	call := p.fairest(now).next()
+	at := latest(p.requests.fits(now, 1), p.tokens.fits(now, call.ticket.Tokens))
+	if at.After(now) {
+		return nil, at
+	}
+	return call, time.Time{}
+}
+
+// start takes a call out of the queue and counts it.
+func (p *provider) start(c *Call, now time.Time, sequence uint64) *Grant {
+	p.dequeue(c)
+	n := p.namespaces[c.ticket.Namespace]
+	n.started(c.ticket.Chat, sequence)
+	p.inFlight++
+	for _, w := range []*window{&p.requests, &n.requests} {
+		w.add(now, 1)
+	}
+	for _, w := range []*window{&p.tokens, &n.tokens} {
+		w.add(now, c.ticket.Tokens)
+	}
+	return &Grant{Provider: p.Name, Waited: now.Sub(c.submitted), ticket: c.ticket, at: p, started: now}
+}
+
+// end counts a call out.
+func (p *provider) end(g *Grant, used int64, now time.Time) {
+	n := p.namespaces[g.ticket.Namespace]
+	n.ended(g.ticket.Chat)
+	p.inFlight--
+	if used >= 0 {
+		p.tokens.correct(g.started, used-g.ticket.Tokens)
+		n.tokens.correct(g.started, used-g.ticket.Tokens)
+	}
+	took := now.Sub(g.started)
+	if p.meanDuration == 0 {
+		p.meanDuration = took
+	}
+	p.meanDuration += (took - p.meanDuration) / 8
+	p.sweep(now)
+}
+
+// sweep forgets idle namespaces, about once a minute.
+func (p *provider) sweep(now time.Time) {
+	if now.Sub(p.swept) < span {
+		return
+	}
+	p.swept = now
+	for name, n := range p.namespaces {
+		if n.idle(now) {
+			delete(p.namespaces, name)
+		}
+	}
+}
+
+// expectedWait guesses how long a call submitted now would wait.
+func (p *provider) expectedWait(t Ticket, now time.Time) time.Duration {
+	p.requests.expire(now)
+	p.tokens.expire(now)
+	// With fair turns a namespace waits for its own calls and for as many of each other namespace, not for all of them.
+	own, turns := 0, len(p.backlogged)
+	if n := p.namespaces[t.Namespace]; n != nil {
+		own = n.waiting
+	}
+	if own == 0 {
+		turns++
+	}
+	ahead := min(p.waiting, (own+1)*turns-1)
+	wait := max(0, p.blockedUntil.Sub(now), p.requests.wait(now, int64(ahead)+1), p.tokens.wait(now, int64(ahead+1)*t.Tokens))
+	if excess := p.inFlight + ahead + 1 - p.Concurrent; p.Concurrent > 0 && excess > 0 {
+		wait = max(wait, time.Duration(excess)*p.meanDuration/time.Duration(p.Concurrent))
+	}
+	return wait
+}
+
+func latest(times ...time.Time) time.Time {
+	var last time.Time
+	for _, t := range times {
+		if t.After(last) {
+			last = t
+		}
+	}
+	return last
+}

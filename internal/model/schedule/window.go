@@ -1,0 +1,103 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule
+
+import "time"
+
+// A minute is counted in buckets of a second. A bucket leaves the window as a whole, sixty seconds after its end, so the
+// count errs towards caution, and a window takes the same little memory at any rate.
+const (
+	bucketWidth = time.Second
+	span        = time.Minute
+)
+
+// window counts what was used in the last minute against a limit. A limit of 0 is none.
+type window struct {
+	limit   int64
+	sum     int64
+	buckets []bucket // oldest first, at most 61
+}
+
+type bucket struct {
+	start  time.Time
+	amount int64
+}
+
+func (b bucket) expires() time.Time { return b.start.Add(bucketWidth + span) }
+
+// expire forgets what is older than a minute.
+func (w *window) expire(now time.Time) {
+	n := 0
+	for n < len(w.buckets) && !w.buckets[n].expires().After(now) {
+		w.sum -= w.buckets[n].amount
+		n++
+	}
+	if n > 0 {
+		w.buckets = append(w.buckets[:0], w.buckets[n:]...)
+	}
+}
+
+// add uses an amount now.
+func (w *window) add(now time.Time, amount int64) {
+	start := now.Truncate(bucketWidth)
+	w.sum += amount
+	if n := len(w.buckets); n > 0 && w.buckets[n-1].start.Equal(start) {
+		w.buckets[n-1].amount += amount
+		return
+	}
+	w.buckets = append(w.buckets, bucket{start: start, amount: amount})
+}
+
+// correct changes an amount that was used at a time, if that is still in the window.
+func (w *window) correct(at time.Time, by int64) {
+	start := at.Truncate(bucketWidth)
+	for i := range w.buckets {
+		if w.buckets[i].start.Equal(start) {
+			w.buckets[i].amount += by
+			w.sum += by
+			return
+		}
+	}
+}
+
+// fits returns when an amount can be used, if nothing else is until then. An amount above the limit waits for an empty
+// window instead of for ever.
+func (w *window) fits(now time.Time, amount int64) time.Time {
+	if w.limit <= 0 {
+		return now
+	}
+	over := w.sum + min(amount, w.limit) - w.limit
+	for _, b := range w.buckets {
+		if over <= 0 {
+			break
+		}
+		over -= b.amount
+		now = b.expires()
+	}
+	return now
+}
+
+// wait guesses how long it takes until all of an amount is used, which may be more than fits into one window.
+func (w *window) wait(now time.Time, amount int64) time.Duration {
+	if w.limit <= 0 || amount <= 0 {
+		return 0
+	}
+	rounds, rest := (amount-1)/w.limit, (amount-1)%w.limit+1
+	return w.fits(now, rest).Sub(now) + time.Duration(min(rounds, 1000))*span
+}
+
+// share is the part of the limit in use, in millionths.
+func (w *window) share() int64 { return share(w.sum, w.limit) }
+
+// share returns used/limit in millionths; without a limit nothing is scarce.
+func share(used, limit int64) int64 {
+	if limit <= 0 {
+		return 0
+	}
+	const million = 1_000_000
+	if used > (1<<62)/million {
+		return used / limit * million
+	}
+	return used * million / limit
+}

@@ -1,0 +1,52 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scripted
+
+import (
+	"embed"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+//go:embed scripts/*.yaml
+var builtin embed.FS
+
+// BuiltinNames lists the embedded scripts, sorted.
+func BuiltinNames() []string {
+	entries, err := builtin.ReadDir("scripts")
+	if err != nil {
+		panic(err) // the directory is part of the binary
+	}
+	names := make([]string, 0, len(entries))
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), ".yaml"))
+	}
+	return names
+}
+
+// Demo returns all the embedded scripts in the order in which the demo plays them: the one that answers what no other knows
+// comes last.
+func Demo() ([]*Script, error) {
+	const last = "demo"
+	var scripts []*Script
+	for _, name := range append(slices.DeleteFunc(BuiltinNames(), func(n string) bool { return n == last }), last) {
+		script, err := Builtin(name)
+		if err != nil {
+			return nil, err
+		}
+		scripts = append(scripts, script)
+	}
+	return scripts, nil
+}
+
+// Builtin returns an embedded script.
+func Builtin(name string) (*Script, error) {
+	file := "scripts/" + name + ".yaml"
+	data, err := builtin.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("there is no built-in script %q; there are %s", name, strings.Join(BuiltinNames(), ", "))
+	}
+	return Parse(file, data)
+}

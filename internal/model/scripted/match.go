@@ -1,0 +1,84 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scripted
+
+import "slices"
+
+// match says which requests a rule answers. Every condition that is written must hold.
+type match struct {
+	// Role is the agent's role, by name or display name: what its system prompt says that it operates as. A prompt that
+	// does not say so is the orchestrator's. One of several suffices.
+	Role roles `yaml:"role"`
+	// Model and System fit the model's name and the system prompt.
+	Model  *pattern `yaml:"model"`
+	System *pattern `yaml:"system"`
+	// LastMessage fits the newest message, From is its role.
+	LastMessage *pattern `yaml:"lastMessage"`
+	From        string   `yaml:"from"`
+	// History fits some message of the conversation; the newest that fits gives the captures.
+	History *pattern `yaml:"history"`
+	// ToolResult fits one of the tool results at the end of the conversation.
+	ToolResult *toolResult `yaml:"toolResult"`
+	// Tools are all offered. NoTools: none is.
+	Tools   names `yaml:"tools"`
+	NoTools bool  `yaml:"noTools"`
+	// Turn is 1 for the first call of a conversation and counts the answers since.
+	Turn int `yaml:"turn"`
+}
+
+type toolResult struct {
+	Tool string   `yaml:"tool"`
+	Text *pattern `yaml:"text"`
+}
+
+// fits reports whether the conversation matches, and fills captures. The cheap conditions come first.
+func (m *match) fits(c *conversation, captures map[string]any) bool {
+	switch {
+	case m.Turn != 0 && m.Turn != c.turn,
+		m.From != "" && m.From != c.last().Role,
+		m.NoTools && len(c.Tools) > 0,
+		len(m.Role) > 0 && !slices.Contains(m.Role, c.roleKey),
+		!m.fitsTools(c),
+		!m.Model.match(c.Model, captures),
+		!m.LastMessage.match(c.last().Content.text, captures),
+		!m.ToolResult.fits(c, captures),
+		!m.System.match(c.system, captures):
+		return false
+	}
+	return m.fitsHistory(c, captures)
+}
+
+func (m *match) fitsTools(c *conversation) bool {
+	for _, name := range m.Tools {
+		if !c.offers(name) {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *match) fitsHistory(c *conversation, captures map[string]any) bool {
+	if m.History == nil {
+		return true
+	}
+	for i := len(c.Messages) - 1; i >= 0; i-- {
+		if m.History.match(c.Messages[i].Content.text, captures) {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *toolResult) fits(c *conversation, captures map[string]any) bool {
+	if t == nil {
+		return true
+	}
+	return c.toolResults(func(tool, result string) bool {
+		if t.Tool != "" && t.Tool != tool || !t.Text.match(result, captures) {
+			return false
+		}
+		captures["toolResult"] = result
+		return true
+	})
+}

@@ -1,0 +1,288 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scripted_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nestor-dev/nestor/internal/model"
+)
+
+// controlTools are the control tools with the parameters that the model sees; those with a star are optional. The roles
+// that are tools stand beside them.
+var controlTools = map[string]string{
+	"delegate_to_agent": "role task context_files* success_criteria* context*",
+	"spawn_agents":      "tasks wait*",
+	"ask_user":          "question",
+	"submit_result":     "result summary* details* files_modified* files_created* tests_run* tests_passed* warnings* suggestions*",
+	"submit_error":      "error",
+	"reply_to_agent":    "sub_agent answer confidence",
+	"continue_agent":    "sub_agent message",
+	"cancel_task":       "task",
+	"CodeSearch":        "query scope*",
+	"CodeReview":        "target focus*",
+}
+
+var (
+	orchestratorTools = []string{"delegate_to_agent", "spawn_agents", "CodeSearch", "CodeReview", "ask_user", "reply_to_agent", "continue_agent", "cancel_task", "calculator"}
+	agentTools        = []string{"delegate_to_agent", "spawn_agents", "ask_user", "submit_result", "submit_error", "calculator", "think", "web_search", "read", "ls", "glob", "grep", "write", "patch", "bash"}
+)
+
+// simulator plays orchestrator and sub-agents in the simplest way that tells a scenario: one thing after the other. It
+// is no engine; it shows that the scripts lead through their scenarios with the tools that there are.
+type simulator struct {
+	t      *testing.T
+	client *model.Client
+	inputs []string // what the user says, in order
+
+	history   []model.Message
+	histories map[string][]model.Message // of the sub-agents
+	log       []string
+	answer    string // what reply_to_agent said last
+	started   int
+}
+
+func (s *simulator) note(depth int, format string, args ...any) {
+	s.log = append(s.log, strings.Repeat("  ", depth)+fmt.Sprintf(format, args...))
+}
+
+// run holds the whole conversation.
+func (s *simulator) run() []string {
+	s.histories = map[string][]model.Message{}
+	s.history = []model.Message{{Role: model.RoleSystem, Text: "You are the main agent. Delegate, or answer."}}
+	for len(s.inputs) > 0 {
+		s.userSpeaks()
+	}
+	return s.log
+}
+
+func (s *simulator) userSpeaks() {
+	said := s.inputs[0]
+	s.inputs = s.inputs[1:]
+	s.note(0, "user> %s", said)
+	s.turn(said)
+}
+
+// turn gives the orchestrator an input and lets it act until it has nothing more to do.
+func (s *simulator) turn(input string) {
+	s.history = append(s.history, model.Message{Role: model.RoleUser, Text: input})
+	var later []func() string
+	for range 10 {
+		reply := s.complete(s.history, orchestratorTools)
+		s.history = append(s.history, reply.Message())
+		if reply.Text != "" {
+			s.note(0, "orchestrator: %s", oneLine(reply.Text))
+		}
+		if len(reply.ToolCalls) == 0 {
+			break
+		}
+		for _, call := range reply.ToolCalls {
+			s.note(0, "-> %s %s", call.Name, call.Arguments)
+			result, input := s.orchestratorCall(call)
+			s.history = append(s.history, model.Message{Role: model.RoleTool, ToolCallID: call.ID, Text: result})
+			if input != nil {
+				later = append(later, input)
+			}
+		}
+	}
+	for _, work := range later {
+		s.turn(work())
+	}
+}
+
+// orchestratorCall answers a call, and returns what leads to a further input: the work that the call began.
+func (s *simulator) orchestratorCall(call model.ToolCall) (string, func() string) {
+	args := s.arguments(call)
+	switch call.Name {
+	case "reply_to_agent":
+		if confidence, ok := args["confidence"].(float64); ok && confidence >= 70 {
+			s.answer = fmt.Sprint(args["answer"])
+		}
+		return "done", nil
+	case "ask_user", "cancel_task":
+		return "done", nil
+	case "continue_agent":
+		name := fmt.Sprint(args["sub_agent"])
+		return "Task " + name + " goes on.", func() string {
+			return fmt.Sprintf("Task %s finished: %s", name, s.resume(name, 1, fmt.Sprint(args["message"])))
+		}
+	case "spawn_agents":
+		return "Tasks started.", func() string { return s.spawn(args, 1) }
+	case "calculator":
+		return "391", nil
+	case "delegate_to_agent", "CodeSearch", "CodeReview":
+	default:
+		s.t.Fatalf("the orchestrator has no tool %s; so far:\n%s", call.Name, strings.Join(s.log, "\n"))
+	}
+	role, task := delegation(call.Name, args)
+	name := s.name()
+	return "Task " + name + " started.", func() string {
+		return fmt.Sprintf("Task %s (sub-agent %s) finished: %s", name, name, s.agent(name, role, task, 1))
+	}
+}
+
+func delegation(tool string, args map[string]any) (string, string) {
+	switch tool {
+	case "CodeSearch":
+		return "CodeSearch", fmt.Sprint(args["query"])
+	case "CodeReview":
+		return "CodeReview", fmt.Sprint(args["target"])
+	}
+	return fmt.Sprint(args["role"]), fmt.Sprint(args["task"])
+}
+
+func (s *simulator) name() string {
+	s.started++
+	if s.started > 50 {
+		s.t.Fatalf("the scenario does not end; so far:\n%s", strings.Join(s.log, "\n"))
+	}
+	return fmt.Sprintf("chat-task-%d", s.started)
+}
+
+func (s *simulator) spawn(args map[string]any, depth int) string {
+	var results []map[string]any
+	tasks, ok := args["tasks"].([]any)
+	if !ok || len(tasks) == 0 {
+		s.t.Errorf("spawn_agents without tasks: %v", args)
+	}
+	for _, entry := range tasks {
+		task, ok := entry.(map[string]any)
+		if !ok {
+			s.t.Fatalf("spawn_agents: a task is %v", entry)
+		}
+		role := "general"
+		if task["role"] != nil {
+			role = fmt.Sprint(task["role"])
+		}
+		name := s.name()
+		outcome := s.agent(name, role, fmt.Sprint(task["task"]), depth)
+		results = append(results, map[string]any{"agent_id": name, "task": task["task"], "outcome": outcome})
+		if args["wait"] == "any" {
+			break
+		}
+	}
+	return mustJSON(s.t, map[string]any{"sub_agent_results": results})
+}
+
+// agent runs a sub-agent from its beginning.
+func (s *simulator) agent(name, role, task string, depth int) string {
+	s.note(depth, "%s (%s): %s", name, role, task)
+	s.histories[name] = []model.Message{
+		{Role: model.RoleSystem, Text: fmt.Sprintf("## Sub-Agent Context\n\nYou are operating as a **%s** sub-agent (depth %d/2).\n- Your task: %s\n", role, depth, task)},
+	}
+	return s.resume(name, depth, task)
+}
+
+// resume gives a sub-agent an input and runs it to its result.
+func (s *simulator) resume(name string, depth int, input string) string {
+	history := append(s.histories[name], model.Message{Role: model.RoleUser, Text: input})
+	defer func() { s.histories[name] = history }()
+	const limit = 6
+	for range limit {
+		reply := s.complete(history, agentTools)
+		history = append(history, reply.Message())
+		if len(reply.ToolCalls) == 0 {
+			s.note(depth, "%s says: %s", name, oneLine(reply.Text))
+			return reply.Text
+		}
+		for _, call := range reply.ToolCalls {
+			s.note(depth, "-> %s %s", call.Name, oneLine(call.Arguments))
+			result, done := s.agentCall(name, depth, call)
+			history = append(history, model.Message{Role: model.RoleTool, ToolCallID: call.ID, Text: result})
+			if done {
+				return result
+			}
+		}
+	}
+	partial := s.complete(history, nil)
+	s.note(depth, "%s is at its limit: %s", name, oneLine(partial.Text))
+	return "IterationLimit: " + partial.Text
+}
+
+func (s *simulator) agentCall(name string, depth int, call model.ToolCall) (string, bool) {
+	args := s.arguments(call)
+	switch call.Name {
+	case "submit_result":
+		return fmt.Sprint(args["result"]), true
+	case "submit_error":
+		return "failed: " + fmt.Sprint(args["error"]), true
+	case "ask_user":
+		return s.ask(name, fmt.Sprint(args["question"])), false
+	case "spawn_agents":
+		return s.spawn(args, depth+1), false
+	case "delegate_to_agent":
+		role, task := delegation(call.Name, args)
+		return s.agent(s.name(), role, task, depth+1), false
+	}
+	return "result of " + call.Name, false
+}
+
+// ask takes a question to the orchestrator, and if that does not know, to the user.
+func (s *simulator) ask(name, question string) string {
+	s.answer = ""
+	s.turn(fmt.Sprintf("Sub-agent %s asks: %s Does the conversation answer this?", name, question))
+	if s.answer == "" {
+		s.note(0, "Agent %s needs input: %s", name, question)
+		s.userSpeaks()
+	}
+	if s.answer == "" {
+		s.t.Errorf("the question %q of %s got no answer", question, name)
+	}
+	return s.answer
+}
+
+func (s *simulator) complete(history []model.Message, tools []string) model.Reply {
+	s.t.Helper()
+	request := model.Request{Model: "scripted", Messages: history}
+	for _, name := range tools {
+		request.Tools = append(request.Tools, model.Tool{Name: name})
+	}
+	reply, err := s.client.Complete(s.t.Context(), request, nil)
+	if err != nil {
+		s.t.Fatalf("%v\nso far:\n%s", err, strings.Join(s.log, "\n"))
+	}
+	return reply
+}
+
+// arguments parses a call's arguments and checks them against the tools that there are.
+func (s *simulator) arguments(call model.ToolCall) map[string]any {
+	var args map[string]any
+	if err := json.Unmarshal([]byte(call.Arguments), &args); err != nil {
+		s.t.Errorf("%s: %v", call.Name, err)
+	}
+	parameters, isControl := controlTools[call.Name]
+	if !isControl {
+		if !slices.Contains(agentTools, call.Name) {
+			s.t.Errorf("there is no tool %s", call.Name)
+		}
+		return args
+	}
+	known := strings.Fields(parameters)
+	for name := range args {
+		if !slices.Contains(known, name) && !slices.Contains(known, name+"*") {
+			s.t.Errorf("%s has no parameter %s", call.Name, name)
+		}
+	}
+	for _, name := range known {
+		if _, given := args[name]; !given && !strings.HasSuffix(name, "*") {
+			s.t.Errorf("%s lacks %s: %s", call.Name, name, call.Arguments)
+		}
+	}
+	return args
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+func mustJSON(t *testing.T, v any) string {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}

@@ -1,0 +1,126 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// statement is what a provider said about a failure.
+type statement struct {
+	message string
+	codes   []string
+	// status is the code, where it is a number.
+	status int
+}
+
+func (s statement) is(codes ...string) bool {
+	for _, said := range s.codes {
+		for _, code := range codes {
+			if strings.EqualFold(said, code) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// parseErrorBody reads the forms of error that are in use: {"error": {...}}, {"error": "text"}, the same in a list, the
+// fields without the envelope, {"detail": ...}, and plain text.
+func parseErrorBody(body []byte) statement {
+	body = bytes.TrimSpace(body)
+	var list []json.RawMessage
+	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
+		body = list[0]
+	}
+	var envelope struct {
+		Error json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal(body, &envelope) == nil && len(envelope.Error) > 0 && envelope.Error[0] != 'n' {
+		body = envelope.Error
+	}
+	var text string
+	if json.Unmarshal(body, &text) == nil {
+		return statement{message: text}
+	}
+	var fields struct {
+		Message json.RawMessage `json:"message"`
+		Detail  json.RawMessage `json:"detail"`
+		Code    json.RawMessage `json:"code"`
+		Type    json.RawMessage `json:"type"`
+		Status  json.RawMessage `json:"status"`
+		Inner   struct {
+			Code json.RawMessage `json:"code"`
+		} `json:"innererror"`
+	}
+	if json.Unmarshal(body, &fields) != nil {
+		return statement{message: plainText(body)}
+	}
+	s := statement{message: first(textOf(fields.Message), textOf(fields.Detail))}
+	for _, code := range []json.RawMessage{fields.Code, fields.Type, fields.Status, fields.Inner.Code} {
+		s.codes = append(s.codes, textOf(code))
+		if n, err := strconv.Atoi(textOf(code)); err == nil && n >= 400 && n <= 599 && s.status == 0 {
+			s.status = n
+		}
+	}
+	if s.message == "" {
+		s.message = string(body)
+	}
+	return s
+}
+
+// textOf is a JSON string's text, or any other value as it is written.
+func textOf(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}
+
+// plainText drops pages that a proxy meant for a browser.
+func plainText(body []byte) string {
+	if bytes.HasPrefix(body, []byte("<")) {
+		return ""
+	}
+	return string(body)
+}
+
+// maxMessage bounds the provider's words, in bytes.
+const maxMessage = 1000
+
+func shorten(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= maxMessage {
+		return s
+	}
+	end := maxMessage
+	for !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + "..."
+}
+
+// keyShaped are texts that may be a key: providers echo a wrong key in part, with stars in its middle.
+var keyShaped = regexp.MustCompile(`(?i)\b(?:bearer\s+|sk-)[a-z0-9_\-.*]{6,}`)
+
+const redacted = "[redacted]"
+
+// redact removes the key, and what looks like one.
+func redact(s, key string) string {
+	if key != "" {
+		s = strings.ReplaceAll(s, key, redacted)
+	}
+	return keyShaped.ReplaceAllStringFunc(s, func(found string) string {
+		if strings.ContainsAny(found, "0123456789*") {
+			return redacted
+		}
+		return found // words, such as "Bearer authentication"
+	})
+}

@@ -1,0 +1,131 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// callBuilder puts tool calls together from their pieces.
+type callBuilder struct {
+	building []*buildingCall
+	byIndex  map[int]int
+}
+
+type buildingCall struct {
+	id, name  string
+	arguments strings.Builder
+}
+
+// add takes a piece and says where it belongs.
+func (b *callBuilder) add(piece *wireCall) *ToolCallDelta {
+	at := b.place(piece)
+	call := b.building[at]
+	delta := &ToolCallDelta{Index: at, Arguments: string(piece.Function.Arguments)}
+	call.id = first(call.id, piece.ID)
+	if name := piece.Function.Name; name != "" && name != call.name {
+		call.name += name
+		delta.Name = name
+	}
+	call.arguments.WriteString(delta.Arguments)
+	return delta
+}
+
+// place finds the call that a piece continues, or begins a new one. The index decides, but some providers leave it out,
+// and some give every parallel call the index 0; then a new id begins a new call, as does a new name, or the same name
+// after arguments that are complete.
+func (b *callBuilder) place(piece *wireCall) int {
+	at, known := len(b.building)-1, len(b.building) > 0
+	if piece.Index != nil {
+		at, known = b.byIndex[*piece.Index]
+	}
+	if known && !b.building[at].ended(piece) {
+		return at
+	}
+	b.building = append(b.building, &buildingCall{})
+	at = len(b.building) - 1
+	if piece.Index != nil {
+		if b.byIndex == nil {
+			b.byIndex = map[int]int{}
+		}
+		b.byIndex[*piece.Index] = at
+	}
+	return at
+}
+
+// ended reports whether the piece belongs to another call than this one, whatever its index says.
+func (c *buildingCall) ended(piece *wireCall) bool {
+	if piece.ID != "" && c.id != "" && piece.ID != c.id {
+		return true
+	}
+	if piece.Index != nil || piece.Function.Name == "" || c.name == "" {
+		return false
+	}
+	return piece.Function.Name != c.name || json.Valid([]byte(c.arguments.String()))
+}
+
+func (b *callBuilder) calls() []ToolCall {
+	if len(b.building) == 0 {
+		return nil
+	}
+	calls := make([]ToolCall, 0, len(b.building))
+	for _, c := range b.building {
+		calls = append(calls, ToolCall{ID: c.id, Name: c.name, Arguments: c.arguments.String()})
+	}
+	return calls
+}
+
+// settleCalls judges the arguments of the calls and makes their ids unique among themselves and against the history,
+// the same way each time.
+func settleCalls(calls []ToolCall, finish FinishReason, history []Message) []ToolCall {
+	if len(calls) == 0 {
+		return nil
+	}
+	used := map[string]bool{}
+	for _, m := range history {
+		for _, call := range m.ToolCalls {
+			used[call.ID] = true
+		}
+	}
+	for i := range calls {
+		c := &calls[i]
+		c.ID = uniqueID(c.ID, i, used)
+		used[c.ID] = true
+		c.Arguments, c.ArgumentsError = judgeArguments(c.Arguments, finish)
+	}
+	return calls
+}
+
+func uniqueID(id string, i int, used map[string]bool) string {
+	if id == "" {
+		id = fmt.Sprintf("call-%d", i+1)
+	}
+	unique := id
+	for n := 2; used[unique]; n++ {
+		unique = fmt.Sprintf("%s-%d", id, n)
+	}
+	return unique
+}
+
+// judgeArguments returns arguments that are a JSON object, or the text as it came and what is wrong with it. Many
+// providers send nothing for a tool without parameters.
+func judgeArguments(arguments string, finish FinishReason) (string, string) {
+	trimmed := strings.TrimSpace(arguments)
+	if trimmed == "" || trimmed == "null" {
+		return "{}", ""
+	}
+	var object map[string]json.RawMessage
+	err := json.Unmarshal([]byte(trimmed), &object)
+	switch {
+	case err == nil:
+		return trimmed, ""
+	case finish == FinishLength:
+		return arguments, "the arguments were cut off at the output limit; make the call again with shorter arguments"
+	case json.Valid([]byte(trimmed)):
+		return arguments, "the arguments are JSON, but not an object"
+	}
+	return arguments, "the arguments are not a JSON object: " + err.Error()
+}
