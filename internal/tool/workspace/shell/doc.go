@@ -1,0 +1,22 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package shell runs a command line for a limited time and ends everything that
+// it started.
+//
+// A [Runner] does not start the shell itself. It starts a supervisor, which is
+// the same program run again with [SupervisorArgument] (main calls [Supervise]
+// for it), and the supervisor starts the shell in a process group of its own. On
+// Linux the supervisor is a "child subreaper": whatever the shell's descendants
+// do (a new session, a double fork, nohup, an emptied environment), they remain
+// descendants of the supervisor, and when the shell ends, or its time is up, or
+// the call is cancelled, or the server dies, the supervisor kills all of them
+// before it ends itself. Elsewhere it kills the process group.
+//
+// The supervisor learns that it must stop by the end of its standard input,
+// which also happens when the server is killed, so nothing is left behind then.
+//
+// What this cannot do: the commands run as the user that runs the server. They
+// can kill the supervisor or the server, and they can do everything else that
+// this user may do. In a pod that is the pod; see docs/concepts/workspace.md.
+package shell

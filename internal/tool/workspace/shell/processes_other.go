@@ -1,0 +1,15 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux
+
+package shell
+
+import "syscall"
+
+// adoptOrphans does nothing: this system has no subreapers.
+func adoptOrphans() error { return nil }
+
+// killAll kills the process group of the shell. A process that left the group
+// survives.
+func killAll(group int) { _ = syscall.Kill(-group, syscall.SIGKILL) }
