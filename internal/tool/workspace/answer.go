@@ -71,7 +71,7 @@ func atMost(requested, otherwise, most int) int {
 func size(n int64) string {
 	switch {
 	case n < 10<<10:
-		return fmt.Sprintf("%d bytes", n)
+		return plural(int(n), "byte")
 	case n < 10<<20:
 		return fmt.Sprintf("%d KiB", n>>10)
 	default:

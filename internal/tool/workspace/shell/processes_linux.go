@@ -6,6 +6,7 @@ package shell
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"time"
@@ -19,6 +20,12 @@ func adoptOrphans() error {
 		return fmt.Errorf("become subreaper: %w", err)
 	}
 	return nil
+}
+
+// closeInherited keeps the command from inheriting files that whoever started
+// the server left open for its children. Before Linux 5.11 it does nothing.
+func closeInherited() {
+	_ = unix.CloseRange(workingDirectory, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
 }
 
 // killAll kills the process group of the shell and all other descendants. Each

@@ -27,6 +27,7 @@ func Supervise(command string, control io.Reader, stdout, stderr io.Writer) int 
 		fmt.Fprintln(stderr, "enter working directory:", err)
 		return exitNotRun
 	}
+	closeInherited()
 	cmd := exec.Command("bash", "-c", command) //nolint:noctx // ended by killAll below, with all of its descendants
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	detach(cmd)
