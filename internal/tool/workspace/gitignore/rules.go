@@ -25,6 +25,7 @@ type rule struct {
 	// any other against its path from the directory of the file.
 	byName bool
 	name   pathmatch.Name
+	prefix string // of the path, before what the pattern path matches
 	path   pathmatch.Path
 }
 
@@ -74,8 +75,26 @@ func parseLine(line string) (rule, bool) {
 		r.name = pathmatch.CompileName(line)
 		return r, true
 	}
-	r.path = pathmatch.CompilePath(strings.TrimPrefix(line, "/"))
+	line = strings.TrimPrefix(line, "/")
+	r.prefix = textBeforeStars(line)
+	r.path = pathmatch.CompilePath(line[len(r.prefix):])
 	return r, true
+}
+
+// textBeforeStars returns the text before a "**" that is not a component of its
+// own, as in "a**/b". Git documents such stars as ordinary ones, but it compares
+// the text before the first wildcard on its own, and what is left of the pattern
+// then begins with "**", which crosses directories.
+func textBeforeStars(line string) string {
+	i := strings.IndexAny(line, `*?[\`)
+	if i <= 0 || line[i-1] == '/' || !strings.HasPrefix(line[i:], "**") {
+		return ""
+	}
+	rest := strings.TrimLeft(line[i:], "*")
+	if rest == "" || rest[0] == '/' || strings.HasPrefix(rest, `\/`) {
+		return line[:i]
+	}
+	return ""
 }
 
 // trimTrailingSpace drops trailing spaces, but not one behind a backslash.
@@ -130,5 +149,6 @@ func (r *rule) matches(path, name string) bool {
 	if r.byName {
 		return r.name.Match(name)
 	}
-	return r.path.Match(path)
+	rest, ok := strings.CutPrefix(path, r.prefix)
+	return ok && r.path.Match(rest)
 }

@@ -79,6 +79,8 @@ func parseSet(pattern string, start int) (set *byteSet, end int, ok bool) {
 				return nil, 0, false
 			}
 		}
+		// Git matches the lower end even of a range that runs backwards.
+		set.add(low)
 		for b := int(low); b <= int(high); b++ {
 			set.add(byte(b))
 		}
