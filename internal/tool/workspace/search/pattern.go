@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"regexp/syntax"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxProgram bounds the compiled size of an expression, and so the time that a
@@ -106,7 +107,8 @@ func literalNeedle(re *syntax.Regexp) []needle {
 	if fold {
 		text = longestASCII(text)
 	}
-	if len(text) < 2 {
+	// The replacement character also matches bytes that are no character at all.
+	if len(text) < 2 || strings.ContainsRune(text, utf8.RuneError) {
 		return nil
 	}
 	return []needle{newNeedle(text, fold)}
