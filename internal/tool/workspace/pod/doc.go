@@ -9,9 +9,9 @@
 // alone, and garbage collection removes it with the owner.
 //
 // The pod can do little beyond its files: no root, no capabilities, no service
-// account token, a read-only image, limits on CPU and memory, and on the size of
-// its directories. The network
-// policy lets only the operator in, and out only what the source needs. The
-// token comes by environment variable, not by file: the server hides its memory
-// from the commands that bash runs, but could not hide a mounted file.
+// account token, a read-only image, limits on CPU, memory and the size of its
+// directories. The network policy lets only the operator in, and out only what
+// the source needs. The token comes by environment variable, not by file: the
+// server hides its memory from the commands that bash runs, but could not hide a
+// mounted file.
 package pod
