@@ -99,7 +99,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 // serveUntil serves until the context ends, then lets calls finish for a while.
 func serveUntil(ctx context.Context, listener net.Listener, handler http.Handler) error {
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: endStreams(ctx, handler), ReadHeaderTimeout: 10 * time.Second}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {
@@ -110,10 +110,24 @@ func serveUntil(ctx context.Context, listener net.Listener, handler http.Handler
 	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
 	defer cancel()
 	if err := server.Shutdown(deadline); err != nil {
-		// Streams that clients hold open never end by themselves.
 		return server.Close()
 	}
 	return nil
+}
+
+// endStreams ends the streams that clients hold open for notifications, which
+// are their only GET requests of any length, when the context ends. Nothing is
+// lost with them, and calls, which are POST requests, may finish.
+func endStreams(ctx context.Context, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			stream, cancel := context.WithCancel(r.Context())
+			defer cancel()
+			defer context.AfterFunc(ctx, cancel)()
+			r = r.WithContext(stream)
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // newRunner prepares bash. Its home is a directory of its own, so that caches and
