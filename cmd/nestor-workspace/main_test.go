@@ -187,7 +187,7 @@ func TestCommandsEndWithAKilledServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer pipe.Close()
+	t.Cleanup(func() { _ = pipe.Close() })
 	if _, err := io.ReadFull(pipe, make([]byte, len("begun\n"))); err != nil {
 		t.Fatal(err)
 	}

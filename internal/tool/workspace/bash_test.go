@@ -62,7 +62,7 @@ func TestBashInheritsNoOpenFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer syscall.Close(fd)
+	t.Cleanup(func() { _ = syscall.Close(fd) })
 	open := c.ok("bash", args{"command": "ls -l /proc/self/fd"})
 	if strings.Contains(open, secret) {
 		t.Errorf("the command has the file open:\n%s", open)
@@ -119,7 +119,7 @@ func TestCancellingACallEndsTheCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer pipe.Close()
+	t.Cleanup(func() { _ = pipe.Close() })
 	begun := make([]byte, len("begun\n"))
 	if _, err := io.ReadFull(pipe, begun); err != nil {
 		t.Fatal(err)

@@ -69,7 +69,7 @@ func serve(t *testing.T, files map[string]string, change ...func(*workspace.Opti
 	t.Cleanup(func() {
 		_ = c.session.Close()
 		server.Close()
-		_ = w.Close()
+		w.Close()
 	})
 	return c
 }

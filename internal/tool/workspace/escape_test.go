@@ -138,7 +138,7 @@ func socket(t *testing.T, b *beside) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { listener.Close() })
+	t.Cleanup(func() { _ = listener.Close() })
 }
 
 func device(t *testing.T, b *beside) {

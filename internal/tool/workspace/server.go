@@ -77,7 +77,7 @@ func New(o Options) (*Workspace, error) {
 }
 
 // Close releases the directory.
-func (w *Workspace) Close() error { return w.root.Close() }
+func (w *Workspace) Close() { w.root.Close() }
 
 func (w *Workspace) addReaders() {
 	add(w, readTool, w.read)

@@ -58,7 +58,7 @@ func TestReadOnlyWorkspaceOffersNoWriter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var names []string
+	names := make([]string, 0, len(listed.Tools))
 	for _, tool := range listed.Tools {
 		names = append(names, tool.Name)
 	}

@@ -28,7 +28,7 @@ type Dir struct {
 func newDir(f *os.File) *Dir { return &Dir{f: f, fd: int(f.Fd())} }
 
 // Close releases the directory.
-func (d *Dir) Close() error { return d.f.Close() }
+func (d *Dir) Close() { _ = d.f.Close() }
 
 // File is the open directory itself, for handing it to another process. It is
 // closed with the Dir.
@@ -65,7 +65,7 @@ func (d *Dir) ReadFile(name string, buf []byte, limit int64, want func(head []by
 	if err != nil {
 		return buf[:0], err
 	}
-	defer unix.Close(fd)
+	defer func() { _ = unix.Close(fd) }()
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil {
 		return buf[:0], err

@@ -28,7 +28,7 @@ func Open(dir string) (*Root, error) {
 }
 
 // Close releases the root. Files and directories that are open stay usable.
-func (r *Root) Close() error { return r.root.Close() }
+func (r *Root) Close() { _ = r.root.Close() }
 
 // Path is the root's own path, for use as a process's working directory.
 func (r *Root) Path() string { return r.dir }
@@ -54,7 +54,7 @@ func (r *Root) OpenFile(name string) (*os.File, fs.FileInfo, error) {
 		err = regular(name, info)
 	}
 	if err != nil {
-		f.Close()
+		_ = f.Close()
 		return nil, nil, err
 	}
 	return f, info, nil
@@ -66,7 +66,7 @@ func (r *Root) ReadFile(name string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	return readAll(f, name, info.Size(), limit)
 }
 

@@ -95,7 +95,7 @@ func (d *Dir) replaceable(name, base string) (perm uint32, created bool, err err
 	}
 	switch stat.Mode & unix.S_IFMT {
 	case unix.S_IFREG:
-		return uint32(stat.Mode) & 0o777, false, nil
+		return uint32(stat.Mode) & 0o777, false, nil //nolint:unconvert // has 16 bits on some systems
 	case unix.S_IFLNK:
 		return 0, false, fmt.Errorf("%s is a symbolic link; files are not written through links, so name the file it points to", Display(name))
 	default:

@@ -11,8 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nestor-dev/nestor/internal/tool/workspace/gitignore"
 	"pgregory.net/rapid"
+
+	"github.com/nestor-dev/nestor/internal/tool/workspace/gitignore"
 )
 
 // repository is a real git repository whose opinion counts.

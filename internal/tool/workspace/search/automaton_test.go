@@ -122,7 +122,7 @@ func TestRequiredTextIsFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got []string
+		got := make([]string, 0, len(pattern.needles))
 		for _, n := range pattern.needles {
 			got = append(got, string(n.text))
 		}

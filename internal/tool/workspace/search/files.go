@@ -84,7 +84,7 @@ func (s Files) visitOne(name string, visit visitor) error {
 	if err != nil {
 		return err
 	}
-	f.Close()
+	_ = f.Close()
 	dir, err := s.Root.OpenDir(path.Dir(name))
 	if err != nil {
 		return err

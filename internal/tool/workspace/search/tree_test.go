@@ -110,7 +110,7 @@ func TestLargeTreeIsSearchedWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var paths []string
+		paths := make([]string, 0, len(found.Files))
 		lines := 0
 		for _, f := range found.Files {
 			paths = append(paths, f.Path)
@@ -153,7 +153,7 @@ func TestKeywordsPreferRareWordsAndWholeParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var paths []string
+	paths := make([]string, 0, len(found.Hits))
 	for _, hit := range found.Hits {
 		paths = append(paths, hit.Path)
 	}
@@ -179,7 +179,7 @@ func TestContextLinesAreShownOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []string
+	got := make([]string, 0, len(found.Files[0].Lines))
 	for _, line := range found.Files[0].Lines {
 		got = append(got, fmt.Sprintf("%d %s", line.Number, line.Text))
 	}

@@ -61,7 +61,7 @@ const (
 // enter makes an open directory the working directory and closes it, so that the
 // command does not inherit it.
 func enter(fd int) error {
-	defer unix.Close(fd)
+	defer func() { _ = unix.Close(fd) }()
 	return unix.Fchdir(fd)
 }
 
