@@ -31,7 +31,8 @@ To try it, on files of your own:
 
 and point an MCP client (Streamable HTTP) at http://127.0.0.1:7410/ with the
 header "Authorization: Bearer TOKEN". File tools cannot leave the directory. The
-bash tool can do whatever you can do: run it in a container, or use --no-bash.
+bash tool reads what you can read and uses the network as you do: run it in a
+container, or use --no-bash.
 
 "nestor-workspace --help" and "nestor-workspace clone --help" list the flags.
 `
@@ -42,8 +43,8 @@ func main() {
 		os.Exit(answer(credentials, os.Args[1]))
 	}
 	// A Runner runs this program to supervise a command; see package shell.
-	if len(os.Args) == 3 && os.Args[1] == shell.SupervisorArgument {
-		os.Exit(shell.Supervise(os.Args[2], os.Stdin, os.Stdout, os.Stderr))
+	if len(os.Args) > 2 && os.Args[1] == shell.SupervisorArgument {
+		os.Exit(shell.Supervise(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)

@@ -27,7 +27,7 @@ import (
 const beProgram = "BE_NESTOR_WORKSPACE"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(beProgram) != "" || (len(os.Args) == 3 && os.Args[1] == shell.SupervisorArgument) {
+	if os.Getenv(beProgram) != "" || (len(os.Args) > 2 && os.Args[1] == shell.SupervisorArgument) {
 		main()
 		os.Exit(0)
 	}

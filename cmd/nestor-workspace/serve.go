@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -26,9 +27,10 @@ const shutdownTime = 5 * time.Second
 
 // serveFlags are the flags of the server.
 type serveFlags struct {
-	root, listen, tokenFile, allowEnv string
-	readOnly, noBash                  bool
-	limits                            workspace.Limits
+	root, listen, tokenFile string
+	allowEnv, writable      string
+	readOnly, noBash        bool
+	limits                  workspace.Limits
 }
 
 func parseServeFlags(args []string, stdout io.Writer) (serveFlags, error) {
@@ -45,6 +47,7 @@ func parseServeFlags(args []string, stdout io.Writer) (serveFlags, error) {
 	set.BoolVar(&f.readOnly, "read-only", false, "offer no tool that changes anything: no write, patch and bash")
 	set.BoolVar(&f.noBash, "no-bash", false, "offer no bash")
 	set.StringVar(&f.allowEnv, "allow-env", "", "`names` of environment variables, parted by commas, that bash may see beside PATH, HOME, LANG and TERM")
+	set.StringVar(&f.writable, "bash-writable", "", "`directories`, parted by commas, that bash may change beside the root and its home (Linux 6.2 and later; elsewhere it may change all that you may)")
 	set.Int64Var(&f.limits.FileBytes, "max-file-bytes", f.limits.FileBytes, "size of the largest file that read, write and patch handle, in `bytes`")
 	set.Int64Var(&f.limits.SearchFileBytes, "max-search-file-bytes", f.limits.SearchFileBytes, "size above which searches pass over a file, in `bytes`")
 	set.Int64Var(&f.limits.ImageBytes, "max-image-bytes", f.limits.ImageBytes, "size of the largest image that read_image returns, in `bytes`")
@@ -93,7 +96,8 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	log.Info("Serving workspace", "root", f.root, "address", listener.Addr().String(), "readOnly", f.readOnly, "version", version.String())
+	log.Info("Serving workspace", "root", f.root, "address", listener.Addr().String(), "version", version.String(),
+		"readOnly", f.readOnly, "bash", runner != nil, "bashConfined", runner != nil && shell.CanConfine())
 	return serveUntil(ctx, listener, w.Handler())
 }
 
@@ -140,15 +144,27 @@ func newRunner(f serveFlags) (runner *shell.Runner, cleanup func(), err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("find own program: %w", err)
 	}
+	// The supervisor does not run in the server's directory.
+	root, err := filepath.Abs(f.root)
+	if err != nil {
+		return nil, nil, fmt.Errorf("find root: %w", err)
+	}
 	home, err := os.MkdirTemp("", "nestor-home-")
 	if err != nil {
 		return nil, nil, fmt.Errorf("create home directory for bash: %w", err)
 	}
-	var allow []string
-	if f.allowEnv != "" {
-		allow = strings.Split(f.allowEnv, ",")
-	}
 	half := f.limits.OutputBytes / 2
-	runner = &shell.Runner{Program: program, Env: shell.Environment(home, allow), HeadBytes: half, TailBytes: half}
+	runner = &shell.Runner{
+		Program:   program,
+		Env:       shell.Environment(home, list(f.allowEnv)),
+		Writable:  append([]string{root, home}, list(f.writable)...),
+		HeadBytes: half,
+		TailBytes: half,
+	}
 	return runner, func() { _ = os.RemoveAll(home) }, nil
+}
+
+// list splits a flag's value at its commas.
+func list(value string) []string {
+	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' })
 }

@@ -20,8 +20,8 @@ import (
 
 // The test binary plays the supervisor of the commands that it runs.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == shell.SupervisorArgument {
-		os.Exit(shell.Supervise(os.Args[2], os.Stdin, os.Stdout, os.Stderr))
+	if len(os.Args) > 2 && os.Args[1] == shell.SupervisorArgument {
+		os.Exit(shell.Supervise(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
 }
@@ -50,11 +50,14 @@ func serve(t *testing.T, files map[string]string, change ...func(*workspace.Opti
 	if err != nil {
 		t.Fatal(err)
 	}
+	home := t.TempDir()
 	options := workspace.Options{
 		Root:    root,
 		Token:   token,
 		Version: "test",
-		Shell:   &shell.Runner{Program: program, Env: shell.Environment(t.TempDir(), nil), HeadBytes: 8 << 10, TailBytes: 8 << 10},
+		Shell: &shell.Runner{
+			Program: program, Env: shell.Environment(home, nil), Writable: []string{root, home}, HeadBytes: 8 << 10, TailBytes: 8 << 10,
+		},
 	}
 	for _, c := range change {
 		c(&options)

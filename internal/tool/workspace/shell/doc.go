@@ -16,7 +16,10 @@
 // The supervisor learns that it must stop by the end of its standard input,
 // which also happens when the server is killed, so nothing is left behind then.
 //
-// What this cannot do: the commands run as the user that runs the server. They
-// can kill the supervisor or the server, and they can do everything else that
-// this user may do. In a pod that is the pod; see docs/concepts/workspace.md.
+// The commands run as the user that runs the server. On Linux with Landlock
+// (6.2 or later) the supervisor takes from them what a command in a workspace
+// does not need: changing files outside [Runner.Writable], looking into
+// processes that are not their own and, from 6.12 on, signalling them. What is
+// left, reading and using the network like that user, is for the pod to bound;
+// see docs/concepts/workspace.md.
 package shell

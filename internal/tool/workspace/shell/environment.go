@@ -6,10 +6,11 @@ package shell
 import "os"
 
 // Environment returns the environment of commands: a fixed few variables, and
-// those of the server's own that are named in allow.
+// those of the server's own that are named in allow. Temporary files go to home.
 func Environment(home string, allow []string) []string {
 	env := []string{
 		"HOME=" + home,
+		"TMPDIR=" + home,
 		"LANG=" + fromServer("LANG", "C.UTF-8"),
 		"PATH=" + fromServer("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
 		"TERM=dumb",

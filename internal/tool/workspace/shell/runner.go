@@ -25,6 +25,9 @@ type Runner struct {
 	Program string
 	// Env is the whole environment of the commands.
 	Env []string
+	// Writable are the directories that commands may change, where the system can
+	// enforce that (see [CanConfine]); empty for all.
+	Writable []string
 	// HeadBytes and TailBytes say how much of the output is kept.
 	HeadBytes, TailBytes int
 }
@@ -47,7 +50,7 @@ func (r *Runner) Run(ctx context.Context, dir *os.File, command string, limit ti
 	defer cancel()
 
 	output := newClippedBuffer(r.HeadBytes, r.TailBytes)
-	cmd := exec.CommandContext(timed, r.Program, SupervisorArgument, command)
+	cmd := exec.CommandContext(timed, r.Program, append([]string{SupervisorArgument, command}, r.Writable...)...)
 	cmd.ExtraFiles = []*os.File{dir}
 	cmd.Env = r.Env
 	cmd.Stdout = output

@@ -18,8 +18,9 @@ const workingDirectory = 3
 
 // Supervise runs a command line until it ends or its control input does, ends
 // everything that it left running, and returns the exit code. It belongs in the
-// process that a Runner started.
-func Supervise(command string, control io.Reader, stdout, stderr io.Writer) int {
+// process that a Runner started; the arguments are those after
+// SupervisorArgument: the command line, then the directories that it may change.
+func Supervise(arguments []string, control io.Reader, stdout, stderr io.Writer) int {
 	if err := adoptOrphans(); err != nil {
 		fmt.Fprintln(stderr, "supervise shell:", err)
 	}
@@ -28,10 +29,10 @@ func Supervise(command string, control io.Reader, stdout, stderr io.Writer) int 
 		return exitNotRun
 	}
 	closeInherited()
-	cmd := exec.Command("bash", "-c", command) //nolint:noctx // ended by killAll below, with all of its descendants
+	cmd := exec.Command("bash", "-c", arguments[0]) //nolint:noctx // ended by killAll below, with all of its descendants
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	detach(cmd)
-	if err := cmd.Start(); err != nil {
+	if err := start(cmd, arguments[1:]); err != nil {
 		fmt.Fprintln(stderr, "start bash:", err)
 		return exitNotRun
 	}
