@@ -60,6 +60,9 @@ func (w *Workspace) grep(ctx context.Context, in grepArgs) (*mcp.CallToolResult,
 	default:
 		listMatches(a, in, found)
 	}
+	if found.Matches == 0 && found.Skipped.Binary > 0 {
+		a.note("%s not searched", plural(found.Skipped.Binary, "binary file"))
+	}
 	noteSkipped(a, found.Skipped, w.limits.SearchFileBytes)
 	return a.result(), nil
 }

@@ -45,6 +45,8 @@ func (w *Workspace) patch(_ context.Context, in patchArgs) (*mcp.CallToolResult,
 	if err := fsroot.CheckWritable(path); err != nil {
 		return nil, err
 	}
+	w.writing.Lock()
+	defer w.writing.Unlock()
 	data, err := w.root.ReadFile(path, w.limits.FileBytes)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -44,6 +45,9 @@ type Workspace struct {
 	shell  *shell.Runner
 	log    *slog.Logger
 	server *mcp.Server
+	// writing is held from reading a file to writing it, so that of two edits of
+	// one file, made in parallel, neither is lost.
+	writing sync.Mutex
 }
 
 const instructions = "The files of one workspace. Paths are relative to its root; absolute paths and \"..\" are refused. " +

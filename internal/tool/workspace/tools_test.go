@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -196,6 +197,36 @@ func TestPatchReplacesExactText(t *testing.T) {
 
 	c.ok("patch", args{"path": "w.txt", "edits": []args{{"old_string": "one\ntwo", "new_string": "1\n2"}}})
 	same(t, get(t, filepath.Join(c.root, "w.txt")), "1\r\n2\r\n")
+}
+
+func TestParallelPatchesAllLand(t *testing.T) {
+	var before, after strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&before, "line %d: old\n", i)
+		fmt.Fprintf(&after, "line %d: new\n", i)
+	}
+	c := serve(t, map[string]string{"f.txt": before.String()})
+	var group sync.WaitGroup
+	for i := range 20 {
+		group.Go(func() {
+			edits := []args{{"old_string": fmt.Sprintf("line %d: old", i), "new_string": fmt.Sprintf("line %d: new", i)}}
+			if result, err := c.try(t.Context(), "patch", args{"path": "f.txt", "edits": edits}); err != nil || result.IsError {
+				t.Errorf("patch %d: %v, %v", i, result, err)
+			}
+		})
+	}
+	group.Wait()
+	same(t, get(t, filepath.Join(c.root, "f.txt")), after.String())
+}
+
+func TestSearchesFollowALinkThatTheyAreGiven(t *testing.T) {
+	c := serve(t, map[string]string{"dir/f.txt": "needle\n", "bin": "needle\x00"})
+	symlink(t, "dir/f.txt", filepath.Join(c.root, "file"))
+	symlink(t, "dir", filepath.Join(c.root, "link"))
+	same(t, c.ok("grep", args{"pattern": "needle", "path": "file"}), "file:1:needle")
+	same(t, c.ok("grep", args{"pattern": "needle", "path": "link"}), "link/f.txt:1:needle")
+	same(t, c.ok("grep", args{"pattern": "needle"}), "dir/f.txt:1:needle")
+	contains(t, c.ok("grep", args{"pattern": "needle", "path": "bin"}), "no match", "1 binary file not searched")
 }
 
 func symlink(t *testing.T, target, name string) {

@@ -34,6 +34,8 @@ func (w *Workspace) write(_ context.Context, in writeArgs) (*mcp.CallToolResult,
 	if n := int64(len(in.Content)); n > w.limits.FileBytes {
 		return nil, fmt.Errorf("content has %s; the limit is %s", size(n), size(w.limits.FileBytes))
 	}
+	w.writing.Lock()
+	defer w.writing.Unlock()
 	created, err := w.root.WriteFile(path, []byte(in.Content))
 	if err != nil {
 		return nil, err

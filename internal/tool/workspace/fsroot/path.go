@@ -56,9 +56,10 @@ func check(what, name string) error {
 	return nil
 }
 
-// checkWritable refuses git's own files: a hook or a config entry written there
-// would run as a command the next time anyone uses git.
-func checkWritable(name string) error {
+// CheckWritable says why WriteFile would refuse a path by its name alone. It
+// refuses git's own files: a hook or a config entry written there would run as a
+// command the next time anyone uses git.
+func CheckWritable(name string) error {
 	if name == "." {
 		return errors.New("path is the workspace itself; name a file in it")
 	}

@@ -18,7 +18,7 @@ import (
 // Missing directories are created. The change is atomic, an existing file keeps
 // its permissions, and nothing is written through a symbolic or hard link.
 func (r *Root) WriteFile(name string, data []byte) (created bool, err error) {
-	if err := checkWritable(name); err != nil {
+	if err := CheckWritable(name); err != nil {
 		return false, err
 	}
 	dir, err := r.makeDirs(path.Dir(name))
@@ -37,9 +37,6 @@ func (r *Root) WriteFile(name string, data []byte) (created bool, err error) {
 	}
 	return created, nil
 }
-
-// CheckWritable says why WriteFile would refuse a path by its name alone.
-func CheckWritable(name string) error { return checkWritable(name) }
 
 // makeDirs opens a directory below the root, creating what is missing.
 func (r *Root) makeDirs(name string) (*Dir, error) {

@@ -54,7 +54,7 @@ func Pod(s Spec) *corev1.Pod {
 }
 
 func server(s Spec) corev1.Container {
-	args := []string{"--root=" + filesPath, "--listen=:" + strconv.Itoa(Port), "--bash-writable=/tmp"}
+	args := []string{"--root=" + filesPath, "--listen=:" + strconv.Itoa(Port), "--bash-writable=/tmp,/dev/shm"}
 	if s.readOnly() {
 		args = append(args, "--read-only")
 	}

@@ -22,7 +22,7 @@ type Files struct {
 	// Include, if set, keeps only the files whose path relative to Base it matches.
 	Include *pathmatch.Glob
 	// IncludeIgnored searches what .gitignore files leave out too. Git's own
-	// directory is never searched.
+	// directory is searched only if Base is in it.
 	IncludeIgnored bool
 	// MaxFileBytes is the size above which a file is not opened.
 	MaxFileBytes int64
@@ -33,12 +33,20 @@ type Files struct {
 // file is one file met by a walk. It is valid only during the visit.
 type file struct {
 	path string // from the root
-	dir  *fsroot.Dir
 	name string
+	dir  *fsroot.Dir  // that has the file; or else
+	root *fsroot.Root // for a file that was asked for by its path
 }
 
 // readText returns the content of a text file in buf, which may grow.
 func (f file) readText(buf []byte, limit int64) ([]byte, error) {
+	if f.root != nil {
+		data, err := f.root.ReadFile(f.path, limit)
+		if err == nil && fsroot.IsBinary(data) {
+			err = fsroot.ErrSkipped
+		}
+		return data, err
+	}
 	return f.dir.ReadFile(f.name, buf, limit, func(head []byte) bool { return !fsroot.IsBinary(head) })
 }
 
@@ -85,12 +93,7 @@ func (s Files) visitOne(name string, visit visitor) error {
 		return err
 	}
 	_ = f.Close()
-	dir, err := s.Root.OpenDir(path.Dir(name))
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	visit(file{path: name, dir: dir, name: path.Base(name)})
+	visit(file{path: name, name: path.Base(name), root: s.Root})
 	return nil
 }
 

@@ -4,7 +4,6 @@
 package search
 
 import (
-	"bytes"
 	"strings"
 	"unicode"
 )
@@ -117,7 +116,3 @@ func (t term) each(data []byte, yield func(start, end int, strength float64)) {
 		from = end
 	}
 }
-
-func lastLineBreak(data []byte, before int) int { return bytes.LastIndexByte(data[:before], '\n') }
-
-func countBreaks(data []byte) int { return bytes.Count(data, []byte{'\n'}) }
