@@ -31,12 +31,18 @@ type bashArgs struct {
 	TimeoutSeconds int    `json:"timeout_seconds,omitempty" jsonschema:"time limit (default 120, at most 600, unless the workspace says otherwise)"`
 }
 
+// maxCommand is a little less than Linux takes as one argument.
+const maxCommand = 120 << 10
+
 func (w *Workspace) bash(ctx context.Context, in bashArgs) (*mcp.CallToolResult, error) {
 	if strings.TrimSpace(in.Command) == "" {
 		return nil, errors.New("command is empty")
 	}
 	if strings.ContainsRune(in.Command, 0) {
 		return nil, errors.New("command contains a NUL byte")
+	}
+	if len(in.Command) > maxCommand {
+		return nil, fmt.Errorf("command has %s; the limit is %s: write it to a file and run that", size(int64(len(in.Command))), size(maxCommand))
 	}
 	path, err := in.resolve("")
 	if err != nil {

@@ -24,6 +24,8 @@ func TestBashReportsOutputAndExitCode(t *testing.T) {
 	c.fails("bash", args{"command": "kill -9 $$"}, "[exit code 137, ")
 	c.fails("bash", args{"command": "no-such-command"}, "exit code 127")
 	c.fails("bash", args{"command": " "}, "empty")
+	c.fails("bash", args{"command": ": " + strings.Repeat("x", 1<<20)}, "limit is 120 KiB")
+	c.ok("bash", args{"command": ": " + strings.Repeat("x", 119<<10)})
 	c.fails("bash", args{"command": "pwd", "cwd": "none"}, "none", "no such file")
 	c.fails("bash", args{"command": "pwd", "cwd": "sub/a.txt"}, "not a directory")
 }
@@ -81,20 +83,22 @@ func TestBashEndsAtItsTimeLimit(t *testing.T) {
 	c.fails("bash", args{"command": "echo begun; sleep 1000", "timeout_seconds": 100}, "begun", "time limit of 1s")
 }
 
-// Descendants that try to survive the command, in every way a shell offers.
+// Descendants that try to survive the command, in every way a shell offers. Each
+// writes its process id to the file pid, and the command ends once it is there.
 func TestBashEndsWhatTheCommandLeavesBehind(t *testing.T) {
 	for name, command := range map[string]string{
-		"background":        `sleep 1000 & echo $!`,
-		"own session":       `setsid sleep 1000 & echo $!`,
-		"no hangup":         `nohup sleep 1000 >/dev/null 2>&1 & echo $!`,
-		"orphan":            `(setsid bash -c 'sleep 1000 & echo $!' &) ; sleep 0.2`,
-		"empty environment": `env -i setsid /usr/bin/env sleep 1000 >/dev/null & echo $!`,
-		"ignores signals":   `setsid bash -c 'trap "" TERM INT HUP; echo $$; exec >/dev/null 2>&1; while :; do sleep 1; done' & sleep 0.2`,
-		"stopped":           `setsid bash -c 'echo $$; kill -STOP $$' & sleep 0.2`,
+		"background":        `sleep 1000 & echo $! > pid`,
+		"own session":       `setsid bash -c 'echo $$ > pid; exec sleep 1000' &`,
+		"no hangup":         `nohup sleep 1000 >/dev/null 2>&1 & echo $! > pid`,
+		"orphan":            `(setsid bash -c 'sleep 1000 & echo $! > pid' &)`,
+		"empty environment": `env -i setsid /bin/bash -c 'echo $$ > pid; while :; do /bin/sleep 1; done' >/dev/null 2>&1 &`,
+		"ignores signals":   `setsid bash -c 'trap "" TERM INT HUP; echo $$ > pid; while :; do sleep 1; done' &`,
+		"stopped":           `setsid bash -c 'echo $$ > pid; kill -STOP $$' &`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := serve(t, nil)
-			pid := strings.TrimSpace(strings.Split(c.ok("bash", args{"command": command}), "\n")[0])
+			c.ok("bash", args{"command": command + "\nuntil [ -s pid ]; do sleep 0.01; done"})
+			pid := strings.TrimSpace(get(t, filepath.Join(c.root, "pid")))
 			if _, err := os.Stat(filepath.Join("/proc", pid)); !os.IsNotExist(err) {
 				t.Errorf("process %s is still there: %v", pid, err)
 			}

@@ -37,8 +37,12 @@ func TestToolsAreListedWithTheirNatureAndSchema(t *testing.T) {
 			t.Errorf("%s takes no cwd", tool.Name)
 		}
 		for name, property := range properties {
-			if description, _ := property.(map[string]any)["description"].(string); description == "" {
+			fields, _ := property.(map[string]any)
+			if description, _ := fields["description"].(string); description == "" {
 				t.Errorf("%s: argument %s has no description", tool.Name, name)
+			}
+			if _, ok := fields["type"].(string); !ok {
+				t.Errorf("%s: argument %s has the type %v; some models want just one", tool.Name, name, fields["type"])
 			}
 		}
 	}
@@ -133,6 +137,9 @@ func TestArgumentsAreCheckedBeforeAToolRuns(t *testing.T) {
 		"unknown":  {"read", args{"path": "a.txt", "file": "a.txt"}},
 		"type":     {"read", args{"path": 7}},
 		"fraction": {"read", args{"path": "a.txt", "offset": 1.5}},
+		"negative": {"read", args{"path": "a.txt", "limit": -1}},
+		"null":     {"keyword_search", args{"keywords": nil}},
+		"empty":    {"keyword_search", args{"keywords": []string{}}},
 		"list":     {"patch", args{"path": "a.txt", "edits": "text"}},
 		"member":   {"patch", args{"path": "a.txt", "edits": []any{args{"old_string": "text"}}}},
 	} {

@@ -185,7 +185,7 @@ func TestPatchReplacesExactText(t *testing.T) {
 	c.fails("patch", edits(args{"old_string": "end", "new_string": "end"}), "equal")
 	c.fails("patch", edits(args{"old_string": "a := 1", "new_string": "x", "occurrence": 3}), "occurrence 3")
 	c.fails("patch", args{"path": "bin", "edits": []args{{"old_string": "a", "new_string": "b"}}}, "binary")
-	c.fails("patch", edits(), "empty")
+	c.fails("patch", args{"path": "x.go", "edits": []args{}}, "edits")
 	same(t, get(t, file), before)
 
 	same(t, c.ok("patch", edits(args{"old_string": "b := 2\n", "new_string": "b := 3\nc := 4\n"})),

@@ -191,7 +191,7 @@ func plainGrep(t testing.TB, dir string, s sought) int {
 		if err != nil {
 			return err
 		}
-		defer f.Close()
+		defer func() { _ = f.Close() }()
 		reader := bufio.NewReader(f)
 		if head, _ := reader.Peek(4096); bytes.IndexByte(head, 0) >= 0 {
 			return nil
