@@ -150,16 +150,18 @@ func TestReadImageReturnsThePicture(t *testing.T) {
 func TestWriteIsWholeAndKeepsPermissions(t *testing.T) {
 	c := serve(t, map[string]string{"run.sh": "old"})
 	script := filepath.Join(c.root, "run.sh")
-	if err := os.Chmod(script, 0o750); err != nil {
-		t.Fatal(err)
-	}
-	same(t, c.ok("write", args{"path": "run.sh", "content": "#!/bin/sh\necho hi\n"}), "Replaced run.sh (2 lines, 18 bytes).")
-	info, err := os.Stat(script)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if info.Mode().Perm() != 0o750 {
-		t.Errorf("mode is %v", info.Mode())
+	for _, mode := range []os.FileMode{0o750, 0o600, 0} {
+		if err := os.Chmod(script, mode); err != nil {
+			t.Fatal(err)
+		}
+		same(t, c.ok("write", args{"path": "run.sh", "content": "#!/bin/sh\necho hi\n"}), "Replaced run.sh (2 lines, 18 bytes).")
+		info, err := os.Stat(script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm() != mode {
+			t.Errorf("mode is %v, want %v", info.Mode(), mode)
+		}
 	}
 	same(t, c.ok("write", args{"path": "deep/er/new.txt", "content": "x"}), "Created deep/er/new.txt (1 line, 1 byte).")
 	same(t, c.ok("write", args{"path": "er/b.txt", "cwd": "deep", "content": ""}), "Created er/b.txt (0 lines, 0 bytes).")

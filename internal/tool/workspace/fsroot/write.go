@@ -28,14 +28,14 @@ func (r *Root) WriteFile(name string, data []byte) (created bool, err error) {
 	defer dir.Close()
 
 	base := path.Base(name)
-	perm, created, err := dir.replaceable(name, base)
+	perm, err := dir.replaceable(name, base)
 	if err != nil {
 		return false, err
 	}
 	if err := dir.replace(base, data, perm); err != nil {
 		return false, explain("write", name, err)
 	}
-	return created, nil
+	return perm == nil, nil
 }
 
 // makeDirs opens a directory below the root, creating what is missing.
@@ -79,30 +79,31 @@ func notADirectory(name string, err error) error {
 	return fmt.Errorf("create directory %s: %w", Display(name), err)
 }
 
-// replaceable returns the permissions that a new version of the entry takes.
-// The name is the whole path, for messages.
-func (d *Dir) replaceable(name, base string) (perm uint32, created bool, err error) {
+// replaceable returns the permissions of an entry that may be replaced, nil if
+// there is none yet. The name is the whole path, for messages.
+func (d *Dir) replaceable(name, base string) (*os.FileMode, error) {
 	var stat unix.Stat_t
-	err = unix.Fstatat(d.fd, base, &stat, unix.AT_SYMLINK_NOFOLLOW)
+	err := unix.Fstatat(d.fd, base, &stat, unix.AT_SYMLINK_NOFOLLOW)
 	if errors.Is(err, unix.ENOENT) {
-		return 0, true, nil
+		return nil, nil
 	}
 	if err != nil {
-		return 0, false, explain("look up", name, err)
+		return nil, explain("look up", name, err)
 	}
 	switch stat.Mode & unix.S_IFMT {
 	case unix.S_IFREG:
-		return uint32(stat.Mode) & 0o777, false, nil //nolint:unconvert // has 16 bits on some systems
+		perm := os.FileMode(stat.Mode).Perm()
+		return &perm, nil
 	case unix.S_IFLNK:
-		return 0, false, fmt.Errorf("%s is a symbolic link; files are not written through links, so name the file it points to", Display(name))
+		return nil, fmt.Errorf("%s is a symbolic link; files are not written through links, so name the file it points to", Display(name))
 	default:
-		return 0, false, fmt.Errorf("%s exists and is not a regular file", Display(name))
+		return nil, fmt.Errorf("%s exists and is not a regular file", Display(name))
 	}
 }
 
-// replace writes a temporary file beside the entry and renames it over it. With
-// perm 0 the file gets the process's default permissions.
-func (d *Dir) replace(base string, data []byte, perm uint32) (err error) {
+// replace writes a temporary file beside the entry and renames it over it.
+// Without perm the file gets the process's default permissions.
+func (d *Dir) replace(base string, data []byte, perm *os.FileMode) (err error) {
 	temp := ".nestor-" + rand.Text() + ".tmp"
 	fd, err := openat(d.fd, temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|openEntry, 0o666)
 	if err != nil {
@@ -124,10 +125,10 @@ func (d *Dir) replace(base string, data []byte, perm uint32) (err error) {
 	return unix.Renameat(d.fd, temp, d.fd, base)
 }
 
-func fill(f *os.File, data []byte, perm uint32) error {
+func fill(f *os.File, data []byte, perm *os.FileMode) error {
 	// Permissions first: a private file's new content is private from its first byte.
-	if perm != 0 {
-		if err := f.Chmod(os.FileMode(perm)); err != nil {
+	if perm != nil {
+		if err := f.Chmod(*perm); err != nil {
 			return err
 		}
 	}
