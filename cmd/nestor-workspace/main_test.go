@@ -20,6 +20,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/nestor-dev/nestor/internal/tool/workspace/gitclone"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/shell"
 )
 
@@ -201,4 +202,23 @@ func TestCommandsEndWithAKilledServer(t *testing.T) {
 		t.Errorf("the command goes on: %v", err)
 	}
 	_ = s.cmd.Wait()
+}
+
+func TestAnswersGitsQuestions(t *testing.T) {
+	credentials := t.TempDir()
+	if err := os.WriteFile(filepath.Join(credentials, "username"), []byte("robot\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(question string) (string, error) {
+		cmd := command(t, question)
+		cmd.Env = append(cmd.Env, gitclone.AskPassVariable+"="+credentials)
+		output, err := cmd.CombinedOutput()
+		return string(output), err
+	}
+	if got, err := ask("Username for 'https://example.com': "); err != nil || got != "robot\n" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if got, err := ask("Password for 'https://robot@example.com': "); err == nil || !strings.Contains(got, "have none") {
+		t.Errorf("got %q, %v", got, err)
+	}
 }
