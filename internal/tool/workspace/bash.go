@@ -1,0 +1,86 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/nestor-dev/nestor/internal/tool/workspace/shell"
+)
+
+func bashTool() *mcp.Tool {
+	return &mcp.Tool{
+		Name: "bash",
+		Description: "Run a command line with bash in the workspace and return its output and exit code. " +
+			"There is no input and no terminal. When the command ends, or its time is up, all processes that it started are ended too, " +
+			"background ones included; start a server and use it within one call. Prefer read, grep, glob and patch for files.",
+		Annotations: &mcp.ToolAnnotations{Title: "Run a command"},
+	}
+}
+
+type bashArgs struct {
+	place
+	Command        string `json:"command" jsonschema:"the command line, for example: go test ./... 2>&1 | tail -50"`
+	TimeoutSeconds int    `json:"timeout_seconds,omitempty" jsonschema:"time limit (default 120, at most 600, unless the workspace says otherwise)"`
+}
+
+// maxCommand is a little less than Linux takes as one argument.
+const maxCommand = 120 << 10
+
+func (w *Workspace) bash(ctx context.Context, in bashArgs) (*mcp.CallToolResult, error) {
+	if strings.TrimSpace(in.Command) == "" {
+		return nil, errors.New("command is empty")
+	}
+	if strings.ContainsRune(in.Command, 0) {
+		return nil, errors.New("command contains a NUL byte")
+	}
+	if len(in.Command) > maxCommand {
+		return nil, fmt.Errorf("command has %s; the limit is %s: write it to a file and run that", size(int64(len(in.Command))), size(maxCommand))
+	}
+	path, err := in.resolve("")
+	if err != nil {
+		return nil, err
+	}
+	dir, err := w.root.OpenDir(path)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	limit := w.limits.ShellTime
+	if in.TimeoutSeconds > 0 {
+		limit = min(time.Duration(in.TimeoutSeconds)*time.Second, w.limits.MaxShellTime)
+	}
+	result, err := w.shell.Run(ctx, dir.File(), in.Command, limit)
+	if err != nil {
+		return nil, err
+	}
+	return describeCommand(result, limit), nil
+}
+
+// describeCommand returns the output and how the command ended. A failed command
+// is marked as an error, with its output, for the model to judge.
+func describeCommand(r shell.Result, limit time.Duration) *mcp.CallToolResult {
+	ended := fmt.Sprintf("exit code %d", r.ExitCode)
+	switch {
+	case r.Cancelled:
+		ended = "cancelled; all processes of the command were ended"
+	case r.TimedOut:
+		ended = fmt.Sprintf("ended after the time limit of %s with all processes of the command; ask for a longer timeout_seconds or do less", limit)
+	case r.ExitCode < 0:
+		ended = "the command's supervisor was killed"
+	}
+	output := strings.TrimSuffix(r.Output, "\n")
+	if output == "" {
+		output = "[no output]"
+	}
+	result := text(fmt.Sprintf("%s\n[%s, %s]", output, ended, r.Duration.Round(time.Millisecond)))
+	result.IsError = r.ExitCode != 0 || r.TimedOut || r.Cancelled
+	return result
+}

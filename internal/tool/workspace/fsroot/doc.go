@@ -1,0 +1,24 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package fsroot keeps file access inside one directory tree.
+//
+// Every path that a model names goes through [Resolve], which refuses what a
+// workspace path never needs (absolute paths, "..", NUL bytes), and then
+// through a [Root], which refuses what only the file system can know:
+//
+//   - Reads follow symbolic links, but only those that stay inside the root
+//     (os.Root). The opened file must be a regular file; it is opened without
+//     blocking, so a named pipe cannot hang the caller.
+//   - Writes follow no symbolic link at all: each directory is opened relative
+//     to its parent with O_NOFOLLOW. The content goes to a temporary file that
+//     is renamed into place, so a reader never sees half a file and a hard link
+//     to a file elsewhere is parted from it rather than written through.
+//   - Walks use [Dir], a handle on an open directory. Entries are opened by
+//     name relative to that handle and links are not followed, so swapping a
+//     directory for a link during the walk leads nowhere.
+//
+// None of these checks is "look, then open": the check is part of the open, or
+// is made on what was opened. A race can make a call fail; it cannot make it
+// leave the root.
+package fsroot

@@ -1,0 +1,216 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gitclone_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nestor-dev/nestor/internal/tool/workspace/gitclone"
+)
+
+// The test binary plays git's askpass helper.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(gitclone.AskPassVariable); dir != "" {
+		answer, err := gitclone.Answer(dir, os.Args[1])
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		fmt.Fprintln(os.Stdout, answer)
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// git runs git in a directory and returns what it says.
+func git(t *testing.T, dir string, arguments ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", arguments...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
+	output, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v: %s", arguments, err, output)
+	}
+	return strings.TrimSpace(string(output))
+}
+
+// upstream is a repository with a default branch trunk, a branch topic/a, a tag v1.
+func upstream(t *testing.T) (dir string) {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	dir = t.TempDir()
+	git(t, dir, "init", "--quiet", "--initial-branch=trunk")
+	for _, step := range []struct{ content, then string }{{"first", "tag v1"}, {"second", "branch topic/a"}, {"third", ""}} {
+		if err := os.WriteFile(filepath.Join(dir, "f.txt"), []byte(step.content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		git(t, dir, "add", ".")
+		git(t, dir, "commit", "--quiet", "-m", step.content)
+		if step.then != "" {
+			git(t, dir, strings.Fields(step.then)...)
+		}
+	}
+	return dir
+}
+
+func source(t *testing.T, url, ref string) gitclone.Source {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return gitclone.Source{Dir: t.TempDir(), URL: url, Ref: ref, AskPass: program}
+}
+
+func content(t *testing.T, dir string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "f.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestClonesBranchTagAndCommit(t *testing.T) {
+	dir := upstream(t)
+	commit := git(t, dir, "rev-parse", "v1")
+	for ref, want := range map[string][2]string{"": {"third", "trunk"}, "trunk": {"third", "trunk"}, "topic/a": {"second", "topic/a"}, "v1": {"first", "HEAD"}, commit: {"first", "HEAD"}} {
+		t.Run(ref, func(t *testing.T) {
+			s := source(t, "file://"+dir, ref)
+			if err := gitclone.Clone(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+			if got := [2]string{content(t, s.Dir), git(t, s.Dir, "rev-parse", "--abbrev-ref", "HEAD")}; got != want {
+				t.Errorf("got %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+func TestDepthCutsHistory(t *testing.T) {
+	s := source(t, "file://"+upstream(t), "trunk")
+	s.Depth = 1
+	if err := gitclone.Clone(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if n := git(t, s.Dir, "rev-list", "--count", "HEAD"); n != "1" {
+		t.Errorf("%s commits", n)
+	}
+}
+
+func TestSecondCloneKeepsWork(t *testing.T) {
+	s := source(t, "file://"+upstream(t), "trunk")
+	if err := gitclone.Clone(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(s.Dir, "f.txt"), []byte("work"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := gitclone.Clone(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if got := content(t, s.Dir); got != "work" {
+		t.Errorf("the work became %q", got)
+	}
+}
+
+func TestInterruptedCloneIsCompleted(t *testing.T) {
+	dir := upstream(t)
+	s := source(t, "file://"+dir+"-missing", "trunk")
+	if err := gitclone.Clone(t.Context(), s); err == nil {
+		t.Fatal("no error")
+	}
+	s.URL = "file://" + dir
+	if err := gitclone.Clone(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if got := content(t, s.Dir); got != "third" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// A real git server that asks for a password.
+func TestCredentialsComeFromFilesAndStayThere(t *testing.T) {
+	const password = "hunter2-hunter2"
+	dir := upstream(t)
+	git(t, dir, "config", "http.receivepack", "false")
+	backend := &cgi.Handler{
+		Path: filepath.Join(git(t, dir, "--exec-path"), "git-http-backend"),
+		Env:  []string{"GIT_PROJECT_ROOT=" + filepath.Dir(dir), "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"},
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if user, given, _ := r.BasicAuth(); user != "robot" || given != password {
+			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+			return
+		}
+		backend.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	url := server.URL + "/" + filepath.Base(dir) + "/.git"
+
+	s := source(t, url, "trunk")
+	if err := gitclone.Clone(t.Context(), s); err == nil {
+		t.Fatal("cloned without credentials")
+	}
+	s.Credentials = t.TempDir()
+	for name, value := range map[string]string{"username": "robot\n", "password": "wrong-" + password} {
+		if err := os.WriteFile(filepath.Join(s.Credentials, name), []byte(value), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := gitclone.Clone(t.Context(), s)
+	if err == nil || strings.Contains(err.Error(), password) {
+		t.Fatalf("with a wrong password: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(s.Credentials, "password"), []byte(password+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := gitclone.Clone(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if got := content(t, s.Dir); got != "third" {
+		t.Errorf("got %q", got)
+	}
+	config, err := os.ReadFile(filepath.Join(s.Dir, ".git/config"))
+	if err != nil || strings.Contains(string(config), password) || strings.Contains(string(config), "robot") {
+		t.Errorf("the credentials are in the configuration: %s, %v", config, err)
+	}
+}
+
+func TestBadSourcesAreRefused(t *testing.T) {
+	for name, s := range map[string]gitclone.Source{
+		"no url":           {},
+		"option as url":    {URL: "--upload-pack=touch pwned"},
+		"option as ref":    {URL: "https://example.com/x", Ref: "--upload-pack=id"},
+		"password":         {URL: "https://me:hunter2@example.com/x"},
+		"token as user":    {URL: "https://hunter2@example.com/x"},
+		"broken url":       {URL: "https://me:hunter2@exam ple.com/%zz"},
+		"refspec":          {URL: "https://example.com/x", Ref: "a:b"},
+		"external command": {URL: "ext::sh -c touch% pwned", Ref: "a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.Dir = t.TempDir()
+			err := gitclone.Clone(t.Context(), s)
+			if err == nil || strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("error is %v", err)
+			}
+			if _, err := os.Stat(filepath.Join(s.Dir, "pwned")); err == nil {
+				t.Error("a command ran")
+			}
+		})
+	}
+}

@@ -1,0 +1,12 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package gitclone fills a workspace from a git repository, once.
+//
+// It uses the git program: the workspace's image has it anyway, for bash, and it
+// speaks every protocol and server there is, at no cost to this module's
+// dependencies. Credentials come from files (the keys of a Kubernetes Secret of
+// type basic-auth or ssh-auth) and reach git through an askpass helper and a
+// private copy of the key: never through a URL, an argument, the repository's
+// configuration or an error message.
+package gitclone

@@ -1,0 +1,118 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/nestor-dev/nestor/internal/tool/workspace/search"
+)
+
+func grepTool() *mcp.Tool {
+	return readOnly("grep", "Search text",
+		"Search files for lines that match a regular expression (Go/RE2 syntax: no look-around, no back-references). "+
+			"Matches come as path:line:text, lines of context as path-line-text. Binary files and files that .gitignore excludes are left out.")
+}
+
+type grepArgs struct {
+	searched
+	Pattern    string `json:"pattern" jsonschema:"the regular expression, matched against single lines"`
+	Literal    bool   `json:"literal,omitempty" jsonschema:"take the pattern as plain text"`
+	IgnoreCase bool   `json:"ignore_case,omitempty" jsonschema:"match upper and lower case alike"`
+	Include    string `json:"include,omitempty" jsonschema:"only files that match this glob, for example *.go"`
+	Context    int    `json:"context,omitempty" jsonschema:"lines to show before and after each match (default 0, at most 20)"`
+	FilesOnly  bool   `json:"files_only,omitempty" jsonschema:"return only the paths, with the number of matching lines in each"`
+	Limit      int    `json:"limit,omitempty" jsonschema:"number of matches (or paths) to return (default 200, at most 2000)"`
+}
+
+const (
+	grepMatches    = 200
+	maxGrepMatches = 2000
+	maxGrepContext = 20
+)
+
+func (w *Workspace) grep(ctx context.Context, in grepArgs) (*mcp.CallToolResult, error) {
+	ctx, cancel := context.WithTimeout(ctx, w.limits.SearchTime)
+	defer cancel()
+	pattern, err := search.CompilePattern(in.Pattern, in.Literal, in.IgnoreCase)
+	if err != nil {
+		return nil, err
+	}
+	files, err := w.files(in.searched, in.Include)
+	if err != nil {
+		return nil, err
+	}
+	around := min(max(in.Context, 0), maxGrepContext)
+	query := search.GrepQuery{Pattern: pattern, Before: around, After: around, Limit: atMost(in.Limit, grepMatches, maxGrepMatches)}
+	found, err := search.Grep(ctx, files, query)
+	if err != nil {
+		return nil, w.searchError(ctx, err)
+	}
+	a := &answer{limit: w.limits.OutputBytes}
+	switch {
+	case found.Matches == 0:
+		a.note("no match; files that .gitignore excludes need include_ignored")
+	case in.FilesOnly:
+		listPaths(a, in, found, query.Limit)
+	default:
+		listMatches(a, in, found)
+	}
+	if found.Matches == 0 && found.Skipped.Binary > 0 {
+		a.note("%s not searched", plural(found.Skipped.Binary, "binary file"))
+	}
+	noteSkipped(a, found.Skipped, w.limits.SearchFileBytes)
+	return a.result(), nil
+}
+
+func listPaths(a *answer, in grepArgs, found search.GrepResult, limit int) {
+	listed := 0
+	for _, f := range found.Files[:min(limit, len(found.Files))] {
+		if !a.line("%s: %s", in.show(f.Path), plural(f.Count, "match")) {
+			break
+		}
+		listed++
+	}
+	if left := found.MatchedFiles - listed; left > 0 {
+		a.note("%s more with matches; use a narrower pattern, path or include", plural(left, "file"))
+	}
+}
+
+func listMatches(a *answer, in grepArgs, found search.GrepResult) {
+	listed := 0
+	last := 0
+	for _, f := range found.Files {
+		path := in.show(f.Path)
+		for i, line := range f.Lines {
+			// As in grep, "--" parts passages that do not touch.
+			if in.Context > 0 && listed > 0 && (i == 0 || line.Number != last+1) {
+				a.line("--")
+			}
+			last = line.Number
+			mark := "-"
+			if line.Match {
+				mark = ":"
+			}
+			if !a.line("%s%s%d%s%s", path, mark, line.Number, mark, line.Text) {
+				break
+			}
+			if line.Match {
+				listed++
+			}
+		}
+	}
+	if left := found.Matches - listed; left > 0 {
+		a.note("%s more, of %d in %s; use a narrower pattern, path or include, or files_only", plural(left, "match"), found.Matches, plural(found.MatchedFiles, "file"))
+	}
+}
+
+func noteSkipped(a *answer, skipped search.Skipped, limit int64) {
+	if skipped.Large > 0 {
+		a.note("%s over %s not searched", plural(skipped.Large, "file"), size(limit))
+	}
+	if skipped.Unreadable > 0 {
+		a.note("%s could not be read", plural(skipped.Unreadable, "file"))
+	}
+}

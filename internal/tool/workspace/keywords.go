@@ -1,0 +1,70 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/nestor-dev/nestor/internal/tool/workspace/search"
+)
+
+func keywordTool() *mcp.Tool {
+	return readOnly("keyword_search", "Find files about a subject",
+		"Find the files that are most about some words, best first, with their most telling lines. "+
+			"Case does not matter; words are found in identifiers too (user finds getUserName and user_id). "+
+			"Rare words count more, and files with more of the words come first. Good when the exact text is not known.")
+}
+
+type keywordArgs struct {
+	searched
+	Keywords []string `json:"keywords" jsonschema:"the words, for example [\"retry\", \"backoff\", \"http\"]"`
+	Include  string   `json:"include,omitempty" jsonschema:"only files that match this glob, for example *.go"`
+	Limit    int      `json:"limit,omitempty" jsonschema:"number of files to return (default 10, at most 50)"`
+}
+
+const (
+	keywordFiles    = 10
+	maxKeywordFiles = 50
+	keywordLines    = 4
+	maxKeywords     = 20
+)
+
+func (w *Workspace) keywordSearch(ctx context.Context, in keywordArgs) (*mcp.CallToolResult, error) {
+	ctx, cancel := context.WithTimeout(ctx, w.limits.SearchTime)
+	defer cancel()
+	if len(in.Keywords) > maxKeywords {
+		return nil, fmt.Errorf("%d keywords are too many; give at most %d", len(in.Keywords), maxKeywords)
+	}
+	files, err := w.files(in.searched, in.Include)
+	if err != nil {
+		return nil, err
+	}
+	query := search.KeywordQuery{Words: in.Keywords, Limit: atMost(in.Limit, keywordFiles, maxKeywordFiles), Lines: keywordLines}
+	found, err := search.Keywords(ctx, files, query)
+	if err != nil {
+		return nil, w.searchError(ctx, err)
+	}
+	a := &answer{limit: w.limits.OutputBytes}
+	listed := 0
+	for _, hit := range found.Hits {
+		if !a.line("%s (%d of %s)", in.show(hit.Path), hit.Words, plural(found.Words, "word")) {
+			break
+		}
+		for _, line := range hit.Lines {
+			a.line("%6d\t%s", line.Number, line.Text)
+		}
+		listed++
+	}
+	if found.Total == 0 {
+		a.note("no file has any of the words; files that .gitignore excludes need include_ignored")
+	}
+	if left := found.Total - listed; left > 0 {
+		a.note("%s more with at least one of the words; add words, or narrow path or include", plural(left, "file"))
+	}
+	noteSkipped(a, found.Skipped, w.limits.SearchFileBytes)
+	return a.result(), nil
+}

@@ -1,0 +1,112 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/nestor-dev/nestor/internal/tool/workspace/edit"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/fsroot"
+)
+
+func patchTool() *mcp.Tool {
+	return &mcp.Tool{
+		Name: "patch",
+		Description: "Change parts of a file by exact replacement. Each edit replaces old_string, which must occur exactly once " +
+			"(or set replace_all or occurrence), by new_string. Copy old_string from read without the line numbers, with its indentation. " +
+			"Edits apply in order; if one fails, the file is left as it was.",
+		Annotations: &mcp.ToolAnnotations{Title: "Edit a file", OpenWorldHint: new(bool)},
+	}
+}
+
+type patchArgs struct {
+	place
+	Path  string      `json:"path" jsonschema:"the file, for example src/main.go"`
+	Edits []patchEdit `json:"edits" jsonschema:"the replacements, applied in order"`
+}
+
+type patchEdit struct {
+	OldString  string `json:"old_string" jsonschema:"the text to replace, exactly as in the file"`
+	NewString  string `json:"new_string" jsonschema:"the text to put in its place; empty to delete"`
+	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema:"replace every occurrence"`
+	Occurrence int    `json:"occurrence,omitempty" jsonschema:"which of several occurrences to replace, counted from 1"`
+}
+
+func (w *Workspace) patch(_ context.Context, in patchArgs) (*mcp.CallToolResult, error) {
+	path, err := in.resolve(in.Path)
+	if err != nil {
+		return nil, err
+	}
+	if err := fsroot.CheckWritable(path); err != nil {
+		return nil, err
+	}
+	w.writing.Lock()
+	defer w.writing.Unlock()
+	data, err := w.root.ReadFile(path, w.limits.FileBytes)
+	if err != nil {
+		return nil, err
+	}
+	if fsroot.IsBinary(data) {
+		return nil, fmt.Errorf("%s is a binary file; patch edits text", in.show(path))
+	}
+	edits := make([]edit.Edit, 0, len(in.Edits))
+	for _, e := range in.Edits {
+		edits = append(edits, edit.Edit{Old: e.OldString, New: e.NewString, All: e.ReplaceAll, Occurrence: e.Occurrence})
+	}
+	changed, changes, err := edit.Apply(string(data), edits)
+	if err != nil {
+		return nil, fmt.Errorf("%s was not changed: %w", in.show(path), err)
+	}
+	if n := int64(len(changed)); n > w.limits.FileBytes {
+		return nil, fmt.Errorf("%s was not changed: it would have %s; the limit is %s", in.show(path), size(n), size(w.limits.FileBytes))
+	}
+	if _, err := w.root.WriteFile(path, []byte(changed)); err != nil {
+		return nil, err
+	}
+	return w.report(in.show(path), changed, changes), nil
+}
+
+// report says what each edit did and shows the lines as they are now.
+func (w *Workspace) report(path, content string, changes []edit.Change) *mcp.CallToolResult {
+	a := &answer{limit: w.limits.OutputBytes}
+	a.line("Patched %s.", path)
+	for i, c := range changes {
+		a.line("Edit %d: %s at %s, -%d +%d lines each.", i+1, plural(len(c.Lines), "replacement"), lineList(c.Lines), c.Removed, c.Added)
+	}
+	// With several edits the line numbers of early ones may have moved, so only a
+	// single one is shown in its surroundings.
+	if len(changes) == 1 && len(changes[0].Lines) == 1 {
+		showAround(a, content, changes[0])
+	}
+	return a.result()
+}
+
+func showAround(a *answer, content string, c edit.Change) {
+	const around, most = 2, 40
+	lines := strings.Split(strings.TrimSuffix(content, "\n"), "\n")
+	first := max(c.Lines[0]-around, 1)
+	last := min(c.Lines[0]+max(c.Added, 1)-1+around, len(lines), first+most)
+	for n := first; n <= last; n++ {
+		a.line("%6d\t%s", n, clipLine([]byte(lines[n-1])))
+	}
+}
+
+func lineList(lines []int) string {
+	const most = 20
+	shown := make([]string, 0, most)
+	for _, n := range lines[:min(len(lines), most)] {
+		shown = append(shown, fmt.Sprint(n))
+	}
+	if len(lines) > most {
+		shown = append(shown, "...")
+	}
+	if len(lines) == 1 {
+		return "line " + shown[0]
+	}
+	return "lines " + strings.Join(shown, ", ")
+}

@@ -1,0 +1,110 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pathmatch
+
+import (
+	"errors"
+	"strings"
+)
+
+// maxAlternatives bounds what braces may expand to.
+const maxAlternatives = 256
+
+// Glob is a file glob: one or more path patterns.
+type Glob struct {
+	names []Name // patterns without "/", matched against the last component
+	paths []Path
+}
+
+// CompileGlob compiles a file glob. A pattern without "/" matches a name at any
+// depth; with "/" it matches the whole path. {a,b} gives alternatives.
+func CompileGlob(pattern string) (*Glob, error) {
+	if pattern == "" {
+		return nil, errors.New("glob is empty")
+	}
+	alternatives, err := expand(pattern)
+	if err != nil {
+		return nil, err
+	}
+	g := &Glob{}
+	for _, a := range alternatives {
+		a = strings.TrimPrefix(a, "./")
+		if !strings.Contains(a, "/") {
+			g.names = append(g.names, CompileName(a))
+			continue
+		}
+		g.paths = append(g.paths, CompilePath(strings.TrimPrefix(a, "/")))
+	}
+	return g, nil
+}
+
+// Match reports whether the glob matches a path.
+func (g *Glob) Match(path string) bool {
+	if len(g.names) > 0 {
+		name := path[strings.LastIndexByte(path, '/')+1:]
+		for _, n := range g.names {
+			if n.Match(name) {
+				return true
+			}
+		}
+	}
+	for _, p := range g.paths {
+		if p.Match(path) {
+			return true
+		}
+	}
+	return false
+}
+
+// expand replaces braces by the patterns that they stand for.
+func expand(pattern string) ([]string, error) {
+	open, closing, commas := braces(pattern)
+	if open < 0 {
+		return []string{pattern}, nil
+	}
+	var out []string
+	start := open + 1
+	for _, end := range append(commas, closing) {
+		rest, err := expand(pattern[:open] + pattern[start:end] + pattern[closing+1:])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, rest...)
+		if len(out) > maxAlternatives {
+			return nil, errors.New("glob has too many alternatives in braces; use several simpler globs")
+		}
+		start = end + 1
+	}
+	return out, nil
+}
+
+// braces finds the first balanced group and its commas; -1 if there is none.
+func braces(pattern string) (open, closing int, commas []int) {
+	depth := 0
+	open = -1
+	for i := 0; i < len(pattern); i++ {
+		switch pattern[i] {
+		case '\\':
+			i++
+		case '{':
+			if depth == 0 {
+				open = i
+			}
+			depth++
+		case ',':
+			if depth == 1 {
+				commas = append(commas, i)
+			}
+		case '}':
+			if depth == 0 {
+				continue
+			}
+			depth--
+			if depth == 0 {
+				return open, i, commas
+			}
+		}
+	}
+	return -1, -1, nil
+}

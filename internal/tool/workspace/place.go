@@ -1,0 +1,27 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"strings"
+
+	"github.com/nestor-dev/nestor/internal/tool/workspace/fsroot"
+)
+
+// place is the argument that all tools share.
+type place struct {
+	Cwd string `json:"cwd,omitempty" jsonschema:"directory, relative to the workspace root, that paths are relative to (default: the root)"`
+}
+
+// resolve returns the path from the root that a name means.
+func (p place) resolve(name string) (string, error) { return fsroot.Resolve(p.Cwd, name) }
+
+// show returns a path as the caller would write it in the same place.
+func (p place) show(path string) string {
+	cwd, err := fsroot.Resolve(p.Cwd, "")
+	if err == nil && cwd != "." {
+		path = strings.TrimPrefix(path, cwd+"/")
+	}
+	return fsroot.Display(path)
+}

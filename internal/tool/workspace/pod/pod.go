@@ -1,0 +1,177 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pod
+
+import (
+	"fmt"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// Where things are in the pod.
+const (
+	filesPath       = "/workspace"
+	credentialsPath = "/var/run/nestor/git"
+	filesVolume     = "files"
+	tempVolume      = "tmp"
+	credentialsName = "git-credentials"
+)
+
+// user is the one that distroless and many other images call nonroot.
+const user = int64(65532)
+
+// Pod is the pod that serves the files.
+func Pod(s Spec) *corev1.Pod {
+	no, yes, id := false, true, user
+	grace := int64(15)
+	policy := corev1.FSGroupChangeOnRootMismatch
+	pod := &corev1.Pod{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: s.meta(),
+		Spec: corev1.PodSpec{
+			Containers:                    []corev1.Container{server(s)},
+			Volumes:                       volumes(s),
+			AutomountServiceAccountToken:  &no,
+			EnableServiceLinks:            &no,
+			RestartPolicy:                 corev1.RestartPolicyAlways,
+			TerminationGracePeriodSeconds: &grace,
+			SecurityContext: &corev1.PodSecurityContext{
+				RunAsNonRoot: &yes, RunAsUser: &id, RunAsGroup: &id, FSGroup: &id, FSGroupChangePolicy: &policy,
+				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+			},
+		},
+	}
+	if s.Source.Git != nil {
+		pod.Spec.InitContainers = []corev1.Container{clone(s)}
+	}
+	return pod
+}
+
+func server(s Spec) corev1.Container {
+	args := []string{"--root=" + filesPath, "--listen=:" + strconv.Itoa(Port), "--bash-writable=/tmp,/dev/shm"}
+	if s.readOnly() {
+		args = append(args, "--read-only")
+	}
+	return corev1.Container{
+		Name:            "workspace",
+		Image:           s.Image,
+		Command:         []string{"nestor-workspace"},
+		Args:            args,
+		WorkingDir:      filesPath,
+		Env:             []corev1.EnvVar{{Name: "NESTOR_WORKSPACE_TOKEN", ValueFrom: tokenRef(s)}},
+		Ports:           []corev1.ContainerPort{{Name: "mcp", ContainerPort: Port, Protocol: corev1.ProtocolTCP}},
+		Resources:       s.resources(),
+		VolumeMounts:    []corev1.VolumeMount{{Name: filesVolume, MountPath: filesPath, ReadOnly: s.readOnly()}, {Name: tempVolume, MountPath: "/tmp"}},
+		SecurityContext: restricted(),
+		ReadinessProbe:  probe(2, 3),
+		LivenessProbe:   probe(20, 6),
+	}
+}
+
+func clone(s Spec) corev1.Container {
+	git := s.Source.Git
+	c := corev1.Container{
+		Name:            "clone",
+		Image:           s.Image,
+		Command:         []string{"nestor-workspace"},
+		Args:            []string{"clone", "--root=" + filesPath, "--url=" + git.URL, "--ref=" + git.Ref},
+		Resources:       s.resources(),
+		VolumeMounts:    []corev1.VolumeMount{{Name: filesVolume, MountPath: filesPath}, {Name: tempVolume, MountPath: "/tmp"}},
+		SecurityContext: restricted(),
+		// What git says at the end is the pod's message when cloning fails.
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+	}
+	if git.SecretName != "" {
+		c.Args = append(c.Args, "--credentials="+credentialsPath)
+		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: credentialsName, MountPath: credentialsPath, ReadOnly: true})
+	}
+	return c
+}
+
+func volumes(s Spec) []corev1.Volume {
+	temp := resource.MustParse("1Gi")
+	all := []corev1.Volume{
+		{Name: filesVolume, VolumeSource: s.Source.volume()},
+		{Name: tempVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &temp}}},
+	}
+	if git := s.Source.Git; git != nil && git.SecretName != "" {
+		mode := int32(0o440)
+		all = append(all, corev1.Volume{Name: credentialsName, VolumeSource: corev1.VolumeSource{
+			Secret: &corev1.SecretVolumeSource{SecretName: git.SecretName, DefaultMode: &mode},
+		}})
+	}
+	return all
+}
+
+func (s Source) volume() corev1.VolumeSource {
+	if claim := s.PersistentVolumeClaim; claim != nil {
+		return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim.ClaimName, ReadOnly: claim.ReadOnly}}
+	}
+	var limit *resource.Quantity
+	switch {
+	case s.Git != nil:
+		limit = s.Git.SizeLimit
+	case s.EmptyDir != nil:
+		limit = s.EmptyDir.SizeLimit
+	}
+	if limit == nil {
+		otherwise := resource.MustParse("5Gi")
+		limit = &otherwise
+	}
+	return corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: limit}}
+}
+
+func (s Spec) readOnly() bool {
+	return s.Source.PersistentVolumeClaim != nil && s.Source.PersistentVolumeClaim.ReadOnly
+}
+
+func (s Spec) resources() corev1.ResourceRequirements {
+	if s.Resources.Limits == nil && s.Resources.Requests == nil {
+		return DefaultResources()
+	}
+	return s.Resources
+}
+
+func tokenRef(s Spec) *corev1.EnvVarSource {
+	return &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+		LocalObjectReference: corev1.LocalObjectReference{Name: s.Name()}, Key: TokenKey,
+	}}
+}
+
+// restricted is what the Pod Security Standard of that name asks of a container,
+// and a read-only image.
+func restricted() *corev1.SecurityContext {
+	no, yes := false, true
+	return &corev1.SecurityContext{
+		AllowPrivilegeEscalation: &no,
+		ReadOnlyRootFilesystem:   &yes,
+		RunAsNonRoot:             &yes,
+		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		SeccompProfile:           &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
+}
+
+func probe(period, failures int32) *corev1.Probe {
+	return &corev1.Probe{
+		ProbeHandler:     corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/healthz", Port: intstr.FromString("mcp")}},
+		PeriodSeconds:    period,
+		FailureThreshold: failures,
+		TimeoutSeconds:   5,
+	}
+}
+
+func uid(text string) types.UID { return types.UID(text) }
+
+func portNumber(text string) (int32, error) {
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || n == 0 {
+		return 0, fmt.Errorf("git url has the port %q", text)
+	}
+	return int32(n), nil
+}

@@ -1,0 +1,203 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pod
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Port is where the server listens in the pod, and the Service's port.
+const Port = 7410
+
+// TokenKey is the key of the token in its Secret.
+const TokenKey = "token"
+
+// Spec describes a workspace.
+type Spec struct {
+	// Owner is the AgentChat, or the standalone AgentTask, that the workspace is
+	// for; Namespace is where it lives.
+	Owner     Owner
+	Namespace string
+	Source    Source
+	// Image holds nestor-workspace, bash and git.
+	Image string
+	// Resources of the server; DefaultResources if empty.
+	Resources corev1.ResourceRequirements
+	// Operator says which pods may connect.
+	Operator Peer
+	// Egress is added to what the source needs, for example a package registry.
+	Egress []networkingv1.NetworkPolicyEgressRule
+}
+
+// Owner is the object that a workspace belongs to.
+type Owner struct {
+	APIVersion, Kind, Name string
+	UID                    string
+	// Chat is the value of the label nestor.dev/chat; empty for a standalone task.
+	Chat string
+}
+
+// Peer selects pods of a namespace.
+type Peer struct {
+	Namespace string
+	Labels    map[string]string
+}
+
+// Source is where the files come from; exactly one field is set.
+type Source struct {
+	Git                   *Git
+	PersistentVolumeClaim *PersistentVolumeClaim
+	EmptyDir              *EmptyDir
+}
+
+// Git is a repository that is cloned when the pod starts.
+type Git struct {
+	URL string
+	// Ref is a branch, a tag or a commit; empty for the default branch.
+	Ref string
+	// SecretName names a Secret with username and password, or ssh-privatekey and
+	// known_hosts. Only the init container sees it.
+	SecretName string
+	// SizeLimit bounds the checkout; the default is 5Gi.
+	SizeLimit *resource.Quantity
+}
+
+// PersistentVolumeClaim is an existing volume.
+type PersistentVolumeClaim struct {
+	ClaimName string
+	ReadOnly  bool
+}
+
+// EmptyDir is a directory that is empty at first and goes with the pod.
+type EmptyDir struct {
+	// SizeLimit bounds the files; the default is 5Gi.
+	SizeLimit *resource.Quantity
+}
+
+// DefaultResources are those of a workspace that asks for none.
+func DefaultResources() corev1.ResourceRequirements {
+	return corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{
+			corev1.ResourceCPU:    resource.MustParse("100m"),
+			corev1.ResourceMemory: resource.MustParse("256Mi"),
+		},
+		Limits: corev1.ResourceList{
+			corev1.ResourceCPU:    resource.MustParse("2"),
+			corev1.ResourceMemory: resource.MustParse("2Gi"),
+		},
+	}
+}
+
+// Validate says what is missing or contradictory.
+func (s Spec) Validate() error {
+	if s.Owner.Name == "" || s.Owner.UID == "" || s.Owner.Kind == "" || s.Owner.APIVersion == "" || s.Namespace == "" {
+		return errors.New("workspace has no complete owner and namespace")
+	}
+	if s.Image == "" {
+		return errors.New("workspace has no image")
+	}
+	if s.Operator.Namespace == "" || len(s.Operator.Labels) == 0 {
+		// An empty selector would let every pod in.
+		return errors.New("workspace does not say which operator may connect")
+	}
+	return s.Source.validate()
+}
+
+func (s Source) validate() error {
+	set := 0
+	for _, is := range []bool{s.Git != nil, s.PersistentVolumeClaim != nil, s.EmptyDir != nil} {
+		if is {
+			set++
+		}
+	}
+	if set != 1 {
+		return errors.New("workspace must have exactly one of git, persistentVolumeClaim and emptyDir")
+	}
+	if s.Git != nil {
+		_, err := gitPort(s.Git.URL)
+		return err
+	}
+	if s.PersistentVolumeClaim != nil && s.PersistentVolumeClaim.ClaimName == "" {
+		return errors.New("workspace's persistentVolumeClaim has no claimName")
+	}
+	return nil
+}
+
+// Name is the name of all objects of the workspace. It depends on the owner's
+// UID, so that a new owner of an old name does not meet the old one's pod.
+func (s Spec) Name() string {
+	const longest = 40
+	sum := sha256.Sum256([]byte(s.Owner.UID))
+	name := strings.ReplaceAll(s.Owner.Name, ".", "-")
+	name = strings.Trim(name[:min(len(name), longest)], "-")
+	return "ws-" + name + "-" + hex.EncodeToString(sum[:4])
+}
+
+// URL is where the operator reaches the server.
+func (s Spec) URL() string {
+	return fmt.Sprintf("http://%s.%s.svc:%d/", s.Name(), s.Namespace, Port)
+}
+
+func (s Spec) meta() metav1.ObjectMeta {
+	yes := true
+	labels := s.selector()
+	labels["app.kubernetes.io/managed-by"] = "nestor"
+	if s.Owner.Chat != "" {
+		labels["nestor.dev/chat"] = s.Owner.Chat
+	}
+	return metav1.ObjectMeta{
+		Name:      s.Name(),
+		Namespace: s.Namespace,
+		Labels:    labels,
+		OwnerReferences: []metav1.OwnerReference{{
+			APIVersion: s.Owner.APIVersion, Kind: s.Owner.Kind, Name: s.Owner.Name, UID: uid(s.Owner.UID),
+			Controller: &yes, BlockOwnerDeletion: &yes,
+		}},
+	}
+}
+
+// selector is the labels by which the Service and the policy find the pod.
+func (s Spec) selector() map[string]string {
+	return map[string]string{"app.kubernetes.io/name": "nestor-workspace", "app.kubernetes.io/instance": s.Name()}
+}
+
+// gitPort is the port that git connects to for a URL.
+func gitPort(raw string) (int32, error) {
+	if !strings.Contains(raw, "://") {
+		// The short form of ssh: user@host:path.
+		if at, colon := strings.Index(raw, "@"), strings.Index(raw, ":"); at > 0 && colon > at {
+			return 22, nil
+		}
+		return 0, errors.New("git url must be https://, http://, ssh:// or user@host:path")
+	}
+	u, err := url.Parse(raw)
+	if err != nil || u.Hostname() == "" {
+		return 0, errors.New("git url cannot be parsed") // the parser's message would repeat it
+	}
+	if _, has := u.User.Password(); has {
+		return 0, errors.New("git url contains a password; use secretRef")
+	}
+	if u.Port() != "" {
+		return portNumber(u.Port())
+	}
+	switch u.Scheme {
+	case "https":
+		return 443, nil
+	case "http":
+		return 80, nil
+	case "ssh":
+		return 22, nil
+	}
+	return 0, fmt.Errorf("git url has the scheme %q; use https, http or ssh", u.Scheme)
+}

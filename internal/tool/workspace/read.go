@@ -1,0 +1,95 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/nestor-dev/nestor/internal/tool/workspace/fsroot"
+)
+
+func readTool() *mcp.Tool {
+	return readOnly("read", "Read a file",
+		"Read a text file. Lines are numbered; the number and the tab after it are not part of the file. "+
+			"Long files come in pages: go on with the offset that the answer names. Use read_image for images.")
+}
+
+type readArgs struct {
+	place
+	Path   string `json:"path" jsonschema:"the file, for example src/main.go"`
+	Offset int    `json:"offset,omitempty" jsonschema:"first line to read, counted from 1 (default 1)"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"number of lines to read (default 1000, at most 5000)"`
+}
+
+const (
+	readLines    = 1000
+	maxReadLines = 5000
+	maxReadLine  = 2000 // bytes of a single line
+)
+
+func (w *Workspace) read(_ context.Context, in readArgs) (*mcp.CallToolResult, error) {
+	path, err := in.resolve(in.Path)
+	if err != nil {
+		return nil, err
+	}
+	data, err := w.root.ReadFile(path, w.limits.FileBytes)
+	if err != nil {
+		return nil, err
+	}
+	if fsroot.IsBinary(data) {
+		return text(describeBinary(in.show(path), data)), nil
+	}
+	if len(data) == 0 {
+		return text(fmt.Sprintf("[%s is empty]", in.show(path))), nil
+	}
+	lines := bytes.Split(bytes.TrimSuffix(data, []byte{'\n'}), []byte{'\n'})
+	first := max(in.Offset, 1)
+	if first > len(lines) {
+		return nil, fmt.Errorf("offset %d is past the end: %s has %s", first, in.show(path), plural(len(lines), "line"))
+	}
+	return w.page(lines, first, atMost(in.Limit, readLines, maxReadLines)), nil
+}
+
+// page numbers lines from the given one on, as many as are wanted and fit.
+func (w *Workspace) page(lines [][]byte, first, limit int) *mcp.CallToolResult {
+	a := &answer{limit: w.limits.OutputBytes}
+	next := first
+	for next <= len(lines) && next < first+limit {
+		if !a.line("%6d\t%s", next, clipLine(lines[next-1])) {
+			break
+		}
+		next++
+	}
+	if left := len(lines) - next + 1; left > 0 {
+		a.note("%s more; go on with offset=%d", plural(left, "line"), next)
+	}
+	return a.result()
+}
+
+func clipLine(line []byte) string {
+	if len(line) <= maxReadLine {
+		return strings.ToValidUTF8(string(line), "\ufffd")
+	}
+	end := maxReadLine
+	for end > 0 && !utf8.RuneStart(line[end]) {
+		end--
+	}
+	return fmt.Sprintf("%s [... %d more bytes in this line]", strings.ToValidUTF8(string(line[:end]), "\ufffd"), len(line)-end)
+}
+
+func describeBinary(name string, data []byte) string {
+	kind := http.DetectContentType(data)
+	hint := "it cannot be shown as text"
+	if strings.HasPrefix(kind, "image/") {
+		hint = "use read_image to see it"
+	}
+	return fmt.Sprintf("[%s is a binary file (%s, %s); %s]", name, kind, size(int64(len(data))), hint)
+}

@@ -1,0 +1,137 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package search
+
+import (
+	"context"
+	"path"
+	"runtime"
+	"strings"
+
+	"github.com/nestor-dev/nestor/internal/tool/workspace/fsroot"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/gitignore"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/pathmatch"
+)
+
+// Files says which files of a tree are searched.
+type Files struct {
+	Root *fsroot.Root
+	// Base is the directory to search, or a single file, relative to the root.
+	Base string
+	// Include, if set, keeps only the files whose path relative to Base it matches.
+	Include *pathmatch.Glob
+	// IncludeIgnored searches what .gitignore files leave out too. Git's own
+	// directory is searched only if Base is in it.
+	IncludeIgnored bool
+	// MaxFileBytes is the size above which a file is not opened.
+	MaxFileBytes int64
+	// Workers is the number of goroutines; 0 means GOMAXPROCS.
+	Workers int
+}
+
+// file is one file met by a walk. It is valid only during the visit.
+type file struct {
+	path string // from the root
+	name string
+	dir  *fsroot.Dir  // that has the file; or else
+	root *fsroot.Root // for a file that was asked for by its path
+}
+
+// readText returns the content of a text file in buf, which may grow.
+func (f file) readText(buf []byte, limit int64) ([]byte, error) {
+	if f.root != nil {
+		data, err := f.root.ReadFile(f.path, limit)
+		if err == nil && fsroot.IsBinary(data) {
+			err = fsroot.ErrSkipped
+		}
+		return data, err
+	}
+	return f.dir.ReadFile(f.name, buf, limit, func(head []byte) bool { return !fsroot.IsBinary(head) })
+}
+
+// visitor handles files on one worker.
+type visitor func(file)
+
+// walk calls visitors for all files, in no particular order. Each worker has a
+// visitor of its own, made by newVisitor, which therefore needs no locks. It
+// returns the number of directories that could not be read.
+func (s Files) walk(ctx context.Context, newVisitor func() visitor) (unreadable int, err error) {
+	base := s.Base
+	if base == "" {
+		base = "."
+	}
+	info, err := s.Root.Stat(base)
+	if err != nil {
+		return 0, err
+	}
+	if !info.IsDir() {
+		return 0, s.visitOne(base, newVisitor())
+	}
+	dir, err := s.Root.OpenDir(base)
+	if err != nil {
+		return 0, err
+	}
+	rules, err := s.rulesAbove(base)
+	if err != nil {
+		dir.Close()
+		return 0, err
+	}
+	workers := s.Workers
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	w := &walker{files: s, prefix: prefixOf(base)}
+	return w.run(ctx, workers, task{open: newHandle(dir), path: base, rules: rules}, newVisitor)
+}
+
+// visitOne visits a single file, which the caller asked for by name, so that no
+// rule leaves it out.
+func (s Files) visitOne(name string, visit visitor) error {
+	f, _, err := s.Root.OpenFile(name)
+	if err != nil {
+		return err
+	}
+	_ = f.Close()
+	visit(file{path: name, name: path.Base(name), root: s.Root})
+	return nil
+}
+
+// rulesAbove collects the rules of the directories above base.
+func (s Files) rulesAbove(base string) (*gitignore.Stack, error) {
+	if s.IncludeIgnored || base == "." {
+		return nil, nil
+	}
+	var rules *gitignore.Stack
+	at := "."
+	for part := range strings.SplitSeq(base, "/") {
+		dir, err := s.Root.OpenDir(at)
+		if err != nil {
+			return nil, err
+		}
+		rules = rules.Push(at, readRules(dir))
+		dir.Close()
+		at = path.Join(at, part)
+	}
+	return rules, nil
+}
+
+// maxRulesBytes is far above any .gitignore file that a person wrote.
+const maxRulesBytes = 1 << 20
+
+// readRules returns the rules of a directory, nil if it has none that can be read.
+func readRules(dir *fsroot.Dir) *gitignore.Rules {
+	content, err := dir.ReadFile(".gitignore", nil, maxRulesBytes, nil)
+	if err != nil {
+		return nil
+	}
+	return gitignore.Parse(string(content))
+}
+
+// prefixOf is what the paths below a directory begin with.
+func prefixOf(dir string) string {
+	if dir == "." {
+		return ""
+	}
+	return dir + "/"
+}

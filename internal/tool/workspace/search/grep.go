@@ -1,0 +1,163 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package search
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/nestor-dev/nestor/internal/tool/workspace/fsroot"
+)
+
+// GrepQuery is what to look for.
+type GrepQuery struct {
+	Pattern *Pattern
+	// Before and After are the numbers of lines shown around a match.
+	Before, After int
+	// Limit is the number of matching lines that are returned.
+	Limit int
+}
+
+// GrepResult is what was found. Counts are of all matches, not only of those
+// that were returned.
+type GrepResult struct {
+	Files        []FileMatches // in the order of their paths
+	Matches      int
+	MatchedFiles int
+	Skipped      Skipped
+}
+
+// FileMatches is the matches in one file.
+type FileMatches struct {
+	Path  string
+	Count int
+	Lines []Line // empty if the limit was used up by files before it
+}
+
+// Line is one line of a file, numbered from 1.
+type Line struct {
+	Number int
+	Text   string
+	Match  bool // or context of a match
+}
+
+// Skipped counts what was not searched.
+type Skipped struct {
+	Binary, Large, Unreadable int
+}
+
+func (s *Skipped) add(other Skipped) {
+	s.Binary += other.Binary
+	s.Large += other.Large
+	s.Unreadable += other.Unreadable
+}
+
+func (s *Skipped) count(err error) {
+	switch {
+	case errors.Is(err, fsroot.ErrSkipped):
+		s.Binary++
+	case errors.Is(err, fsroot.ErrTooLarge):
+		s.Large++
+	default:
+		s.Unreadable++
+	}
+}
+
+// Grep searches files for lines that match.
+func Grep(ctx context.Context, files Files, query GrepQuery) (GrepResult, error) {
+	var workers []*grepper
+	unreadable, err := files.walk(ctx, func() visitor {
+		g := &grepper{query: query, matcher: newMatcher(query.Pattern), limit: files.MaxFileBytes}
+		workers = append(workers, g)
+		return g.visit
+	})
+	if err != nil {
+		return GrepResult{}, err
+	}
+	result := GrepResult{Skipped: Skipped{Unreadable: unreadable}}
+	for _, g := range workers {
+		result.Files = append(result.Files, g.found...)
+		result.Skipped.add(g.skipped)
+	}
+	for _, f := range result.Files {
+		result.Matches += f.Count
+	}
+	result.MatchedFiles = len(result.Files)
+	cut(result.Files, query.Limit)
+	return result, nil
+}
+
+// grepper searches files on one worker.
+type grepper struct {
+	query   GrepQuery
+	matcher *matcher
+	limit   int64
+	buf     []byte
+	spans   []span
+	found   []FileMatches
+	kept    int // matching lines held in found
+	skipped Skipped
+}
+
+// span is a matching line and its number.
+type span struct{ start, end, number int }
+
+func (g *grepper) visit(f file) {
+	data, err := f.readText(g.buf, g.limit)
+	g.buf = data
+	if err != nil {
+		g.skipped.count(err)
+		return
+	}
+	matches := FileMatches{Path: f.path}
+	g.spans = g.spans[:0]
+	number, counted := 1, 0
+	g.matcher.lines(data, func(start, end int) bool {
+		matches.Count++
+		if len(g.spans) < g.query.Limit {
+			number += bytes.Count(data[counted:start], []byte{'\n'})
+			counted = start
+			g.spans = append(g.spans, span{start, end, number})
+		}
+		return true
+	})
+	if matches.Count == 0 {
+		return
+	}
+	matches.Lines = withContext(data, g.spans, g.query.Before, g.query.After)
+	g.found = append(g.found, matches)
+	g.kept += len(g.spans)
+	// Lines beyond the limit of this worker are beyond the limit of all.
+	if g.kept > 4*g.query.Limit+1000 {
+		cut(g.found, g.query.Limit)
+		g.kept = g.query.Limit
+	}
+}
+
+// cut sorts files by path and drops the lines after the first limit matches.
+func cut(files []FileMatches, limit int) {
+	slices.SortFunc(files, func(a, b FileMatches) int { return cmp.Compare(a.Path, b.Path) })
+	for i := range files {
+		files[i].Lines = cutLines(files[i].Lines, &limit)
+	}
+}
+
+func cutLines(lines []Line, left *int) []Line {
+	if *left == 0 {
+		return nil
+	}
+	for i, line := range lines {
+		if !line.Match {
+			continue
+		}
+		if *left == 0 {
+			return lines[:i]
+		}
+		*left--
+	}
+	return lines
+}

@@ -1,0 +1,144 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package search
+
+import (
+	"errors"
+	"fmt"
+	"regexp/syntax"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxProgram bounds the compiled size of an expression, and so the time that a
+// single step of matching can take.
+const maxProgram = 20_000
+
+// Pattern is a compiled expression that is matched line by line.
+type Pattern struct {
+	prog    *syntax.Prog
+	needles []needle
+	// whole is true if the expression is just its needle, so that finding the
+	// needle is a match.
+	whole bool
+}
+
+// CompilePattern compiles a regular expression in Go's (RE2) syntax, or a plain
+// text if literal is set.
+func CompilePattern(text string, literal, ignoreCase bool) (*Pattern, error) {
+	if text == "" {
+		return nil, errors.New("pattern is empty")
+	}
+	if strings.Contains(text, "\n") {
+		return nil, errors.New("pattern contains a line break, but lines are matched one by one; search for one line of it")
+	}
+	flags := syntax.Perl
+	if ignoreCase {
+		flags |= syntax.FoldCase
+	}
+	if literal {
+		flags |= syntax.Literal
+	}
+	re, err := syntax.Parse(text, flags)
+	if err != nil {
+		return nil, fmt.Errorf("pattern is not a valid regular expression (Go/RE2 syntax; set literal to search for plain text): %w", err)
+	}
+	re = re.Simplify()
+	prog, err := syntax.Compile(re)
+	if err != nil {
+		return nil, fmt.Errorf("compile pattern: %w", err)
+	}
+	if len(prog.Inst) > maxProgram {
+		return nil, errors.New("pattern is too large; use smaller repeat counts")
+	}
+	p := &Pattern{prog: prog, needles: required(re)}
+	p.whole = re.Op == syntax.OpLiteral && len(p.needles) == 1 && p.needles[0].len() == len(string(re.Rune))
+	return p, nil
+}
+
+// maxNeedles is the number of texts that are worth looking for one by one.
+const maxNeedles = 8
+
+// required returns texts of which every match contains at least one; nil if no
+// useful ones are known.
+func required(re *syntax.Regexp) []needle {
+	switch re.Op {
+	case syntax.OpLiteral:
+		return literalNeedle(re)
+	case syntax.OpCapture, syntax.OpPlus:
+		return required(re.Sub[0])
+	case syntax.OpRepeat:
+		if re.Min == 0 {
+			return nil
+		}
+		return required(re.Sub[0])
+	case syntax.OpConcat:
+		var best []needle
+		for _, sub := range re.Sub {
+			if found := required(sub); better(found, best) {
+				best = found
+			}
+		}
+		return best
+	case syntax.OpAlternate:
+		var all []needle
+		for _, sub := range re.Sub {
+			found := required(sub)
+			if found == nil {
+				return nil
+			}
+			all = append(all, found...)
+		}
+		if len(all) > maxNeedles {
+			return nil
+		}
+		return all
+	default:
+		return nil
+	}
+}
+
+// literalNeedle returns a literal, or for a literal that ignores case its
+// longest part in ASCII, since only that is compared byte by byte.
+func literalNeedle(re *syntax.Regexp) []needle {
+	text := string(re.Rune)
+	fold := re.Flags&syntax.FoldCase != 0
+	if fold {
+		text = longestASCII(text)
+	}
+	// The replacement character also matches bytes that are no character at all.
+	if len(text) < 2 || strings.ContainsRune(text, utf8.RuneError) {
+		return nil
+	}
+	return []needle{newNeedle(text, fold)}
+}
+
+func longestASCII(text string) string {
+	longest := ""
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r >= 0x80 }) {
+		if len(part) > len(longest) {
+			longest = part
+		}
+	}
+	return longest
+}
+
+// better prefers the set whose shortest needle is longer, then the smaller set.
+func better(a, b []needle) bool {
+	if a == nil || b == nil {
+		return a != nil
+	}
+	if shortA, shortB := shortest(a), shortest(b); shortA != shortB {
+		return shortA > shortB
+	}
+	return len(a) < len(b)
+}
+
+func shortest(needles []needle) int {
+	n := needles[0].len()
+	for _, other := range needles[1:] {
+		n = min(n, other.len())
+	}
+	return n
+}

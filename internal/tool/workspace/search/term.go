@@ -1,0 +1,118 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package search
+
+import (
+	"strings"
+	"unicode"
+)
+
+// term is a word to count: one of the query's, or a part of one.
+type term struct {
+	needle
+	word   int // index of the query's word that it stands for
+	weight float64
+}
+
+// maxCounted bounds the occurrences of a term that are counted in a file; more
+// would not change its rank.
+const maxCounted = 100
+
+// makeTerms returns the words of a query, and for identifiers their parts too,
+// so that getUserName also finds user_name, at a lower weight.
+func makeTerms(words []string) []term {
+	const partWeight = 0.4
+	var terms []term
+	known := map[string]bool{}
+	add := func(text string, word int, weight float64) bool {
+		text = strings.ToLower(text)
+		if len(text) < 2 || known[text] {
+			return false
+		}
+		known[text] = true
+		terms = append(terms, term{needle: newNeedle(text, true), word: word, weight: weight})
+		return true
+	}
+	word := 0
+	for _, w := range words {
+		for _, field := range strings.FieldsFunc(w, func(r rune) bool { return !isWordRune(r) }) {
+			if !add(field, word, 1) {
+				continue
+			}
+			if parts := splitIdentifier(field); len(parts) > 1 {
+				for _, part := range parts {
+					add(part, word, partWeight)
+				}
+			}
+			word++
+		}
+	}
+	return terms
+}
+
+func isWordRune(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// splitIdentifier splits camelCase, PascalCase, HTTPServer and snake_case.
+func splitIdentifier(text string) []string {
+	var parts []string
+	start := 0
+	flush := func(end int) {
+		if part := strings.Trim(text[start:end], "_"); part != "" {
+			parts = append(parts, part)
+		}
+		start = end
+	}
+	for i := 1; i < len(text); i++ {
+		if beginsPart([]byte(text), i) {
+			flush(i)
+		}
+	}
+	flush(len(text))
+	return parts
+}
+
+// beginsPart reports whether a part of an identifier, or a word, begins at i.
+func beginsPart(data []byte, i int) bool {
+	if i == 0 || i == len(data) || !isLetter(data[i-1]) || !isLetter(data[i]) {
+		return true
+	}
+	if !isUpper(data[i]) {
+		return false
+	}
+	return !isUpper(data[i-1]) || (i+1 < len(data) && isLetter(data[i+1]) && !isUpper(data[i+1]))
+}
+
+func isLetter(b byte) bool { return b >= 0x80 || ('a' <= b|0x20 && b|0x20 <= 'z') }
+
+func isUpper(b byte) bool { return 'A' <= b && b <= 'Z' }
+
+// frequency counts a term in a text, each occurrence by its strength.
+func (t term) frequency(data []byte) float64 {
+	sum := 0.0
+	t.each(data, func(_, _ int, strength float64) { sum += strength })
+	return sum
+}
+
+// each calls yield for the occurrences of the term. A whole word or part of an
+// identifier has strength 1, the beginning of one less, any other text little.
+func (t term) each(data []byte, yield func(start, end int, strength float64)) {
+	const beginning, inside = 0.6, 0.1
+	from := 0
+	for range maxCounted {
+		at := t.index(data, from)
+		if at == len(data) {
+			return
+		}
+		end := at + t.len()
+		strength := inside
+		if beginsPart(data, at) {
+			strength = beginning
+			if beginsPart(data, end) {
+				strength = 1
+			}
+		}
+		yield(at, end, strength)
+		from = end
+	}
+}

@@ -1,0 +1,141 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/nestor-dev/nestor/internal/tool/workspace/fsroot"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/shell"
+)
+
+// Options describe a workspace.
+type Options struct {
+	// Root is the directory.
+	Root string
+	// Token is what clients present as their bearer token.
+	Token string
+	// ReadOnly leaves out the tools that change things.
+	ReadOnly bool
+	// Shell runs bash; without it there is no bash tool.
+	Shell *shell.Runner
+	// Limits bound the calls; the zero value means DefaultLimits.
+	Limits Limits
+	// Version is told to clients.
+	Version string
+	// Logger gets what a client cannot be told; nil discards it.
+	Logger *slog.Logger
+}
+
+// Workspace is a directory served to agents.
+type Workspace struct {
+	root   *fsroot.Root
+	token  string
+	limits Limits
+	shell  *shell.Runner
+	log    *slog.Logger
+	server *mcp.Server
+	// writing is held from reading a file to writing it, so that of two edits of
+	// one file, made in parallel, neither is lost.
+	writing sync.Mutex
+}
+
+const instructions = "The files of one workspace. Paths are relative to its root; absolute paths and \"..\" are refused. " +
+	"Find files with glob, text with grep, a subject with keyword_search; then read. Change files with patch, or write for new ones."
+
+// New opens a workspace. Close releases it.
+func New(o Options) (*Workspace, error) {
+	if o.Token == "" {
+		return nil, errors.New("workspace token is empty; every client must present one")
+	}
+	root, err := fsroot.Open(o.Root)
+	if err != nil {
+		return nil, err
+	}
+	w := &Workspace{root: root, token: o.Token, limits: o.Limits, shell: o.Shell, log: o.Logger}
+	if w.limits == (Limits{}) {
+		w.limits = DefaultLimits()
+	}
+	if w.log == nil {
+		w.log = slog.New(slog.DiscardHandler)
+	}
+	w.server = mcp.NewServer(&mcp.Implementation{Name: "nestor-workspace", Version: o.Version}, &mcp.ServerOptions{
+		Instructions: instructions,
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+	})
+	w.addReaders()
+	if !o.ReadOnly {
+		w.addWriters()
+	}
+	return w, nil
+}
+
+// Close releases the directory.
+func (w *Workspace) Close() { w.root.Close() }
+
+func (w *Workspace) addReaders() {
+	add(w, readTool, w.read)
+	add(w, lsTool, w.ls)
+	add(w, globTool, w.glob)
+	add(w, grepTool, w.grep)
+	add(w, keywordTool, w.keywordSearch)
+	add(w, imageTool, w.readImage)
+}
+
+func (w *Workspace) addWriters() {
+	add(w, writeTool, w.write)
+	add(w, patchTool, w.patch)
+	if w.shell != nil {
+		add(w, bashTool, w.bash)
+	}
+}
+
+// add registers a tool. The SDK checks arguments against the schema of In before
+// the tool runs.
+func add[In any](w *Workspace, tool func() *mcp.Tool, run func(context.Context, In) (*mcp.CallToolResult, error)) {
+	described := tool()
+	described.InputSchema = schemaFor[In]()
+	mcp.AddTool(w.server, described, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (result *mcp.CallToolResult, _ any, err error) {
+		// A fault in one call must not end the calls of others.
+		defer func() {
+			if fault := recover(); fault != nil {
+				w.log.Error("Tool failed", "tool", described.Name, "fault", fault, "stack", string(debug.Stack()))
+				result, err = nil, fmt.Errorf("%s failed by a fault of its own; try other arguments or another tool", described.Name)
+			}
+		}()
+		result, err = run(ctx, in)
+		return result, nil, err
+	})
+}
+
+// sessionIdle is how long a client may be silent before its session is dropped;
+// it then has to initialize again.
+const sessionIdle = 30 * time.Minute
+
+// Handler serves MCP at every path but /healthz.
+func (w *Workspace) Handler() http.Handler {
+	// Cancelling a call must reach the command that it runs: by notification in
+	// sessions, by the end of the request in protocol versions without them.
+	transport := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return w.server }, &mcp.StreamableHTTPOptions{
+		SessionTimeout:               sessionIdle,
+		PropagateRequestCancellation: true,
+		MaxRequestBodyBytes:          requestBytes(w.limits.FileBytes),
+	})
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { fmt.Fprintln(rw, "ok") })
+	mux.Handle("/", requireToken(w.token, http.NewCrossOriginProtection().Handler(transport)))
+	return mux
+}
+
+// requestBytes leaves room for JSON escapes, which can double a text, and more.
+func requestBytes(file int64) int64 { return 2*file + 1<<20 }

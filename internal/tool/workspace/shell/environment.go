@@ -1,0 +1,35 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package shell
+
+import "os"
+
+// Environment returns the environment of commands: a fixed few variables, and
+// those of the server's own that are named in allow. Temporary files go to home.
+func Environment(home string, allow []string) []string {
+	env := []string{
+		"HOME=" + home,
+		"TMPDIR=" + home,
+		"LANG=" + fromServer("LANG", "C.UTF-8"),
+		"PATH=" + fromServer("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
+		"TERM=dumb",
+		// Tools that would ask or page find no one to do it with.
+		"GIT_TERMINAL_PROMPT=0",
+		"GIT_PAGER=cat",
+		"PAGER=cat",
+	}
+	for _, name := range allow {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+func fromServer(name, otherwise string) string {
+	if value := os.Getenv(name); value != "" {
+		return value
+	}
+	return otherwise
+}

@@ -1,0 +1,95 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package shell
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// adoptOrphans makes this process the parent of descendants whose own parents end.
+func adoptOrphans() error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become subreaper: %w", err)
+	}
+	return nil
+}
+
+// closeInherited keeps the command from inheriting files that whoever started
+// the server left open for its children. Before Linux 5.11 it does nothing.
+func closeInherited() {
+	_ = unix.CloseRange(workingDirectory, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
+}
+
+// killAll kills the process group of the shell and all other descendants. Each
+// round kills all it can see; those that were created meanwhile fall to this
+// process when their parents die, and to the next round. It gives up after a
+// while, which only a command that forks faster than it is killed can reach.
+func killAll(group int) {
+	deadline := time.Now().Add(grace / 2)
+	for {
+		_ = unix.Kill(-group, unix.SIGKILL)
+		found := descendants(os.Getpid())
+		for _, pid := range found {
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+		if len(found) == 0 || time.Now().After(deadline) {
+			return
+		}
+		// Reap whichever child has ended, so that the next round does not see it.
+		// The shell itself may be reaped here or by its waiter.
+		_, _ = unix.Wait4(-1, nil, 0, nil)
+		for {
+			pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
+			if pid <= 0 || err != nil {
+				break
+			}
+		}
+	}
+}
+
+// descendants lists all processes below a process.
+func descendants(of int) []int {
+	children := map[int][]int{}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		if parent, ok := parentOf(pid); ok {
+			children[parent] = append(children[parent], pid)
+		}
+	}
+	var all []int
+	for queue := []int{of}; len(queue) > 0; queue = queue[1:] {
+		all = append(all, children[queue[0]]...)
+		queue = append(queue, children[queue[0]]...)
+	}
+	return all
+}
+
+// parentOf reads the fourth field of /proc/PID/stat; the second, the name, may
+// contain anything but is in parentheses.
+func parentOf(pid int) (int, bool) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0, false
+	}
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 2 {
+		return 0, false
+	}
+	parent, err := strconv.Atoi(string(fields[1]))
+	return parent, err == nil
+}

@@ -1,0 +1,84 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+)
+
+// SupervisorArgument is the first argument with which a Runner runs its program
+// again; main must pass the call on to [Supervise].
+const SupervisorArgument = "supervise-shell"
+
+// grace is how long a supervisor may take to end all that the command started.
+const grace = 10 * time.Second
+
+// Runner runs command lines.
+type Runner struct {
+	// Program is the executable that calls Supervise; usually os.Executable().
+	Program string
+	// Env is the whole environment of the commands.
+	Env []string
+	// Writable are the directories that commands may change, where the system can
+	// enforce that (see [CanConfine]); empty for all.
+	Writable []string
+	// HeadBytes and TailBytes say how much of the output is kept.
+	HeadBytes, TailBytes int
+}
+
+// Result is how a command ended.
+type Result struct {
+	Output   string // standard output and error as they came, with the middle cut
+	ExitCode int    // -1 if a signal ended the command
+	Duration time.Duration
+	// TimedOut and Cancelled say why the command was ended from outside.
+	TimedOut, Cancelled bool
+}
+
+// Run runs a command line with bash in an open directory: a path could lead
+// elsewhere by the time it is used. An error means that the command could not be
+// run; a command that fails is a Result.
+func (r *Runner) Run(ctx context.Context, dir *os.File, command string, limit time.Duration) (Result, error) {
+	started := time.Now()
+	timed, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+
+	output := newClippedBuffer(r.HeadBytes, r.TailBytes)
+	cmd := exec.CommandContext(timed, r.Program, append([]string{SupervisorArgument, command}, r.Writable...)...)
+	cmd.ExtraFiles = []*os.File{dir}
+	cmd.Env = r.Env
+	cmd.Stdout = output
+	cmd.Stderr = output
+	control, err := cmd.StdinPipe()
+	if err != nil {
+		return Result{}, fmt.Errorf("prepare supervisor: %w", err)
+	}
+	// Ending the supervisor's input asks it to end the command. It is killed
+	// itself only if it does not manage within the grace period.
+	cmd.Cancel = control.Close
+	cmd.WaitDelay = grace
+	detach(cmd)
+	if err := cmd.Start(); err != nil {
+		return Result{}, fmt.Errorf("start supervisor: %w", err)
+	}
+	err = cmd.Wait()
+	result := Result{
+		Output:    output.String(),
+		ExitCode:  cmd.ProcessState.ExitCode(),
+		Duration:  time.Since(started),
+		Cancelled: ctx.Err() != nil,
+		TimedOut:  ctx.Err() == nil && timed.Err() != nil,
+	}
+	var exit *exec.ExitError
+	ended := err == nil || errors.As(err, &exit) || errors.Is(err, exec.ErrWaitDelay) || timed.Err() != nil
+	if !ended {
+		return Result{}, fmt.Errorf("run command: %w", err)
+	}
+	return result, nil
+}
