@@ -95,7 +95,7 @@ type Cancel struct {
 	// task is the AgentTask to cancel. Absent or "": all the work of the chat or task.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$`
+	// +kubebuilder:validation:XValidation:rule="self == '' || !format.dns1123Label().validate(self).hasValue()",message="must be a name: lowercase letters, digits and '-', beginning and ending with a letter or digit; or leave it empty to cancel everything"
 	Task string `json:"task,omitempty"`
 }
 

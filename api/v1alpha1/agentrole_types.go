@@ -33,7 +33,7 @@ type AgentRoleSpec struct {
 	// temperature from "0" to "2". Absent: the model's own default.
 	// +optional
 	// +kubebuilder:validation:MaxLength=5
-	// +kubebuilder:validation:Pattern=`^([01](\.[0-9]{1,3})?|2(\.0{1,3})?)$`
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([01]([.][0-9]{1,3})?|2([.]0{1,3})?)$')",message="must be a number from 0 to 2 in quotes, with at most three decimals, for example \"0.2\""
 	Temperature string `json:"temperature,omitempty"`
 	// maxOutputTokens is the longest answer that one model call may give. Absent: 4096.
 	// +optional

@@ -64,7 +64,7 @@ type HeaderSource struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9-]+$`
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z0-9-]+$')",message="must be the name of an HTTP header: letters, digits and '-', for example Authorization"
 	Name string `json:"name"`
 	// secretKeyRef is where its value stands.
 	// +required

@@ -34,29 +34,25 @@ type GitSource struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:Pattern=`^(https?|ssh)://[^\s]+$`
-	// +kubebuilder:validation:XValidation:rule="self.startsWith('ssh://') || !self.split('/')[2].contains('@')",message="must not contain a user or password: put the credentials into a Secret and name it in secretName"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(https?|ssh)://[^/[:space:]]+/[^[:space:]]+$')",message="must be an https, http or ssh URL, for example https://git.example.com/team/app.git or ssh://git@git.example.com/team/app.git"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^https?://[^/]*@')",message="must not contain a user or password: put the credentials into a Secret and name it in secretName"
 	URL string `json:"url"`
 	// ref is the branch, tag or commit. Absent: the repository's default branch.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
-	// +kubebuilder:validation:Pattern=`^[^-\s][^\s]*$`
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[^-[:space:]][^[:space:]]*$')",message="must be a branch, tag or commit: no spaces, and no '-' at the beginning"
 	Ref string `json:"ref,omitempty"`
 	// secretName is a Secret of the same namespace with username and password, or with ssh-privatekey and known_hosts.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	SecretName string `json:"secretName,omitempty"`
+	SecretName ObjectName `json:"secretName,omitempty"`
 }
 
 // ClaimSource is a PersistentVolumeClaim of the same namespace.
 type ClaimSource struct {
 	// claimName is the name of the PersistentVolumeClaim.
 	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	ClaimName string `json:"claimName"`
+	ClaimName ObjectName `json:"claimName"`
 	// readOnly mounts the volume without the right to write.
 	// +optional
 	ReadOnly bool `json:"readOnly,omitempty"`
@@ -75,6 +71,6 @@ type DirectorySource struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:Pattern=`^/`
+	// +kubebuilder:validation:XValidation:rule="self.startsWith('/')",message="must be an absolute path, for example /home/alice/project"
 	Path string `json:"path"`
 }
