@@ -42,10 +42,10 @@ type AgentTaskSpec struct {
 	// type is Agent for work of an agent, or Tool for one tool call.
 	// +required
 	Type TaskType `json:"type"`
-	// role is the AgentRole of the agent that does the work.
+	// role is the AgentRole of the agent that does the work. For type Agent.
 	// +optional
 	Role Name `json:"role,omitempty"`
-	// tool is the tool to call, by the name that a model would use.
+	// tool is the tool to call, by the name that a model would use. For type Tool.
 	// +optional
 	Tool ToolName `json:"tool,omitempty"`
 	// arguments are those of the tool, or the input of a role that has an inputSchema.
@@ -54,7 +54,7 @@ type AgentTaskSpec struct {
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:MaxProperties=128
 	Arguments *runtime.RawExtension `json:"arguments,omitempty"`
-	// instruction says what the agent is to do.
+	// instruction says what the agent is to do. For type Agent.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32768
@@ -72,8 +72,8 @@ type AgentTaskSpec struct {
 	// context is what of the parent's context the sub-agent sees. Absent: None.
 	// +optional
 	Context ContextMode `json:"context,omitempty"`
-	// continueFrom is a finished SubAgent of the same role and chat (or, for a standalone task, a standalone one of the
-	// same namespace) from whose history the work goes on.
+	// continueFrom is a finished SubAgent from whose history the work goes on: of the same role, and of the same chat or
+	// also standalone.
 	// +optional
 	ContinueFrom Name `json:"continueFrom,omitempty"`
 	// cwd is the directory of the workspace that the agent works in. Absent: its root.

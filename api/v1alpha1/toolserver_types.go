@@ -5,7 +5,12 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+// The rules on url stand on its struct: a refusal repeats the value of the field that its rule stands on, and this one may
+// hold a password.
+
 // ToolServerSpec is an MCP server. Agents see its tools as <server>__<tool>.
+// +kubebuilder:validation:XValidation:rule="isURL(self.url) && url(self.url).getScheme() in ['http', 'https'] && size(url(self.url).getHost()) > 0",message="must be an http or https URL, for example https://tools.example.com/mcp",fieldPath=".url"
+// +kubebuilder:validation:XValidation:rule="!self.url.matches('^https?://[^/?#]*@')",message="must not contain a user or password: put them into a Secret and name it in headersFrom",fieldPath=".url"
 type ToolServerSpec struct {
 	// transport is how the server speaks MCP.
 	// +optional
@@ -15,8 +20,6 @@ type ToolServerSpec struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() in ['http', 'https']",message="must be an http or https URL, for example https://tools.example.com/mcp"
-	// +kubebuilder:validation:XValidation:rule="!self.contains('@')",message="must not contain a user or password: put them into a Secret and name it in headersFrom"
 	URL string `json:"url"`
 	// headersFrom are HTTP headers whose values stand in Secrets of this namespace.
 	// +optional

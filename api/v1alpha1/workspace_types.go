@@ -28,14 +28,17 @@ type Workspace struct {
 	IdleTimeoutSeconds int32 `json:"idleTimeoutSeconds,omitempty"`
 }
 
+// The rules on url stand on its struct: a refusal repeats the value of the field that its rule stands on, and this one may
+// hold a password.
+
 // GitSource is a git repository.
+// +kubebuilder:validation:XValidation:rule="self.url.matches('^(https?|ssh)://[^/[:space:]]+/[^[:space:]]+$')",message="must be an https, http or ssh URL, for example https://git.example.com/team/app.git or ssh://git@git.example.com/team/app.git",fieldPath=".url"
+// +kubebuilder:validation:XValidation:rule="!self.url.matches('^(https?://[^/?#]*|ssh://[^/?#@]*:[^/?#]*)@')",message="must not contain a password: put the credentials into a Secret and name it in secretName",fieldPath=".url"
 type GitSource struct {
 	// url is where to clone from: https, http or ssh.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:XValidation:rule="self.matches('^(https?|ssh)://[^/[:space:]]+/[^[:space:]]+$')",message="must be an https, http or ssh URL, for example https://git.example.com/team/app.git or ssh://git@git.example.com/team/app.git"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^https?://[^/]*@')",message="must not contain a user or password: put the credentials into a Secret and name it in secretName"
 	URL string `json:"url"`
 	// ref is the branch, tag or commit. Absent: the repository's default branch.
 	// +optional
@@ -60,8 +63,12 @@ type ClaimSource struct {
 
 // EmptyDirSource is a directory that starts empty and lives as long as the pod.
 type EmptyDirSource struct {
-	// sizeLimit is how much it may hold. Absent: the node's limit.
+	// sizeLimit is how much it may hold, for example 2Gi. Absent: the node's limit.
 	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="type(self) == string ? isQuantity(self) && quantity(self).isGreaterThan(quantity('0')) : self > 0",message="must be a size greater than 0, for example 500Mi or 2Gi"
 	SizeLimit *resource.Quantity `json:"sizeLimit,omitempty"`
 }
 
