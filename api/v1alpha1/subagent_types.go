@@ -212,14 +212,14 @@ type ToolCallStatus struct {
 	Tool string `json:"tool"`
 	// arguments are the arguments as JSON, shortened.
 	// +optional
-	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:MaxLength=256
 	Arguments string `json:"arguments,omitempty"`
 	// phase is where the call stands.
 	// +required
 	Phase ToolCallPhase `json:"phase"`
 	// result is what the tool returned, shortened.
 	// +optional
-	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:MaxLength=256
 	Result string `json:"result,omitempty"`
 	// error is what went wrong, shortened.
 	// +optional
@@ -249,14 +249,12 @@ type SubAgentStatus struct {
 	Phase SubAgentPhase `json:"phase,omitempty"`
 	// messages are the newest messages of the agent's history, shortened.
 	// +optional
-	// +listType=map
-	// +listMapKey=seq
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Messages []TranscriptMessage `json:"messages,omitempty"`
 	// toolCalls are the newest tool calls of the agent, shortened.
 	// +optional
-	// +listType=map
-	// +listMapKey=id
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	ToolCalls []ToolCallStatus `json:"toolCalls,omitempty"`
 	// children counts the sub-agents that this one delegated to.

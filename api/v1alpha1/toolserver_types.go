@@ -92,8 +92,7 @@ type ToolInfo struct {
 type ToolServerStatus struct {
 	// tools are the server's tools, by name; at most 128 are listed.
 	// +optional
-	// +listType=map
-	// +listMapKey=name
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=128
 	Tools []ToolInfo `json:"tools,omitempty"`
 	// toolCount is the number of all its tools.
