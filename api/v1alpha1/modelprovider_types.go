@@ -111,11 +111,11 @@ type ModelProviderStatus struct {
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=mprov,categories=nestor
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Default model",type=string,JSONPath=`.spec.defaultModel`
 // +kubebuilder:printcolumn:name="Concurrency",type=integer,JSONPath=`.spec.maxConcurrentRequests`
 // +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.spec.baseURL`
 // +kubebuilder:printcolumn:name="Fallback",type=string,JSONPath=`.spec.fallback`,priority=1
-// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63 && !self.metadata.name.contains('.')",message="metadata.name must have at most 63 characters and no dots, so that other objects can refer to it"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.fallback) || !(self.metadata.name in self.spec.fallback)",message="spec.fallback must not name the provider itself"

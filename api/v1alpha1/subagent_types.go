@@ -308,14 +308,13 @@ type SubAgentStatus struct {
 // +kubebuilder:printcolumn:name="Role",type=string,JSONPath=`.spec.role`
 // +kubebuilder:printcolumn:name="Depth",type=integer,JSONPath=`.spec.depth`
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Succeeded")].reason`
 // +kubebuilder:printcolumn:name="Children",type=integer,JSONPath=`.status.children.pending`
 // +kubebuilder:printcolumn:name="Iterations",type=integer,JSONPath=`.status.iterations`
 // +kubebuilder:printcolumn:name="Tokens",type=integer,JSONPath=`.status.usage.totalTokens`
-// +kubebuilder:printcolumn:name="Error",type=string,JSONPath=`.status.error.kind`
 // +kubebuilder:printcolumn:name="Chat",type=string,JSONPath=`.spec.chat`
 // +kubebuilder:printcolumn:name="Parent",type=string,JSONPath=`.spec.parent`,priority=1
 // +kubebuilder:printcolumn:name="Model",type=string,JSONPath=`.spec.model`,priority=1
-// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Succeeded")].reason`,priority=1
 // +kubebuilder:printcolumn:name="Question",type=string,JSONPath=`.status.question`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name == self.spec.task",message="metadata.name must be the name of the task in spec.task"
