@@ -151,7 +151,7 @@ type AgentMessage struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
-	// spec is what was said.
+	// spec is what was said: content, an approval or a cancel. It never changes.
 	// +required
 	Spec AgentMessageSpec `json:"spec,omitzero"`
 	// status is what became of it.

@@ -216,7 +216,7 @@ type AgentTask struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
-	// spec is the work.
+	// spec is the work: of an agent, or one tool call. Only cancel and ttlSecondsAfterFinished can change.
 	// +required
 	Spec AgentTaskSpec `json:"spec,omitzero"`
 	// status is where it stands.

@@ -322,7 +322,7 @@ type SubAgent struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
-	// spec is the agent's assignment.
+	// spec is the agent's assignment. Only cancel can change.
 	// +required
 	Spec SubAgentSpec `json:"spec,omitzero"`
 	// status is where it stands.
