@@ -86,6 +86,7 @@ type Approval struct {
 	Decision Decision `json:"decision"`
 	// comment is told to the model.
 	// +optional
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	Comment string `json:"comment,omitempty"`
 }
@@ -94,6 +95,7 @@ type Approval struct {
 type Cancel struct {
 	// task is the AgentTask to cancel. Absent or "": all the work of the chat or task.
 	// +optional
+	// +default=""
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || !format.dns1123Label().validate(self).hasValue()",message="must be a name: lowercase letters, digits and '-', beginning and ending with a letter or digit; or leave it empty to cancel everything"
 	Task string `json:"task,omitempty"`

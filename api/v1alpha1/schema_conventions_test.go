@@ -15,12 +15,11 @@ import (
 
 // exempt are schemas that Kubernetes defines, by the end of their path, with the reason why they may stay as they are.
 var exempt = map[string]string{
-	".metadata":                     "ObjectMeta is validated by the API server itself",
-	".allowedNamespaces.selector":   "LabelSelector is used as Kubernetes defines it, and only platform teams write it",
-	".status.conditions[].message":  "a rule on the list bounds it; TestConditionsAreBounded holds that",
-	".asTool.inputSchema":           "a JSON schema may have any form; its properties are counted",
-	".spec.arguments":               "the input of a tool may have any form; its properties are counted",
-	".workspace.emptyDir.sizeLimit": "a quantity is an integer or a string",
+	".metadata":                    "ObjectMeta is validated by the API server itself",
+	".allowedNamespaces.selector":  "LabelSelector is used as Kubernetes defines it, and only platform teams write it",
+	".status.conditions[].message": "a rule on the list bounds it; TestConditionsAreBounded holds that",
+	".asTool.inputSchema":          "a JSON schema may have any form; its properties are counted",
+	".spec.arguments":              "the input of a tool may have any form; its properties are counted",
 }
 
 func isExempt(place string) bool {

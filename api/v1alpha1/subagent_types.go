@@ -61,7 +61,7 @@ type SubAgentSpec struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
-	ContextFiles []FilePath `json:"contextFiles,omitempty"`
+	ContextFiles []FilePath `json:"contextFiles,omitzero"`
 	// successCriteria says how to tell that the work is done.
 	// +optional
 	// +kubebuilder:validation:MinLength=1

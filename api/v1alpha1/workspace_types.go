@@ -3,8 +3,6 @@
 
 package v1alpha1
 
-import "k8s.io/apimachinery/pkg/api/resource"
-
 // Workspace gives agents files to work on: a pod beside the files serves the workspace tools. Exactly one source.
 // +kubebuilder:validation:XValidation:rule="[has(self.git), has(self.persistentVolumeClaim), has(self.emptyDir), has(self.directory)].exists_one(set, set)",message="set exactly one of git, persistentVolumeClaim, emptyDir and directory"
 type Workspace struct {
@@ -58,18 +56,20 @@ type ClaimSource struct {
 	ClaimName ObjectName `json:"claimName"`
 	// readOnly mounts the volume without the right to write.
 	// +optional
+	// +default=false
 	ReadOnly bool `json:"readOnly,omitempty"`
 }
+
+// A size is a string and not a Quantity, which rewrites 1.5Gi as 1536Mi: a client that writes back what it read would
+// change a workspace, which cannot change.
 
 // EmptyDirSource is a directory that starts empty and lives as long as the pod.
 type EmptyDirSource struct {
 	// sizeLimit is how much it may hold, for example 2Gi. Absent: the node's limit.
 	// +optional
-	// +kubebuilder:validation:Schemaless
-	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:XValidation:rule="type(self) == string ? isQuantity(self) && quantity(self).isGreaterThan(quantity('0')) : self > 0",message="must be a size greater than 0, for example 500Mi or 2Gi"
-	SizeLimit *resource.Quantity `json:"sizeLimit,omitempty"`
+	// +kubebuilder:validation:XValidation:rule="isQuantity(self) && quantity(self).isGreaterThan(quantity('0'))",message="must be a size greater than 0, for example 500Mi or 2Gi"
+	SizeLimit string `json:"sizeLimit,omitempty"`
 }
 
 // DirectorySource is a directory of the machine that the operator runs on.

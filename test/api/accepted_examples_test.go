@@ -29,8 +29,9 @@ var _ = Describe("Examples that are accepted", func() {
 		var kustomization struct{ Resources []string }
 		Expect(yaml.Unmarshal(data, &kustomization)).To(Succeed())
 
-		var files, kinds []string
-		for _, one := range examples(samplesDir) {
+		samples := examples(samplesDir)
+		files, kinds := make([]string, 0, len(samples)), make([]string, 0, len(samples))
+		for _, one := range samples {
 			files = append(files, one.file)
 			for _, object := range one.objects {
 				kinds = append(kinds, object.GetKind())

@@ -14,11 +14,11 @@ import (
 	"path/filepath"
 	"strings"
 
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	yamlreader "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
-
-	. "github.com/onsi/gomega"
 )
 
 // Where the examples stand, seen from this package.
@@ -104,6 +104,7 @@ func (e example) header(name string) string {
 // apply creates the first object and updates it with the following ones. It returns the error of the last request; an
 // earlier one must not fail.
 func (e example) apply(ctx context.Context, namespace string) error {
+	GinkgoHelper()
 	var version string
 	for i, document := range e.objects {
 		object := document.DeepCopy()
@@ -126,6 +127,7 @@ func (e example) apply(ctx context.Context, namespace string) error {
 
 // sample returns the plainest sample of a kind, without namespace.
 func sample(kind string) *unstructured.Unstructured {
+	GinkgoHelper()
 	one, err := readExample(filepath.Join(samplesDir, strings.ToLower(kind)+".yaml"))
 	Expect(err).NotTo(HaveOccurred())
 	Expect(one.objects).To(HaveLen(1))

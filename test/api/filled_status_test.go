@@ -22,11 +22,11 @@ type filler struct {
 	letter string
 }
 
-// fill returns the largest value for a schema; place is its path, for errors, and index its place in a list.
-func (f filler) fill(place string, schema *apiextensionsv1.JSONSchemaProps, index int) (any, error) {
+// fill returns the largest value for a schema; place is its path, for errors.
+func (f filler) fill(place string, schema *apiextensionsv1.JSONSchemaProps) (any, error) {
 	switch schema.Type {
 	case "object":
-		return f.object(place, schema, index)
+		return f.object(place, schema)
 	case "array":
 		return f.array(place, schema)
 	case "string":
@@ -42,13 +42,13 @@ func (f filler) fill(place string, schema *apiextensionsv1.JSONSchemaProps, inde
 	return nil, fmt.Errorf("%s has type %q, which nothing bounds", place, schema.Type)
 }
 
-func (f filler) object(place string, schema *apiextensionsv1.JSONSchemaProps, index int) (any, error) {
+func (f filler) object(place string, schema *apiextensionsv1.JSONSchemaProps) (any, error) {
 	if schema.AdditionalProperties != nil || schema.XPreserveUnknownFields != nil {
 		return nil, fmt.Errorf("%s may have any fields: nothing bounds them", place)
 	}
 	object := map[string]any{}
 	for name, property := range schema.Properties {
-		value, err := f.fill(place+"."+name, &property, index)
+		value, err := f.fill(place+"."+name, &property)
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +63,7 @@ func (f filler) array(place string, schema *apiextensionsv1.JSONSchemaProps) (an
 	}
 	list := make([]any, *schema.MaxItems)
 	for i := range list {
-		item, err := f.fill(place+"[]", schema.Items.Schema, i)
+		item, err := f.fill(place+"[]", schema.Items.Schema)
 		if err != nil {
 			return nil, err
 		}

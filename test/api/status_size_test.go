@@ -28,7 +28,7 @@ var _ = Describe("A status that is filled to its bounds", func() {
 		DescribeTable("of "+kind,
 			func(ctx SpecContext, letter string, limit int) {
 				status := definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["status"]
-				filled, err := filler{letter: letter}.fill("status", &status, 0)
+				filled, err := filler{letter: letter}.fill("status", &status)
 				Expect(err).NotTo(HaveOccurred())
 
 				object := sample(kind)
