@@ -46,20 +46,26 @@ func source(t *testing.T) []*ast.File {
 	return files
 }
 
-// eachType calls visit for every type declaration with its comment, markers included.
-func eachType(t *testing.T, visit func(spec *ast.TypeSpec, comment string)) {
+// eachSpec calls visit for everything that is declared with a keyword, with the comment of its declaration.
+func eachSpec(t *testing.T, keyword token.Token, visit func(spec ast.Spec, comment string)) {
 	t.Helper()
 	for _, file := range source(t) {
 		for _, declaration := range file.Decls {
 			general, ok := declaration.(*ast.GenDecl)
-			if !ok || general.Tok != token.TYPE {
+			if !ok || general.Tok != keyword {
 				continue
 			}
 			for _, spec := range general.Specs {
-				visit(spec.(*ast.TypeSpec), text(general.Doc))
+				visit(spec, text(general.Doc))
 			}
 		}
 	}
+}
+
+// eachType calls visit for every type declaration with its comment, markers included.
+func eachType(t *testing.T, visit func(spec *ast.TypeSpec, comment string)) {
+	t.Helper()
+	eachSpec(t, token.TYPE, func(spec ast.Spec, comment string) { visit(spec.(*ast.TypeSpec), comment) })
 }
 
 // text returns the lines of a comment without slashes; unlike Text it keeps markers.
@@ -180,44 +186,33 @@ func TestEveryConstantIsInItsEnum(t *testing.T) {
 }
 
 func TestReasonsAreNamedByTheirValues(t *testing.T) {
-	for _, file := range source(t) {
-		ast.Inspect(file, func(node ast.Node) bool {
-			spec, ok := node.(*ast.ValueSpec)
-			if !ok || !strings.HasPrefix(spec.Names[0].Name, "Reason") {
-				return true
-			}
-			name, value := spec.Names[0].Name, literal(t, spec)
-			if name != "Reason"+value || !camelCase.MatchString(value) {
-				t.Errorf("%s has the value %q", name, value)
-			}
-			if !strings.HasPrefix(text(spec.Doc), name+": ") {
-				t.Errorf("%s should say when it is given", name)
-			}
-			return true
-		})
-	}
+	eachSpec(t, token.CONST, func(declared ast.Spec, _ string) {
+		spec := declared.(*ast.ValueSpec)
+		name, value := spec.Names[0].Name, literal(t, spec)
+		if !strings.HasPrefix(name, "Reason") {
+			return
+		}
+		if name != "Reason"+value || !camelCase.MatchString(value) {
+			t.Errorf("%s has the value %q", name, value)
+		}
+		if !strings.HasPrefix(text(spec.Doc), name+": ") {
+			t.Errorf("%s should say when it is given", name)
+		}
+	})
 }
 
 // constants returns the values of the string constants by their type.
 func constants(t *testing.T) map[string][]string {
 	t.Helper()
 	values := map[string][]string{}
-	for _, file := range source(t) {
-		for _, declaration := range file.Decls {
-			general, ok := declaration.(*ast.GenDecl)
-			if !ok || general.Tok != token.CONST {
-				continue
-			}
-			for _, spec := range general.Specs {
-				value := spec.(*ast.ValueSpec)
-				var kind string
-				if identifier, ok := value.Type.(*ast.Ident); ok {
-					kind = identifier.Name
-				}
-				values[kind] = append(values[kind], literal(t, value))
-			}
+	eachSpec(t, token.CONST, func(spec ast.Spec, _ string) {
+		value := spec.(*ast.ValueSpec)
+		var kind string
+		if identifier, ok := value.Type.(*ast.Ident); ok {
+			kind = identifier.Name
 		}
-	}
+		values[kind] = append(values[kind], literal(t, value))
+	})
 	return values
 }
 

@@ -10,8 +10,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/yaml"
-
-	"github.com/nestor-dev/nestor/config/crd"
 )
 
 var _ = Describe("Examples that are accepted", func() {
@@ -39,9 +37,7 @@ var _ = Describe("Examples that are accepted", func() {
 			}
 		}
 		Expect(kustomization.Resources).To(ConsistOf(files))
-		crds, err := crd.All()
-		Expect(err).NotTo(HaveOccurred())
-		for _, definition := range crds {
+		for _, definition := range definitions() {
 			Expect(kinds).To(ContainElement(definition.Spec.Names.Kind))
 		}
 	})

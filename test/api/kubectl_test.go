@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	nestor "github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/config/crd"
 )
 
 var _ = Describe("kubectl", func() {
@@ -43,9 +42,7 @@ var _ = Describe("kubectl", func() {
 	})
 
 	It("explains every field of every kind", func(ctx SpecContext) {
-		crds, err := crd.All()
-		Expect(err).NotTo(HaveOccurred())
-		for _, definition := range crds {
+		for _, definition := range definitions() {
 			for _, part := range []string{"spec", "status"} {
 				explained := unwrapped(kubectl(ctx, "explain", definition.Spec.Names.Singular+"."+part))
 				for name, property := range definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties[part].Properties {

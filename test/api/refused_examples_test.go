@@ -10,8 +10,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-
-	"github.com/nestor-dev/nestor/config/crd"
 )
 
 var _ = Describe("Examples that are refused", func() {
@@ -34,9 +32,7 @@ var _ = Describe("Examples that are refused", func() {
 		for _, one := range examples(invalidDir) {
 			said.WriteString(one.header("Refused") + "\n")
 		}
-		crds, err := crd.All()
-		Expect(err).NotTo(HaveOccurred())
-		for _, definition := range crds {
+		for _, definition := range definitions() {
 			schema := definition.Spec.Versions[0].Schema.OpenAPIV3Schema
 			for _, words := range ruleMessages(schema) {
 				Expect(strings.Contains(said.String(), words)).To(BeTrue(), "no example of %s for: %s", definition.Spec.Names.Kind, words)

@@ -12,18 +12,12 @@ import (
 	. "github.com/onsi/gomega"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/nestor-dev/nestor/config/crd"
 )
 
 const kibibyte = 1024
 
 var _ = Describe("A status that is filled to its bounds", func() {
-	crds, err := crd.All()
-	if err != nil {
-		panic(err)
-	}
-	for _, definition := range crds {
+	for _, definition := range definitions() {
 		kind := definition.Spec.Names.Kind
 		DescribeTable("of "+kind,
 			func(ctx SpecContext, letter string, limit int) {

@@ -6,16 +6,10 @@ package api_test
 import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-
-	"github.com/nestor-dev/nestor/config/crd"
 )
 
 var _ = Describe("The status subresource", func() {
-	crds, err := crd.All()
-	if err != nil {
-		panic(err)
-	}
-	for _, definition := range crds {
+	for _, definition := range definitions() {
 		kind := definition.Spec.Names.Kind
 		It("parts the spec of "+kind+", which is people's, from its status, which is the operator's", func(ctx SpecContext) {
 			status := func(reason string) map[string]any {

@@ -14,6 +14,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
@@ -22,6 +23,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	nestor "github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/config/crd"
 	"github.com/nestor-dev/nestor/internal/localcluster"
 )
 
@@ -61,6 +63,15 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(err).NotTo(HaveOccurred())
 	api = client.WithFieldValidation(plain, metav1.FieldValidationStrict)
 }, NodeTimeout(5*time.Minute))
+
+// definitions returns the seven CRDs. It panics if they are broken, because specs are made from them before anything runs.
+func definitions() []*apiextensionsv1.CustomResourceDefinition {
+	all, err := crd.All()
+	if err != nil {
+		panic(err)
+	}
+	return all
+}
 
 // newNamespace makes a namespace for a spec. It is not removed: the cluster goes with the suite.
 func newNamespace(ctx context.Context) string {
