@@ -182,6 +182,7 @@ type AgentChatStatus struct {
 // +kubebuilder:resource:shortName=achat,categories=nestor
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Messages",type=integer,JSONPath=`.status.messages`
 // +kubebuilder:printcolumn:name="Running",type=integer,JSONPath=`.status.tasks.running`
 // +kubebuilder:printcolumn:name="Waiting",type=integer,JSONPath=`.status.tasks.waiting`
@@ -189,7 +190,6 @@ type AgentChatStatus struct {
 // +kubebuilder:printcolumn:name="User",type=string,JSONPath=`.spec.user`,priority=1
 // +kubebuilder:printcolumn:name="Role",type=string,JSONPath=`.spec.role`,priority=1
 // +kubebuilder:printcolumn:name="Cost",type=integer,JSONPath=`.status.usage.costMicros`,priority=1,description="in millionths of the currency; empty when a price is unknown"
-// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63 && !self.metadata.name.contains('.')",message="metadata.name must have at most 63 characters and no dots: it becomes a label of everything in the chat"
 type AgentChat struct {

@@ -12,7 +12,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:validation:XValidation:rule="self.role == 'User' || has(self.content)",message="role must be User for an approval or a cancel: only people decide"
 // +kubebuilder:validation:XValidation:rule="!has(self.inReplyTo) || has(self.content)",message="inReplyTo goes with content: an approval names its task and tool call instead"
 // +kubebuilder:validation:XValidation:rule="self.role != 'User' || !has(self.about)",message="about is for the operator's messages: leave it out, or use inReplyTo to answer a question"
-// +kubebuilder:validation:XValidation:rule="self.role == 'User' || !has(self.user)",message="user goes with role User"
+// +kubebuilder:validation:XValidation:rule="self.role == 'User' || !has(self.user)",message="user goes with role User: leave it out of the operator's messages"
 type AgentMessageSpec struct {
 	// chat is the AgentChat that the message belongs to.
 	// +optional
@@ -86,6 +86,7 @@ type Approval struct {
 	Decision Decision `json:"decision"`
 	// comment is told to the model.
 	// +optional
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	Comment string `json:"comment,omitempty"`
 }
@@ -94,8 +95,9 @@ type Approval struct {
 type Cancel struct {
 	// task is the AgentTask to cancel. Absent or "": all the work of the chat or task.
 	// +optional
+	// +default=""
 	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$`
+	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || !format.dns1123Label().validate(self).hasValue()",message="must be a name: lowercase letters, digits and '-', beginning and ending with a letter or digit; or leave it empty to cancel everything"
 	Task string `json:"task,omitempty"`
 }
 
@@ -151,7 +153,7 @@ type AgentMessage struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
-	// spec is what was said.
+	// spec is what was said: content, an approval or a cancel. It never changes.
 	// +required
 	Spec AgentMessageSpec `json:"spec,omitzero"`
 	// status is what became of it.

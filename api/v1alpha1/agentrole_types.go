@@ -33,7 +33,7 @@ type AgentRoleSpec struct {
 	// temperature from "0" to "2". Absent: the model's own default.
 	// +optional
 	// +kubebuilder:validation:MaxLength=5
-	// +kubebuilder:validation:Pattern=`^([01](\.[0-9]{1,3})?|2(\.0{1,3})?)$`
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([01]([.][0-9]{1,3})?|2([.]0{1,3})?)$')",message="must be a number from 0 to 2 in quotes, with at most three decimals, for example \"0.2\""
 	Temperature string `json:"temperature,omitempty"`
 	// maxOutputTokens is the longest answer that one model call may give. Absent: 4096.
 	// +optional
@@ -184,15 +184,15 @@ type AgentRoleStatus struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=arole,categories=nestor
-// +kubebuilder:printcolumn:name="Name",type=string,JSONPath=`.spec.displayName`
+// +kubebuilder:printcolumn:name="Display name",type=string,JSONPath=`.spec.displayName`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Model",type=string,JSONPath=`.spec.model`
 // +kubebuilder:printcolumn:name="Iterations",type=integer,JSONPath=`.spec.limits.maxIterations`
 // +kubebuilder:printcolumn:name="Seconds",type=integer,JSONPath=`.spec.limits.maxDurationSeconds`
 // +kubebuilder:printcolumn:name="Delegates to",type=string,JSONPath=`.spec.delegation.roles`
 // +kubebuilder:printcolumn:name="As tool",type=string,JSONPath=`.spec.asTool.name`,priority=1
 // +kubebuilder:printcolumn:name="Approval",type=string,JSONPath=`.spec.approval.mode`,priority=1
-// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63 && !self.metadata.name.contains('.')",message="metadata.name must have at most 63 characters and no dots: it becomes a label of every agent with this role"
 // +kubebuilder:validation:XValidation:rule="has(self.spec.systemPrompt) || has(self.spec.systemPromptFrom) || self.metadata.name in ['orchestrator', 'general', 'researcher', 'planner', 'coder', 'tester', 'reviewer', 'debugger', 'code-search', 'code-review']",message="set spec.systemPrompt or spec.systemPromptFrom: only a role with the name of a built-in one may leave them out and keep its prompt"

@@ -42,10 +42,10 @@ type AgentTaskSpec struct {
 	// type is Agent for work of an agent, or Tool for one tool call.
 	// +required
 	Type TaskType `json:"type"`
-	// role is the AgentRole of the agent that does the work.
+	// role is the AgentRole of the agent that does the work. For type Agent.
 	// +optional
 	Role Name `json:"role,omitempty"`
-	// tool is the tool to call, by the name that a model would use.
+	// tool is the tool to call, by the name that a model would use. For type Tool.
 	// +optional
 	Tool ToolName `json:"tool,omitempty"`
 	// arguments are those of the tool, or the input of a role that has an inputSchema.
@@ -54,7 +54,7 @@ type AgentTaskSpec struct {
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:MaxProperties=128
 	Arguments *runtime.RawExtension `json:"arguments,omitempty"`
-	// instruction says what the agent is to do.
+	// instruction says what the agent is to do. For type Agent.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32768
@@ -63,7 +63,7 @@ type AgentTaskSpec struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
-	ContextFiles []FilePath `json:"contextFiles,omitempty"`
+	ContextFiles []FilePath `json:"contextFiles,omitzero"`
 	// successCriteria says how to tell that the work is done.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -72,8 +72,8 @@ type AgentTaskSpec struct {
 	// context is what of the parent's context the sub-agent sees. Absent: None.
 	// +optional
 	Context ContextMode `json:"context,omitempty"`
-	// continueFrom is a finished SubAgent of the same role and chat (or, for a standalone task, a standalone one of the
-	// same namespace) from whose history the work goes on.
+	// continueFrom is a finished SubAgent from whose history the work goes on: of the same role, and of the same chat or
+	// also standalone.
 	// +optional
 	ContinueFrom Name `json:"continueFrom,omitempty"`
 	// cwd is the directory of the workspace that the agent works in. Absent: its root.
@@ -205,20 +205,18 @@ type AgentTaskStatus struct {
 // +kubebuilder:printcolumn:name="Role",type=string,JSONPath=`.spec.role`
 // +kubebuilder:printcolumn:name="Tool",type=string,JSONPath=`.spec.tool`
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
-// +kubebuilder:printcolumn:name="Waits for",type=string,JSONPath=`.status.waiting.kind`
-// +kubebuilder:printcolumn:name="Error",type=string,JSONPath=`.status.error.kind`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Succeeded")].reason`
 // +kubebuilder:printcolumn:name="Iterations",type=integer,JSONPath=`.status.iterations`
 // +kubebuilder:printcolumn:name="Tokens",type=integer,JSONPath=`.status.usage.totalTokens`
 // +kubebuilder:printcolumn:name="Chat",type=string,JSONPath=`.spec.chat`
 // +kubebuilder:printcolumn:name="Group",type=string,JSONPath=`.spec.group`,priority=1
-// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Succeeded")].reason`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63 && !self.metadata.name.contains('.')",message="metadata.name must have at most 63 characters and no dots: its sub-agent has the same name and it becomes a label"
 type AgentTask struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
-	// spec is the work.
+	// spec is the work: of an agent, or one tool call. Only cancel and ttlSecondsAfterFinished can change.
 	// +required
 	Spec AgentTaskSpec `json:"spec,omitzero"`
 	// status is where it stands.

@@ -5,14 +5,17 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+// The rules on baseURL stand on its struct: a refusal repeats the value of the field that its rule stands on, and this one may
+// hold a password.
+
 // ModelProviderSpec is an OpenAI-compatible endpoint and how much it may be used.
+// +kubebuilder:validation:XValidation:rule="isURL(self.baseURL) && url(self.baseURL).getScheme() in ['http', 'https'] && size(url(self.baseURL).getHost()) > 0",message="must be an http or https URL, for example https://models.example.com/v1",fieldPath=".baseURL"
+// +kubebuilder:validation:XValidation:rule="!self.baseURL.matches('^https?://[^/?#]*@')",message="must not contain a user or password: put the key into a Secret and name it in apiKeySecretRef",fieldPath=".baseURL"
 type ModelProviderSpec struct {
 	// baseURL is where the API begins, usually ending in /v1.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() in ['http', 'https']",message="must be an http or https URL, for example https://models.example.com/v1"
-	// +kubebuilder:validation:XValidation:rule="!self.contains('@')",message="must not contain a user or password: put the key into a Secret and name it in apiKeySecretRef"
 	BaseURL string `json:"baseURL"`
 	// apiKeySecretRef is the key, in a Secret of this namespace. Absent: requests carry no key.
 	// +optional
@@ -65,7 +68,7 @@ type ModelProviderSpec struct {
 
 // ModelInfo is what the operator must know of a model.
 // +kubebuilder:validation:XValidation:rule="has(self.inputMicrosPerMillion) == has(self.outputMicrosPerMillion)",message="set both inputMicrosPerMillion and outputMicrosPerMillion, or neither: half a price is no price"
-// +kubebuilder:validation:XValidation:rule="!has(self.cachedInputMicrosPerMillion) || has(self.inputMicrosPerMillion)",message="cachedInputMicrosPerMillion needs inputMicrosPerMillion"
+// +kubebuilder:validation:XValidation:rule="!has(self.cachedInputMicrosPerMillion) || has(self.inputMicrosPerMillion)",message="set inputMicrosPerMillion and outputMicrosPerMillion too, or leave out cachedInputMicrosPerMillion"
 type ModelInfo struct {
 	// name is a model's name, or the beginning of several.
 	// +required
@@ -108,11 +111,11 @@ type ModelProviderStatus struct {
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=mprov,categories=nestor
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Default model",type=string,JSONPath=`.spec.defaultModel`
 // +kubebuilder:printcolumn:name="Concurrency",type=integer,JSONPath=`.spec.maxConcurrentRequests`
 // +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.spec.baseURL`
 // +kubebuilder:printcolumn:name="Fallback",type=string,JSONPath=`.spec.fallback`,priority=1
-// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63 && !self.metadata.name.contains('.')",message="metadata.name must have at most 63 characters and no dots, so that other objects can refer to it"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.fallback) || !(self.metadata.name in self.spec.fallback)",message="spec.fallback must not name the provider itself"

@@ -11,14 +11,26 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // Name is the name of another Nestor object in the same namespace (roles, providers and tool servers: or a shared one).
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=63
-// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+// +kubebuilder:validation:XValidation:rule="!format.dns1123Label().validate(self).hasValue()",message="must be a name: lowercase letters, digits and '-', beginning and ending with a letter or digit"
 type Name = string
 
 // MessageName is the name of an AgentMessage in the same namespace.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=253
-// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue()",message="must be a name: lowercase letters, digits, '-' and '.', beginning and ending with a letter or digit"
 type MessageName = string
+
+// ObjectName is the name of a Secret, ConfigMap or PersistentVolumeClaim.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=253
+// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue()",message="must be a name: lowercase letters, digits, '-' and '.', beginning and ending with a letter or digit"
+type ObjectName = string
+
+// DataKey is a key inside a Secret or ConfigMap.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=253
+// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]+$')",message="must be a key of a Secret or ConfigMap: letters, digits, '-', '_' and '.'"
+type DataKey = string
 
 // UserName is the name of a user, as the API server's authentication knows it.
 // +kubebuilder:validation:MinLength=1
@@ -33,13 +45,13 @@ type ModelName = string
 // ToolName is the name of a tool, as the model sees it.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=64
-// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9_-]+$`
+// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z0-9_-]+$')",message="must be a tool's name as the model sees it: letters, digits, '_' and '-', for example read or github__create_issue"
 type ToolName = string
 
 // ToolGlob is the name of a tool as the model sees it, or a pattern with * and ? that stands for several.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=64
-// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9_*?-]+$`
+// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z0-9_*?-]+$')",message="must be a tool's name or a pattern: letters, digits, '_', '-', '*' and '?', for example github__*"
 type ToolGlob = string
 
 // ToolCallID is the id of one tool call, as the model gave it.
@@ -216,30 +228,20 @@ type TaskResult struct {
 type SecretKeyRef struct {
 	// name is the name of the Secret.
 	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	Name string `json:"name"`
+	Name ObjectName `json:"name"`
 	// key is the key inside the Secret.
 	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
-	Key string `json:"key"`
+	Key DataKey `json:"key"`
 }
 
 // ConfigMapKeyRef names a key of a ConfigMap in the namespace of the object that refers to it.
 type ConfigMapKeyRef struct {
 	// name is the name of the ConfigMap.
 	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	Name string `json:"name"`
+	Name ObjectName `json:"name"`
 	// key is the key inside the ConfigMap.
 	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
-	Key string `json:"key"`
+	Key DataKey `json:"key"`
 }
 
 // NamespaceSource says which namespaces may use a shared object.

@@ -11,23 +11,23 @@ import (
 // SubAgentSpec is an agent's assignment, with everything resolved when it was created.
 // +kubebuilder:validation:XValidation:rule="has(self.instruction) || has(self.arguments) || has(self.continueFrom)",message="a sub-agent needs instruction, arguments or continueFrom"
 // +kubebuilder:validation:XValidation:rule="self.depth == 1 ? !has(self.parent) : has(self.parent)",message="a sub-agent of depth 1 has no parent, a deeper one must name the sub-agent that asked for it"
-// +kubebuilder:validation:XValidation:rule="!has(self.limits) || !has(self.limits.maxDepth) || self.depth <= self.limits.maxDepth",message="depth must not be more than limits.maxDepth"
-// +kubebuilder:validation:XValidation:rule="!oldSelf.?cancel.orValue(false) || self.?cancel.orValue(false)",message="cancel cannot be taken back once it is true"
-// +kubebuilder:validation:XValidation:rule="self.task == oldSelf.task",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".task"
-// +kubebuilder:validation:XValidation:rule="self.role == oldSelf.role",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".role"
-// +kubebuilder:validation:XValidation:rule="self.depth == oldSelf.depth",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".depth"
-// +kubebuilder:validation:XValidation:rule="has(self.chat) == has(oldSelf.chat) && (!has(self.chat) || self.chat == oldSelf.chat)",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".chat"
-// +kubebuilder:validation:XValidation:rule="has(self.parent) == has(oldSelf.parent) && (!has(self.parent) || self.parent == oldSelf.parent)",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".parent"
-// +kubebuilder:validation:XValidation:rule="has(self.instruction) == has(oldSelf.instruction) && (!has(self.instruction) || self.instruction == oldSelf.instruction)",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".instruction"
-// +kubebuilder:validation:XValidation:rule="has(self.arguments) == has(oldSelf.arguments) && (!has(self.arguments) || self.arguments == oldSelf.arguments)",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".arguments"
-// +kubebuilder:validation:XValidation:rule="has(self.contextFiles) == has(oldSelf.contextFiles) && (!has(self.contextFiles) || self.contextFiles == oldSelf.contextFiles)",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".contextFiles"
-// +kubebuilder:validation:XValidation:rule="has(self.successCriteria) == has(oldSelf.successCriteria) && (!has(self.successCriteria) || self.successCriteria == oldSelf.successCriteria)",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".successCriteria"
-// +kubebuilder:validation:XValidation:rule="has(self.context) == has(oldSelf.context) && (!has(self.context) || self.context == oldSelf.context)",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".context"
-// +kubebuilder:validation:XValidation:rule="has(self.continueFrom) == has(oldSelf.continueFrom) && (!has(self.continueFrom) || self.continueFrom == oldSelf.continueFrom)",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".continueFrom"
-// +kubebuilder:validation:XValidation:rule="has(self.cwd) == has(oldSelf.cwd) && (!has(self.cwd) || self.cwd == oldSelf.cwd)",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".cwd"
-// +kubebuilder:validation:XValidation:rule="has(self.modelProvider) == has(oldSelf.modelProvider) && (!has(self.modelProvider) || self.modelProvider == oldSelf.modelProvider)",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".modelProvider"
-// +kubebuilder:validation:XValidation:rule="has(self.model) == has(oldSelf.model) && (!has(self.model) || self.model == oldSelf.model)",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".model"
-// +kubebuilder:validation:XValidation:rule="has(self.limits) == has(oldSelf.limits) && (!has(self.limits) || self.limits == oldSelf.limits)",message="cannot change: only cancel can; a sub-agent is what it was created as",fieldPath=".limits"
+// +kubebuilder:validation:XValidation:rule="!has(self.limits) || !has(self.limits.maxDepth) || self.depth <= self.limits.maxDepth",message="depth must not be more than limits.maxDepth: delegate less deeply, or raise limits.maxDepth of the chat"
+// +kubebuilder:validation:XValidation:rule="!oldSelf.?cancel.orValue(false) || self.?cancel.orValue(false)",message="cancel cannot be taken back once it is true: create a new AgentTask, which launches a new sub-agent"
+// +kubebuilder:validation:XValidation:rule="self.task == oldSelf.task",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".task"
+// +kubebuilder:validation:XValidation:rule="self.role == oldSelf.role",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".role"
+// +kubebuilder:validation:XValidation:rule="self.depth == oldSelf.depth",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".depth"
+// +kubebuilder:validation:XValidation:rule="has(self.chat) == has(oldSelf.chat) && (!has(self.chat) || self.chat == oldSelf.chat)",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".chat"
+// +kubebuilder:validation:XValidation:rule="has(self.parent) == has(oldSelf.parent) && (!has(self.parent) || self.parent == oldSelf.parent)",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".parent"
+// +kubebuilder:validation:XValidation:rule="has(self.instruction) == has(oldSelf.instruction) && (!has(self.instruction) || self.instruction == oldSelf.instruction)",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".instruction"
+// +kubebuilder:validation:XValidation:rule="has(self.arguments) == has(oldSelf.arguments) && (!has(self.arguments) || self.arguments == oldSelf.arguments)",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".arguments"
+// +kubebuilder:validation:XValidation:rule="has(self.contextFiles) == has(oldSelf.contextFiles) && (!has(self.contextFiles) || self.contextFiles == oldSelf.contextFiles)",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".contextFiles"
+// +kubebuilder:validation:XValidation:rule="has(self.successCriteria) == has(oldSelf.successCriteria) && (!has(self.successCriteria) || self.successCriteria == oldSelf.successCriteria)",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".successCriteria"
+// +kubebuilder:validation:XValidation:rule="has(self.context) == has(oldSelf.context) && (!has(self.context) || self.context == oldSelf.context)",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".context"
+// +kubebuilder:validation:XValidation:rule="has(self.continueFrom) == has(oldSelf.continueFrom) && (!has(self.continueFrom) || self.continueFrom == oldSelf.continueFrom)",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".continueFrom"
+// +kubebuilder:validation:XValidation:rule="has(self.cwd) == has(oldSelf.cwd) && (!has(self.cwd) || self.cwd == oldSelf.cwd)",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".cwd"
+// +kubebuilder:validation:XValidation:rule="has(self.modelProvider) == has(oldSelf.modelProvider) && (!has(self.modelProvider) || self.modelProvider == oldSelf.modelProvider)",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".modelProvider"
+// +kubebuilder:validation:XValidation:rule="has(self.model) == has(oldSelf.model) && (!has(self.model) || self.model == oldSelf.model)",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".model"
+// +kubebuilder:validation:XValidation:rule="has(self.limits) == has(oldSelf.limits) && (!has(self.limits) || self.limits == oldSelf.limits)",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".limits"
 type SubAgentSpec struct {
 	// chat is the AgentChat that the agent works for. Absent: it works for a standalone task.
 	// +optional
@@ -61,7 +61,7 @@ type SubAgentSpec struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
-	ContextFiles []FilePath `json:"contextFiles,omitempty"`
+	ContextFiles []FilePath `json:"contextFiles,omitzero"`
 	// successCriteria says how to tell that the work is done.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -212,14 +212,14 @@ type ToolCallStatus struct {
 	Tool string `json:"tool"`
 	// arguments are the arguments as JSON, shortened.
 	// +optional
-	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:MaxLength=256
 	Arguments string `json:"arguments,omitempty"`
 	// phase is where the call stands.
 	// +required
 	Phase ToolCallPhase `json:"phase"`
 	// result is what the tool returned, shortened.
 	// +optional
-	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:MaxLength=256
 	Result string `json:"result,omitempty"`
 	// error is what went wrong, shortened.
 	// +optional
@@ -249,14 +249,12 @@ type SubAgentStatus struct {
 	Phase SubAgentPhase `json:"phase,omitempty"`
 	// messages are the newest messages of the agent's history, shortened.
 	// +optional
-	// +listType=map
-	// +listMapKey=seq
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Messages []TranscriptMessage `json:"messages,omitempty"`
 	// toolCalls are the newest tool calls of the agent, shortened.
 	// +optional
-	// +listType=map
-	// +listMapKey=id
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	ToolCalls []ToolCallStatus `json:"toolCalls,omitempty"`
 	// children counts the sub-agents that this one delegated to.
@@ -310,21 +308,21 @@ type SubAgentStatus struct {
 // +kubebuilder:printcolumn:name="Role",type=string,JSONPath=`.spec.role`
 // +kubebuilder:printcolumn:name="Depth",type=integer,JSONPath=`.spec.depth`
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Succeeded")].reason`
 // +kubebuilder:printcolumn:name="Children",type=integer,JSONPath=`.status.children.pending`
 // +kubebuilder:printcolumn:name="Iterations",type=integer,JSONPath=`.status.iterations`
 // +kubebuilder:printcolumn:name="Tokens",type=integer,JSONPath=`.status.usage.totalTokens`
-// +kubebuilder:printcolumn:name="Error",type=string,JSONPath=`.status.error.kind`
 // +kubebuilder:printcolumn:name="Chat",type=string,JSONPath=`.spec.chat`
 // +kubebuilder:printcolumn:name="Parent",type=string,JSONPath=`.spec.parent`,priority=1
 // +kubebuilder:printcolumn:name="Model",type=string,JSONPath=`.spec.model`,priority=1
 // +kubebuilder:printcolumn:name="Question",type=string,JSONPath=`.status.question`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="self.metadata.name == self.spec.task",message="a sub-agent has the name of its task"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name == self.spec.task",message="metadata.name must be the name of the task in spec.task"
 type SubAgent struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
-	// spec is the agent's assignment.
+	// spec is the agent's assignment. Only cancel can change.
 	// +required
 	Spec SubAgentSpec `json:"spec,omitzero"`
 	// status is where it stands.

@@ -5,7 +5,12 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+// The rules on url stand on its struct: a refusal repeats the value of the field that its rule stands on, and this one may
+// hold a password.
+
 // ToolServerSpec is an MCP server. Agents see its tools as <server>__<tool>.
+// +kubebuilder:validation:XValidation:rule="isURL(self.url) && url(self.url).getScheme() in ['http', 'https'] && size(url(self.url).getHost()) > 0",message="must be an http or https URL, for example https://tools.example.com/mcp",fieldPath=".url"
+// +kubebuilder:validation:XValidation:rule="!self.url.matches('^https?://[^/?#]*@')",message="must not contain a user or password: put them into a Secret and name it in headersFrom",fieldPath=".url"
 type ToolServerSpec struct {
 	// transport is how the server speaks MCP.
 	// +optional
@@ -15,8 +20,6 @@ type ToolServerSpec struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() in ['http', 'https']",message="must be an http or https URL, for example https://tools.example.com/mcp"
-	// +kubebuilder:validation:XValidation:rule="!self.contains('@')",message="must not contain a user or password: put them into a Secret and name it in headersFrom"
 	URL string `json:"url"`
 	// headersFrom are HTTP headers whose values stand in Secrets of this namespace.
 	// +optional
@@ -64,7 +67,7 @@ type HeaderSource struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9-]+$`
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z0-9-]+$')",message="must be the name of an HTTP header: letters, digits and '-', for example Authorization"
 	Name string `json:"name"`
 	// secretKeyRef is where its value stands.
 	// +required
@@ -89,8 +92,7 @@ type ToolInfo struct {
 type ToolServerStatus struct {
 	// tools are the server's tools, by name; at most 128 are listed.
 	// +optional
-	// +listType=map
-	// +listMapKey=name
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=128
 	Tools []ToolInfo `json:"tools,omitempty"`
 	// toolCount is the number of all its tools.
@@ -112,10 +114,10 @@ type ToolServerStatus struct {
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=tsrv,categories=nestor
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Tools",type=integer,JSONPath=`.status.toolCount`
 // +kubebuilder:printcolumn:name="Transport",type=string,JSONPath=`.spec.transport`
 // +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.spec.url`
-// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 32 && !self.metadata.name.contains('.')",message="metadata.name must have at most 32 characters and no dots: it begins the name of every tool, which may have 64"
 type ToolServer struct {

@@ -3,8 +3,6 @@
 
 package v1alpha1
 
-import "k8s.io/apimachinery/pkg/api/resource"
-
 // Workspace gives agents files to work on: a pod beside the files serves the workspace tools. Exactly one source.
 // +kubebuilder:validation:XValidation:rule="[has(self.git), has(self.persistentVolumeClaim), has(self.emptyDir), has(self.directory)].exists_one(set, set)",message="set exactly one of git, persistentVolumeClaim, emptyDir and directory"
 type Workspace struct {
@@ -28,45 +26,50 @@ type Workspace struct {
 	IdleTimeoutSeconds int32 `json:"idleTimeoutSeconds,omitempty"`
 }
 
+// The rules on url stand on its struct: a refusal repeats the value of the field that its rule stands on, and this one may
+// hold a password.
+
 // GitSource is a git repository.
+// +kubebuilder:validation:XValidation:rule="self.url.matches('^(https?|ssh)://[^/[:space:]]+/[^[:space:]]+$')",message="must be an https, http or ssh URL, for example https://git.example.com/team/app.git or ssh://git@git.example.com/team/app.git",fieldPath=".url"
+// +kubebuilder:validation:XValidation:rule="!self.url.matches('^(https?://[^/?#]*|ssh://[^/?#@]*:[^/?#]*)@')",message="must not contain a password: put the credentials into a Secret and name it in secretName",fieldPath=".url"
 type GitSource struct {
 	// url is where to clone from: https, http or ssh.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:Pattern=`^(https?|ssh)://[^\s]+$`
-	// +kubebuilder:validation:XValidation:rule="self.startsWith('ssh://') || !self.split('/')[2].contains('@')",message="must not contain a user or password: put the credentials into a Secret and name it in secretName"
 	URL string `json:"url"`
 	// ref is the branch, tag or commit. Absent: the repository's default branch.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
-	// +kubebuilder:validation:Pattern=`^[^-\s][^\s]*$`
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[^-[:space:]][^[:space:]]*$')",message="must be a branch, tag or commit: no spaces, and no '-' at the beginning"
 	Ref string `json:"ref,omitempty"`
 	// secretName is a Secret of the same namespace with username and password, or with ssh-privatekey and known_hosts.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	SecretName string `json:"secretName,omitempty"`
+	SecretName ObjectName `json:"secretName,omitempty"`
 }
 
 // ClaimSource is a PersistentVolumeClaim of the same namespace.
 type ClaimSource struct {
 	// claimName is the name of the PersistentVolumeClaim.
 	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	ClaimName string `json:"claimName"`
+	ClaimName ObjectName `json:"claimName"`
 	// readOnly mounts the volume without the right to write.
 	// +optional
+	// +default=false
 	ReadOnly bool `json:"readOnly,omitempty"`
 }
 
+// A size is a string and not a Quantity, which rewrites 1.5Gi as 1536Mi: a client that writes back what it read would
+// change a workspace, which cannot change.
+
 // EmptyDirSource is a directory that starts empty and lives as long as the pod.
 type EmptyDirSource struct {
-	// sizeLimit is how much it may hold. Absent: the node's limit.
+	// sizeLimit is how much it may hold, for example 2Gi. Absent: the node's limit.
 	// +optional
-	SizeLimit *resource.Quantity `json:"sizeLimit,omitempty"`
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="isQuantity(self) && quantity(self).isGreaterThan(quantity('0'))",message="must be a size greater than 0, for example 500Mi or 2Gi"
+	SizeLimit string `json:"sizeLimit,omitempty"`
 }
 
 // DirectorySource is a directory of the machine that the operator runs on.
@@ -75,6 +78,6 @@ type DirectorySource struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:Pattern=`^/`
+	// +kubebuilder:validation:XValidation:rule="self.startsWith('/')",message="must be an absolute path, for example /home/alice/project"
 	Path string `json:"path"`
 }

@@ -1,0 +1,66 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+const kibibyte = 1024
+
+var _ = Describe("A status that is filled to its bounds", func() {
+	for _, definition := range definitions() {
+		kind := definition.Spec.Names.Kind
+		DescribeTable("of "+kind,
+			func(ctx SpecContext, letter string, limit int) {
+				status := definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["status"]
+				filled, err := filler{letter: letter}.fill("status", &status)
+				Expect(err).NotTo(HaveOccurred())
+
+				object := sample(kind)
+				object.SetNamespace(newNamespace(ctx))
+				Expect(api.Create(ctx, object)).To(Succeed())
+				object.Object["status"] = filled
+				Expect(api.Status().Update(ctx, object)).To(Succeed())
+				Expect(object.Object["status"]).To(Equal(filled), "nothing is pruned")
+
+				size := len(stored(ctx, definition, object))
+				AddReportEntry("size", fmt.Sprintf("%s full of %q: %d KiB of %d", kind, letter, size/kibibyte, limit/kibibyte))
+				Expect(size).To(BeNumerically("<", limit))
+			},
+			Entry("with letters of four bytes is below 256 KiB", "🦉", 256*kibibyte),
+			Entry("with letters that JSON escapes is below 512 KiB", "<", 512*kibibyte),
+		)
+
+		It("of "+kind+" has conditions whose messages are bounded by a rule", func(ctx SpecContext) {
+			object := sample(kind)
+			object.SetNamespace(newNamespace(ctx))
+			Expect(api.Create(ctx, object)).To(Succeed())
+			object.Object["status"] = map[string]any{"conditions": []any{map[string]any{
+				"type": "Ready", "status": "False", "reason": "TooLong", "lastTransitionTime": "2026-11-15T00:00:00Z",
+				"message": strings.Repeat("🦉", conditionMessageLength+1),
+			}}}
+			Expect(api.Status().Update(ctx, object)).To(MatchError(ContainSubstring("at most 1024 characters")))
+		})
+	}
+})
+
+// stored returns an object as the API server keeps it: JSON, with the bookkeeping of who wrote which field.
+func stored(ctx context.Context, definition *apiextensionsv1.CustomResourceDefinition, object *unstructured.Unstructured) []byte {
+	GinkgoHelper()
+	data, err := clientset.RESTClient().Get().
+		AbsPath("apis", definition.Spec.Group, definition.Spec.Versions[0].Name,
+			"namespaces", object.GetNamespace(), definition.Spec.Names.Plural, object.GetName()).
+		DoRaw(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(data).To(HavePrefix("{"), "JSON")
+	return data
+}
