@@ -54,8 +54,9 @@ hack/mcp-servers/node_modules/.package-lock.json: hack/mcp-servers/package-lock.
 ##@ Measure
 
 .PHONY: bench
-bench: ## Run the Go benchmarks and print figures (BENCH=Append for some)
+bench: ## Run the benchmarks and print figures (BENCH=Append for some of the Go ones)
 	go test -run '^$$' -bench '$(or $(BENCH),.)' -benchtime $(or $(BENCHTIME),1s) ./internal/...
+	NESTOR_BENCH=1 go test ./internal/tool/workspace/search -run TestSpeedBesideRipgrep -count=1 -v
 
 .PHONY: soak
 soak: ## Run the core's property tests on many more random sequences (SOAK_CHECKS)

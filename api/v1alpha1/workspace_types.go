@@ -65,7 +65,7 @@ type ClaimSource struct {
 
 // EmptyDirSource is a directory that starts empty and lives as long as the pod.
 type EmptyDirSource struct {
-	// sizeLimit is how much it may hold, for example 2Gi. Absent: the node's limit.
+	// sizeLimit is how much it may hold, for example 2Gi. Absent: 5Gi.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="isQuantity(self) && quantity(self).isGreaterThan(quantity('0'))",message="must be a size greater than 0, for example 500Mi or 2Gi"

@@ -18,8 +18,8 @@ const (
 	maxToolCalls     = 8
 	maxWaiting       = 32
 	maxContent       = 1024
-	maxArguments     = 512
-	maxToolResult    = 512
+	maxArguments     = 256
+	maxToolResult    = 256
 	maxToolError     = 256
 	maxToolName      = 128
 	maxSummary       = 2048
