@@ -351,6 +351,19 @@ func TestAStepChangesNothingThatItWasGiven(t *testing.T) {
 	})
 }
 
+func TestSameMeansThatNothingChanged(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		drawRun(t, func(s step) {
+			if s.after.Same(s.before) && withoutClock(s.after) != withoutClock(s.before) {
+				t.Fatalf("%v changed a state that is said to be the same", s.event)
+			}
+			if !s.after.Same(s.before) && len(s.effects) == 0 && s.before.Phase.Terminal() {
+				t.Fatal("an agent that has ended is said to have changed")
+			}
+		})
+	})
+}
+
 func TestNothingHappensBeforeTheStart(t *testing.T) {
 	for _, e := range everyFact() {
 		if _, ok := e.Fact.(Started); ok {

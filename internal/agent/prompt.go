@@ -65,7 +65,7 @@ func subAgentContext(c Config) string {
 	lines := []string{
 		"## Sub-Agent Context",
 		"",
-		fmt.Sprintf("You are operating as a **%s** sub-agent (depth %d/%d).", c.Role.Display(), c.Depth, c.MaxDepth),
+		fmt.Sprintf("You are operating as a **%s** sub-agent (depth %d/%d).", c.Role.Name, c.Depth, c.MaxDepth),
 		"- Parent agent: " + parent,
 		"- Your task: " + c.Task.brief(),
 	}

@@ -1,0 +1,118 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/tool"
+)
+
+// perform begins an effect, unless it is in flight. Effects that need Kubernetes are the controllers'.
+func (a *actor) perform(r *recording, e agent.Effect) {
+	var begin func(context.Context)
+	switch e := e.(type) {
+	case agent.CallModel:
+		begin = func(ctx context.Context) { a.callModel(ctx, r, e) }
+	case agent.RunTool:
+		begin = func(ctx context.Context) { a.runTool(ctx, r.record, e) }
+	case agent.WakeAt:
+		begin = func(ctx context.Context) { a.wakeAt(ctx, e) }
+	default:
+		return
+	}
+	a.mu.Lock()
+	if _, ok := a.inFlight[e.Key()]; ok || a.quiet || a.dropped {
+		a.mu.Unlock()
+		return
+	}
+	ctx, stop := context.WithCancel(a.engine.ctx)
+	a.inFlight[e.Key()] = stop
+	a.mu.Unlock()
+	begin(ctx)
+}
+
+// finish ends an effect with what it came to.
+func (a *actor) finish(e agent.Effect, d delivery) {
+	a.mu.Lock()
+	if stop, ok := a.inFlight[e.Key()]; ok {
+		stop()
+		delete(a.inFlight, e.Key())
+	}
+	a.mu.Unlock()
+	d.ownEffect = true
+	a.post(d)
+}
+
+// wakeAt sets a timer: no goroutine waits.
+func (a *actor) wakeAt(ctx context.Context, e agent.WakeAt) {
+	wait := time.UnixMilli(int64(e.At)).Sub(a.engine.options.Now())
+	timer := time.AfterFunc(max(wait, 0), func() { a.finish(e, delivery{fact: agent.Woke{}}) })
+	context.AfterFunc(ctx, func() { timer.Stop() })
+}
+
+// runTool runs a tool in a goroutine of its own.
+func (a *actor) runTool(ctx context.Context, record ledger.Agent, e agent.RunTool) {
+	a.engine.busy.Add(1)
+	go func() {
+		defer a.engine.busy.Done()
+		result := a.execute(ctx, record, e)
+		if errors.Is(a.engine.ctx.Err(), context.Canceled) {
+			return // the process ends: what became of the call is not known, and the ledger says so
+		}
+		row := &ledger.ToolResult{Key: a.ledgerKey(e), Status: toolStatus(result), Output: wholeOutput(result), FinishedAt: a.engine.options.Now()}
+		if result.Failure != tool.NoFailure {
+			row.Error = string(result.Failure)
+		}
+		a.finish(e, delivery{fact: agent.ToolFinished{Call: e.Call, Outcome: toolOutcome(result), Text: result.Text}, toolResult: row})
+	}()
+}
+
+func (a *actor) execute(ctx context.Context, record ledger.Agent, e agent.RunTool) tool.Result {
+	set, err := a.engine.options.Tools.Set(ctx, record)
+	if err != nil {
+		text := fmt.Sprintf("The tool %s cannot be reached: %s. Try again later, or find another way.", e.Tool, err)
+		return tool.Result{CallID: e.Call, Name: e.Tool, Text: text, Failure: tool.Failed, Output: tool.Output{Text: text}, Err: err}
+	}
+	return a.engine.options.Executor.Execute(ctx, set, tool.Call{
+		ID: e.Call, Name: e.Tool, Arguments: e.Arguments, IdempotencyKey: a.ledgerKey(e), Namespace: record.Namespace, Agent: a.uid,
+	})
+}
+
+func toolOutcome(r tool.Result) agent.ToolOutcome {
+	switch {
+	case r.OutcomeUnknown:
+		return agent.ToolUnknown
+	case r.Failure == tool.NoFailure:
+		return agent.ToolSucceeded
+	}
+	return agent.ToolFailed
+}
+
+func toolStatus(r tool.Result) ledger.Status {
+	switch {
+	case r.OutcomeUnknown:
+		return ledger.StatusUnknown
+	case r.Failure == tool.NoFailure:
+		return ledger.StatusSuccess
+	case r.Failure == tool.Cancelled:
+		return ledger.StatusCancelled
+	case r.Failure == tool.TimedOut:
+		return ledger.StatusTimedOut
+	}
+	return ledger.StatusFailed
+}
+
+// wholeOutput is what read_result pages through.
+func wholeOutput(r tool.Result) []byte {
+	if r.Output.Text == "" {
+		return r.Output.Structured
+	}
+	return []byte(r.Output.Text)
+}

@@ -1,0 +1,190 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/schedule"
+)
+
+// plan turns what the core wants to say into a request to the agent's model.
+func (a *actor) plan(record ledger.Agent, s agent.State, e agent.CallModel) plannedCall {
+	call := plannedCall{request: request(agent.BuildPrompt(s))}
+	call.request.IdempotencyKey = a.ledgerKey(e)
+	var endpoint Endpoint
+	if call.provider, call.problem = a.engine.options.Models.Route(a.engine.ctx, record); call.problem != nil {
+		return call
+	}
+	if endpoint, call.problem = a.engine.options.Models.Endpoint(a.engine.ctx, record, call.provider); call.problem != nil {
+		return call
+	}
+	call.request.Model, call.request.Temperature = endpoint.Model, endpoint.Temperature
+	return call
+}
+
+var roles = map[agent.Speaker]model.MessageRole{
+	agent.User: model.RoleUser, agent.Assistant: model.RoleAssistant, agent.ToolSpeaker: model.RoleTool,
+}
+
+func request(p agent.Prompt) model.Request {
+	req := model.Request{MaxOutputTokens: p.MaxOutputTokens}
+	if p.System != "" {
+		req.Messages = append(req.Messages, model.Message{Role: model.RoleSystem, Text: p.System})
+	}
+	for _, m := range p.Messages {
+		message := model.Message{Role: roles[m.Speaker], Text: m.Text, ToolCallID: m.Call}
+		for _, c := range m.Calls {
+			message.ToolCalls = append(message.ToolCalls, model.ToolCall{ID: c.ID, Name: c.Tool, Arguments: c.Arguments})
+		}
+		req.Messages = append(req.Messages, message)
+	}
+	for _, t := range p.Tools {
+		req.Tools = append(req.Tools, model.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters})
+	}
+	return req
+}
+
+// callModel reserves what the call may use, waits for its turn without a goroutine, and makes it.
+func (a *actor) callModel(ctx context.Context, r *recording, e agent.CallModel) {
+	call, ok := r.requests[e.Key()]
+	if !ok { // taken over from an engine that is gone: the same state gives the same request
+		call = a.plan(r.record, r.next, e)
+	}
+	if call.problem != nil {
+		a.failModel(e, agent.Amount{}, agent.FailureRetry, call.problem.Error(), 0)
+		return
+	}
+	if reason := a.engine.budgets.reserve(a.uid, e.Reserve); reason != "" {
+		a.failModel(e, agent.Amount{}, agent.FailureBudget, reason, 0)
+		return
+	}
+	ticket := schedule.Ticket{Provider: call.provider, Namespace: r.record.Namespace, Chat: r.record.Root, Tokens: e.Reserve.Tokens}
+	waiting, err := a.engine.options.Scheduler.Submit(ticket, func(grant *schedule.Grant) {
+		a.engine.busy.Add(1)
+		go func() {
+			defer a.engine.busy.Done()
+			a.complete(ctx, grant, r.record, call, e)
+		}()
+	})
+	if err != nil {
+		a.failModel(e, e.Reserve, agent.FailureRetry, err.Error(), 0)
+		return
+	}
+	context.AfterFunc(ctx, func() {
+		if waiting.Cancel() { // it never began
+			a.engine.budgets.release(a.uid, e.Reserve)
+		}
+	})
+}
+
+// complete makes the call.
+func (a *actor) complete(ctx context.Context, grant *schedule.Grant, record ledger.Agent, call plannedCall, e agent.CallModel) {
+	endpoint, err := a.engine.options.Models.Endpoint(ctx, record, grant.Provider)
+	if err != nil {
+		grant.Release(schedule.Result{})
+		a.failModel(e, e.Reserve, agent.FailureRetry, err.Error(), 0)
+		return
+	}
+	req := call.request
+	req.Model = endpoint.Model
+	reply, err := endpoint.Client.Complete(ctx, req, func(d model.Delta) {
+		if a.engine.options.Listen != nil {
+			a.engine.options.Listen(a.uid, d)
+		}
+	})
+	if err != nil {
+		a.modelFailed(e, grant, err)
+		return
+	}
+	usage, cost := used(req, reply, endpoint.Prices)
+	tokens := usage.Total()
+	grant.Release(schedule.Result{Tokens: &tokens})
+	row := a.modelRow(e, ledger.StatusSuccess)
+	row.Response, _ = json.Marshal(reply)
+	row.Summary = reply.Text
+	if len(reply.ToolCalls) > 0 {
+		row.ToolCalls, _ = json.Marshal(reply.ToolCalls)
+	}
+	if u := reply.Usage; u != nil {
+		row.PromptTokens, row.CachedTokens, row.CompletionTokens = &u.PromptTokens, &u.CachedTokens, &u.CompletionTokens
+	}
+	row.CostMicros = cost
+	a.finish(e, delivery{fact: replied(e, reply, usage), modelResult: row, reserved: e.Reserve})
+}
+
+// replied is the fact that a reply amounts to. A refusal is no answer, whatever came with it.
+func replied(e agent.CallModel, reply model.Reply, usage agent.Usage) agent.Fact {
+	switch reply.Outcome() {
+	case model.OutcomeRefused:
+		return agent.ModelFailed{Call: e.Call, Attempt: e.Attempt, Failure: agent.FailureFinal, Message: "the model refused: " + reply.Refusal}
+	case model.OutcomeFiltered:
+		return agent.ModelFailed{Call: e.Call, Attempt: e.Attempt, Failure: agent.FailureFinal, Message: "the provider's content filter stopped the reply"}
+	}
+	fact := agent.ModelReplied{Call: e.Call, Text: reply.Text, Usage: usage}
+	if reply.Outcome() == model.OutcomeTruncated {
+		fact.Finish = agent.FinishLength
+	}
+	for _, c := range reply.ToolCalls {
+		fact.Calls = append(fact.Calls, agent.CallRequest{ID: c.ID, Tool: c.Name, Arguments: c.Arguments})
+	}
+	return fact
+}
+
+// used is what a call used. A provider that does not say is taken at its size, so that budgets hold; its cost is unknown.
+func used(req model.Request, reply model.Reply, prices model.Prices) (agent.Usage, *int64) {
+	if reply.Usage == nil {
+		return agent.Usage{PromptTokens: model.EstimateTokens(req), CompletionTokens: int64(len(reply.Text)/4) + 1, ModelCalls: 1}, nil
+	}
+	cost := prices.Cost(req.Model, reply.Usage)
+	return agent.Usage{PromptTokens: reply.Usage.PromptTokens, CompletionTokens: reply.Usage.CompletionTokens, ModelCalls: 1, CostMicros: cost}, cost
+}
+
+// modelFailed tells the core what kind of failure it was, and when another try makes sense.
+func (a *actor) modelFailed(e agent.CallModel, grant *schedule.Grant, err error) {
+	var failure *model.Error
+	if !errors.As(err, &failure) {
+		failure = &model.Error{Kind: model.Transient, Message: err.Error()}
+	}
+	backOff := time.Duration(0)
+	if failure.Kind == model.RateLimited {
+		backOff = failure.RetryAfter
+	}
+	grant.Release(schedule.Result{BackOff: backOff})
+	switch {
+	case failure.Kind == model.Cancelled:
+		if a.engine.ctx.Err() != nil {
+			return // the process ends; the call is made again by the next one
+		}
+		a.finish(e, delivery{modelResult: a.modelRow(e, ledger.StatusCancelled), reserved: e.Reserve})
+	case failure.NeedsCompaction():
+		a.failModel(e, e.Reserve, agent.FailureContext, failure.Message, 0)
+	case failure.Retryable():
+		a.failModel(e, e.Reserve, agent.FailureRetry, failure.Message, failure.RetryAfter)
+	default:
+		a.failModel(e, e.Reserve, agent.FailureFinal, failure.Message, 0)
+	}
+}
+
+// failModel ends a model call without an answer. retryAfter is how long the provider asked to be left alone.
+func (a *actor) failModel(e agent.CallModel, reserved agent.Amount, failure agent.ModelFailure, words string, retryAfter time.Duration) {
+	fact := agent.ModelFailed{Call: e.Call, Attempt: e.Attempt, Failure: failure, Message: words}
+	if failure == agent.FailureRetry {
+		wait := model.Backoff(e.Attempt, retryAfter, a.engine.options.Random())
+		fact.RetryAt = agent.Time(a.engine.options.Now().Add(wait).UnixMilli())
+	}
+	row := a.modelRow(e, ledger.StatusFailed)
+	row.Error = words
+	a.finish(e, delivery{fact: fact, modelResult: row, reserved: reserved})
+}
+
+func (a *actor) modelRow(e agent.CallModel, status ledger.Status) *ledger.ModelResult {
+	return &ledger.ModelResult{Key: a.ledgerKey(e), Status: status, FinishedAt: a.engine.options.Now()}
+}

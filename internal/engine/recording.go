@@ -1,0 +1,172 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/model"
+)
+
+// recording is what came of a batch of deliveries: what to write, and what to do once it is written.
+type recording struct {
+	deliveries []delivery
+	record     ledger.Agent
+	next       agent.State
+	effects    []agent.Effect
+	takeOver   bool
+	batch      ledger.Batch
+	// requests are the model calls that the batch intends, by effect key.
+	requests map[string]plannedCall
+}
+
+func (r *recording) empty() bool {
+	b := &r.batch
+	return len(b.Events) == 0 && len(b.ModelResults) == 0 && len(b.ToolResults) == 0
+}
+
+// step puts a batch of deliveries through the core. Facts that change nothing leave no event behind: whoever delivers
+// again, to be sure, costs nothing.
+func (a *actor) step(deliveries []delivery) *recording {
+	a.stateMu.Lock()
+	state, seq, snapshot, record := a.state, a.seq, a.snapshot, a.record
+	a.stateMu.Unlock()
+	now := a.engine.options.Now()
+	r := &recording{deliveries: deliveries, next: state, requests: map[string]plannedCall{}}
+	r.batch = ledger.Batch{Agent: a.uid, After: seq}
+	for _, d := range deliveries {
+		if d.modelResult != nil {
+			r.batch.ModelResults = append(r.batch.ModelResults, *d.modelResult)
+		}
+		if d.toolResult != nil {
+			r.batch.ToolResults = append(r.batch.ToolResults, *d.toolResult)
+		}
+		r.takeOver = r.takeOver || d.takeOver
+		if d.fact == nil {
+			continue
+		}
+		event := agent.Event{At: agent.Time(now.UnixMilli()), Fact: d.fact}
+		next, effects := agent.Step(r.next, event)
+		if len(effects) == 0 && next.Same(r.next) {
+			continue
+		}
+		data, err := json.Marshal(event)
+		if err != nil {
+			a.engine.options.Trouble(fmt.Errorf("encode %s of agent %s: %w", agent.FactType(d.fact), a.uid, err))
+			continue
+		}
+		if d.create != nil && seq == 0 && len(r.batch.Events) == 0 {
+			r.batch.Create, record = d.create, *d.create
+		}
+		r.next = next
+		r.effects = append(r.effects, effects...)
+		r.batch.Events = append(r.batch.Events, ledger.Event{Type: agent.FactType(d.fact), At: now, Data: data})
+	}
+	r.record = record
+	a.intend(r, now)
+	if newest := seq + int64(len(r.batch.Events)); newest-snapshot >= a.engine.options.SnapshotEvery {
+		if data, err := agent.EncodeState(r.next); err == nil {
+			r.batch.Snapshot = data
+		}
+	}
+	if r.next.Phase.Terminal() && !state.Phase.Terminal() {
+		r.batch.Finish = &ledger.Finish{Status: finalStatus(*r.next.Outcome), ErrorKind: string(r.next.Outcome.Kind), At: now}
+	}
+	return r
+}
+
+// intend writes down the model and tool calls that the batch leads to.
+func (a *actor) intend(r *recording, now time.Time) {
+	outstanding := map[string]bool{}
+	for _, e := range agent.Outstanding(r.next) {
+		outstanding[e.Key()] = true
+	}
+	cause := r.batch.After + int64(len(r.batch.Events))
+	for _, e := range r.effects {
+		if !outstanding[e.Key()] {
+			continue
+		}
+		switch e := e.(type) {
+		case agent.CallModel:
+			call := a.plan(r.record, r.next, e)
+			r.requests[e.Key()] = call
+			r.batch.ModelCalls = append(r.batch.ModelCalls, call.intent(a.ledgerKey(e), r.next, cause, now))
+		case agent.RunTool:
+			r.batch.ToolCalls = append(r.batch.ToolCalls, ledger.ToolCall{
+				Key: a.ledgerKey(e), CallID: e.Call, Seq: cause, Tool: e.Tool, Arguments: string(e.Arguments),
+				Repeatable: repeatable(r.next, e.Tool), StartedAt: now,
+			})
+		}
+	}
+}
+
+// ledgerKey makes the key of an effect unique among all agents.
+func (a *actor) ledgerKey(e agent.Effect) string { return a.uid + "/" + e.Key() }
+
+func repeatable(s agent.State, name string) bool {
+	for _, t := range s.Config.Tools {
+		if t.Name == name {
+			return t.ReadOnly || t.Idempotent
+		}
+	}
+	return false
+}
+
+func finalStatus(o agent.Outcome) ledger.Status {
+	switch o.Kind {
+	case "":
+		return ledger.StatusSuccess
+	case agent.KindCancelled:
+		return ledger.StatusCancelled
+	case agent.KindTimedOut:
+		return ledger.StatusTimedOut
+	}
+	return ledger.StatusFailed
+}
+
+// rebuild folds what the ledger has of an agent into its state. A snapshot of a form that this program does not know is
+// no loss, as long as the events are there.
+func rebuild(h ledger.History) (agent.State, int64, error) {
+	var state agent.State
+	var seq int64
+	if h.Snapshot != nil {
+		decoded, err := agent.DecodeState(h.Snapshot.Data)
+		if err != nil {
+			return state, 0, err
+		}
+		state, seq = decoded, h.Snapshot.Seq
+	}
+	for _, e := range h.Events {
+		var event agent.Event
+		if err := json.Unmarshal(e.Data, &event); err != nil {
+			return state, 0, fmt.Errorf("event %d: %w", e.Seq, err)
+		}
+		state, seq = agent.Replay(state, []agent.Event{event}), e.Seq
+	}
+	return state, seq, nil
+}
+
+// plannedCall is a model call as it will be made.
+type plannedCall struct {
+	request  model.Request
+	provider string
+	// problem is why it cannot be made, if it cannot.
+	problem error
+}
+
+func (c plannedCall) intent(key string, s agent.State, cause int64, now time.Time) ledger.ModelCall {
+	tokens := model.EstimateTokens(c.request)
+	call := ledger.ModelCall{
+		Key: key, Seq: cause, Iteration: s.Iterations, Provider: c.provider, Model: c.request.Model,
+		RequestType: string(s.Request.Purpose), SystemPrompt: s.Config.Role.Name, ContextTokens: &tokens,
+		MaxIterations: s.Config.Limits.MaxIterations, MaxDuration: time.Duration(s.Config.Limits.MaxDuration) * time.Millisecond, StartedAt: now,
+	}
+	// A request is plain data; it always encodes.
+	call.Request, _ = json.Marshal(c.request)
+	return call
+}

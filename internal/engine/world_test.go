@@ -1,0 +1,385 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/schedule"
+	"github.com/nestor-dev/nestor/internal/model/scripted"
+	"github.com/nestor-dev/nestor/internal/role"
+	"github.com/nestor-dev/nestor/internal/tool"
+	"github.com/nestor-dev/nestor/internal/tool/builtin"
+)
+
+// world is what surrounds an engine: a ledger, a scripted model over HTTP, tools that write down when they run, and what the
+// controllers will do, in memory: children, posts, questions, replies and outcomes.
+type world struct {
+	t      *testing.T
+	model  *scripted.Server
+	url    string
+	ledger ledger.Ledger
+	tools  *workshop
+
+	mu       sync.Mutex
+	changed  *sync.Cond
+	engine   *Engine
+	agents   map[string]ledger.Agent // by name
+	posts    []string
+	handled  []string
+	approve  func(agent.AskPerson) *agent.Decided
+	troubles []error
+}
+
+func newWorld(t *testing.T, scripts ...string) *world {
+	t.Helper()
+	w := &world{t: t, agents: map[string]ledger.Agent{}, tools: &workshop{runs: map[string]int{}}}
+	w.changed = sync.NewCond(&w.mu)
+	options := scripted.Options{NoDelay: true}
+	for _, name := range scripts {
+		options.Scripts = append(options.Scripts, script(t, name))
+	}
+	w.model = scripted.NewServer(options)
+	server := httptest.NewServer(w.model)
+	t.Cleanup(server.Close)
+	w.url = server.URL + "/v1"
+	opened, err := connect.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { opened.Close() })
+	w.ledger = opened
+	w.start(opened)
+	t.Cleanup(func() { w.stop() })
+	return w
+}
+
+// script returns a built-in script by its name, or parses one that has lines.
+func script(t *testing.T, source string) *scripted.Script {
+	t.Helper()
+	parsed, err := scripted.Builtin(source)
+	if strings.Contains(source, "\n") {
+		parsed, err = scripted.Parse("test.yaml", []byte(source))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed
+}
+
+// start runs an engine on the ledger; a second one takes over from the first.
+func (w *world) start(l Ledger) *Engine {
+	w.t.Helper()
+	scheduler := schedule.New(schedule.Options{})
+	scheduler.SetProvider(schedule.Provider{Name: "default", Concurrent: 64})
+	client, err := model.NewClient(model.Endpoint{BaseURL: w.url})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	e := New(Options{
+		Ledger: l, Scheduler: scheduler, Tools: w.tools, RetryLedger: 10 * time.Millisecond,
+		Models: fixedModel{Endpoint{Client: client, Model: "scripted"}},
+		Changed: func(uid string) {
+			go w.reconcile(uid)
+		},
+		Trouble: func(err error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.troubles = append(w.troubles, err)
+			w.changed.Broadcast()
+		},
+	})
+	w.mu.Lock()
+	w.engine = e
+	w.mu.Unlock()
+	return e
+}
+
+// stop ends the engine as a graceful end of the process does.
+func (w *world) stop() {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := w.current().Close(ctx); err != nil {
+		w.t.Error(err)
+	}
+}
+
+// crash ends the engine as a kill does: what is in flight is lost.
+func (w *world) crash() {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := w.current().Close(ctx); err != nil {
+		w.t.Error(err)
+	}
+}
+
+func (w *world) current() *Engine {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.engine
+}
+
+// fixedModel gives every agent the same model.
+type fixedModel struct{ endpoint Endpoint }
+
+func (m fixedModel) Route(context.Context, ledger.Agent) (string, error) { return "default", nil }
+
+func (m fixedModel) Endpoint(context.Context, ledger.Agent, string) (Endpoint, error) {
+	return m.endpoint, nil
+}
+
+// workshop has tools that write down when they run, with their idempotency keys.
+type workshop struct {
+	mu   sync.Mutex
+	runs map[string]int
+	// gate, if set, is asked before a write tool returns.
+	gate func(ctx context.Context, call tool.Call)
+}
+
+func (w *workshop) Set(context.Context, ledger.Agent) (tool.Set, error) {
+	set, err := builtin.New(builtin.Options{})
+	if err != nil {
+		return set, err
+	}
+	var tools []*tool.Tool
+	for _, t := range plainTools() {
+		made, err := tool.New(tool.Spec{Name: t.Name, Parameters: t.Parameters, ReadOnly: t.ReadOnly, Timeout: time.Minute}, w.run(t))
+		if err != nil {
+			return set, err
+		}
+		tools = append(tools, made)
+	}
+	more, err := tool.NewSet(tools...)
+	if err != nil {
+		return set, err
+	}
+	return set.Union(more)
+}
+
+func (w *workshop) run(t agent.Tool) tool.Func {
+	return func(ctx context.Context, call tool.Call) (tool.Output, error) {
+		w.mu.Lock()
+		w.runs[call.Name+" "+call.IdempotencyKey]++
+		gate := w.gate
+		w.mu.Unlock()
+		if gate != nil && !t.ReadOnly {
+			gate(ctx, call)
+		}
+		return tool.Output{Text: call.Name + " is done"}, ctx.Err()
+	}
+}
+
+// count is how often a tool ran; doubled are the calls that ran more than once.
+func (w *workshop) count(name string) (runs int, doubled []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for key, n := range w.runs {
+		if strings.HasPrefix(key, name+" ") {
+			runs += n
+			if n > 1 {
+				doubled = append(doubled, key)
+			}
+		}
+	}
+	return runs, doubled
+}
+
+func plainTools() []agent.Tool {
+	anything := json.RawMessage(`{"type":"object"}`)
+	var tools []agent.Tool
+	for _, name := range []string{"read", "ls", "glob", "grep", "keyword_search", "web_search"} {
+		tools = append(tools, agent.Tool{Name: name, Parameters: anything, ReadOnly: true, BuiltIn: name == "web_search"})
+	}
+	for _, name := range []string{"write", "patch", "bash"} {
+		tools = append(tools, agent.Tool{Name: name, Parameters: anything})
+	}
+	return tools
+}
+
+// config is what the controllers will resolve for an agent with a built-in role.
+func config(kind agent.Kind, name, roleName string, depth int) agent.Config {
+	r, _ := role.BuiltIn(roleName)
+	c := agent.Config{
+		Kind: kind, Name: name, Depth: depth, MaxDepth: 2,
+		Role:       agent.Role{Name: r.Name, DisplayName: r.DisplayName, Prompt: r.SystemPrompt},
+		Limits:     agent.Limits{MaxIterations: r.Limits.MaxIterations, MaxOutputTokens: 1000, ContextTokens: 128_000, MaxRetries: 3, MaxDuration: agent.Millis(r.Limits.MaxDurationSeconds * 1000)},
+		AutoAnswer: agent.AutoAnswer{Enabled: true, MinConfidence: 70, MaxPerQuestion: 2},
+		Tools:      append(plainTools(), agent.Tool{Name: "calculator", ReadOnly: true, BuiltIn: true}, agent.Tool{Name: "think", ReadOnly: true, BuiltIn: true}),
+	}
+	if r.Tools != nil {
+		c.Role.Allow, c.Role.Deny = r.Tools.Allow, r.Tools.Deny
+	}
+	for _, name := range r.Delegates() {
+		d, ok := role.BuiltIn(name)
+		if !ok {
+			continue
+		}
+		delegate := agent.Delegate{Name: d.Name, DisplayName: d.DisplayName, Description: d.Description, When: d.DelegateWhen}
+		if d.AsTool != nil {
+			delegate.AsTool = &agent.AsTool{Name: d.AsTool.Name, InputSchema: d.AsTool.InputSchema}
+		}
+		c.Delegates = append(c.Delegates, delegate)
+	}
+	return c
+}
+
+// chat begins a conversation.
+func (w *world) chat(limits func(*agent.Limits)) {
+	w.t.Helper()
+	c := config(agent.Orchestrator, "chat", "orchestrator", 0)
+	if limits != nil {
+		limits(&c.Limits)
+	}
+	w.begin(ledger.Agent{UID: "uid-chat", Kind: "AgentChat", Namespace: "ns", Name: "chat", Root: "uid-chat", Chat: "chat", Role: "orchestrator"}, c)
+}
+
+func (w *world) begin(record ledger.Agent, c agent.Config) {
+	record.CreatedAt = time.Now()
+	w.mu.Lock()
+	w.agents[record.Name] = record
+	w.mu.Unlock()
+	w.deliverError(w.current().Start(record, agent.Started{Config: c}))
+}
+
+func (w *world) say(name, text string) {
+	w.deliver("uid-chat", agent.MessageArrived{Message: name, Text: text})
+}
+
+func (w *world) deliver(uid string, fact agent.Fact) {
+	w.deliverError(w.current().Deliver(uid, fact))
+}
+
+// deliverError lets pass that an engine was just closed: who takes over looks again.
+func (w *world) deliverError(err error) {
+	if err != nil && !errors.Is(err, ErrClosed) {
+		w.t.Error(err)
+	}
+}
+
+// reconcile brings about what an agent's state wants of the controllers. It may run at any time, as often as it likes.
+func (w *world) reconcile(uid string) {
+	s, err := w.current().View(context.Background(), uid)
+	if err != nil {
+		return
+	}
+	w.mu.Lock()
+	self := w.agents[s.Config.Name]
+	w.mu.Unlock()
+	for _, effect := range agent.Outstanding(s) {
+		switch e := effect.(type) {
+		case agent.StartChild:
+			w.startChild(self, s, e.Child)
+		case agent.CancelChild:
+			w.deliver("uid-"+e.Child, agent.Cancelled{})
+		case agent.AskPerson:
+			w.ask(self, s, e)
+		case agent.Deliver:
+			w.take(uid, e.Item)
+		case agent.TellParent:
+			if self.Parent != "" {
+				w.deliver(self.Parent, agent.ChildFinished{Child: self.Name, Outcome: e.Outcome, Usage: s.Usage})
+			}
+			w.deliver("uid-chat", agent.Settled{Agent: self.Name, Gone: true})
+		}
+	}
+	w.mu.Lock()
+	w.changed.Broadcast()
+	w.mu.Unlock()
+}
+
+func (w *world) startChild(parent ledger.Agent, s agent.State, spec agent.ChildSpec) {
+	kind, depth := agent.SubAgent, s.Config.Depth+1
+	c := config(kind, spec.Name, spec.Role, depth)
+	c.Task = agent.Task{Instruction: spec.Task, Arguments: spec.Arguments}
+	if spec.Tool != "" {
+		c = config(agent.ToolRun, spec.Name, "orchestrator", depth)
+		c.Call = &agent.PlannedCall{Tool: spec.Tool, Arguments: spec.Arguments}
+	}
+	c.ParentRole = s.Config.Role.Display()
+	w.begin(ledger.Agent{UID: "uid-" + spec.Name, Kind: "SubAgent", Namespace: "ns", Name: spec.Name, Parent: parent.UID, Root: parent.Root,
+		Chat: "chat", Role: spec.Role, Depth: depth}, c)
+}
+
+func (w *world) ask(self ledger.Agent, s agent.State, e agent.AskPerson) {
+	w.mu.Lock()
+	approve := w.approve
+	w.mu.Unlock()
+	if e.Kind == agent.AskApproval && approve != nil {
+		if decision := approve(e); decision != nil {
+			w.deliver(self.UID, *decision)
+			return
+		}
+	}
+	w.deliver("uid-chat", agent.Asked{Agent: self.Name, Task: self.Name, Display: s.Config.Role.Display(), Call: e.Call, Kind: e.Kind,
+		Text: e.Text, Tool: e.Tool, Arguments: e.Arguments})
+}
+
+// take delivers something from the outbox, once.
+func (w *world) take(uid string, item agent.Item) {
+	w.mu.Lock()
+	switch item.Kind {
+	case agent.ItemPost:
+		if line := item.ID + " " + item.Text; !slices.Contains(w.posts, line) {
+			w.posts = append(w.posts, line)
+		}
+	case agent.ItemHandled:
+		w.handled = append(w.handled, item.Message)
+	}
+	w.mu.Unlock()
+	if item.Kind == agent.ItemReply {
+		w.deliver("uid-"+item.Agent, agent.Answered{Call: item.Call, Text: item.Text})
+	}
+	w.deliver(uid, agent.Delivered{ID: item.ID})
+}
+
+// until waits for something to become true.
+func (w *world) until(what string, ok func() bool) {
+	w.t.Helper()
+	deadline := time.AfterFunc(30*time.Second, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.changed.Broadcast()
+	})
+	defer deadline.Stop()
+	start := time.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for !ok() {
+		if time.Since(start) > 30*time.Second {
+			w.t.Fatalf("never came: %s\nposts: %s\ntroubles: %v", what, strings.Join(w.posts, "\n"), w.troubles)
+		}
+		w.changed.Wait()
+	}
+}
+
+// untilPosted waits for a message in the main chat.
+func (w *world) untilPosted(text string) {
+	w.t.Helper()
+	w.until(fmt.Sprintf("a post with %q", text), func() bool {
+		return slices.ContainsFunc(w.posts, func(post string) bool { return strings.Contains(post, text) })
+	})
+}
+
+func (w *world) tree() []ledger.TreeNode {
+	w.t.Helper()
+	list, err := w.ledger.Tree(w.t.Context(), "uid-chat", ledger.Page{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return list.Items
+}
