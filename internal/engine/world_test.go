@@ -147,8 +147,8 @@ func (m fixedModel) Endpoint(context.Context, ledger.Agent, string) (Endpoint, e
 type workshop struct {
 	mu   sync.Mutex
 	runs map[string]int
-	// gate, if set, is asked before a write tool returns.
-	gate func(ctx context.Context, call tool.Call)
+	// gate, if set, is asked before a write tool returns, gateAll before any tool does.
+	gate, gateAll func(ctx context.Context, call tool.Call)
 }
 
 func (w *workshop) Set(context.Context, ledger.Agent) (tool.Set, error) {
@@ -175,10 +175,13 @@ func (w *workshop) run(t agent.Tool) tool.Func {
 	return func(ctx context.Context, call tool.Call) (tool.Output, error) {
 		w.mu.Lock()
 		w.runs[call.Name+" "+call.IdempotencyKey]++
-		gate := w.gate
+		gate, gateAll := w.gate, w.gateAll
 		w.mu.Unlock()
 		if gate != nil && !t.ReadOnly {
 			gate(ctx, call)
+		}
+		if gateAll != nil {
+			gateAll(ctx, call)
 		}
 		return tool.Output{Text: call.Name + " is done"}, ctx.Err()
 	}
@@ -350,12 +353,20 @@ func (w *world) take(uid string, item agent.Item) {
 // until waits for something to become true.
 func (w *world) until(what string, ok func() bool) {
 	w.t.Helper()
-	deadline := time.AfterFunc(30*time.Second, func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.changed.Broadcast()
-	})
-	defer deadline.Stop()
+	// Not everything that is waited for tells when it changes.
+	ticker, done := time.NewTicker(5*time.Millisecond), make(chan struct{})
+	defer close(done)
+	defer ticker.Stop()
+	go func() {
+		for {
+			select {
+			case <-ticker.C:
+				w.changed.Broadcast()
+			case <-done:
+				return
+			}
+		}
+	}()
 	start := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,0 +1,123 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/tool"
+)
+
+func TestCancelReachesARequestInFlight(t *testing.T) {
+	w := newWorld(t, `
+name: hangs
+rules:
+- {match: {role: coder}, reply: {text: one two three, fault: {kind: hang, after: 1}}}
+`)
+	w.task("task", nil)
+	w.until("the request", func() bool { return len(w.model.Requests()) == 1 })
+	w.deliver("uid-task", agent.Cancelled{By: "alice"})
+	s := w.untilEnded("task")
+	if s.Outcome.Kind != agent.KindCancelled {
+		t.Errorf("ended with %v", s.Outcome)
+	}
+	w.until("the call to be on record as cancelled", func() bool {
+		calls, err := w.ledger.ModelCalls(t.Context(), ledger.CallFilter{Agent: "uid-task", Status: ledger.StatusCancelled}, ledger.Page{})
+		return err == nil && len(calls.Items) == 1
+	})
+	w.until("nothing to be in flight", func() bool { return w.engine.Stats().InFlight == 0 })
+}
+
+func TestCancelReachesARunningToolAndCascades(t *testing.T) {
+	w := newWorld(t, writer)
+	running, stopped := make(chan struct{}), make(chan struct{})
+	w.tools.gate = func(ctx context.Context, _ tool.Call) {
+		close(running)
+		<-ctx.Done()
+		close(stopped)
+	}
+	w.task("task", nil)
+	<-running
+	w.deliver("uid-task", agent.Cancelled{})
+	<-stopped
+	if s := w.untilEnded("task"); s.Outcome.Kind != agent.KindCancelled {
+		t.Errorf("ended with %v", s.Outcome)
+	}
+}
+
+func TestBudgetsHoldForTheWholeTree(t *testing.T) {
+	w := newWorld(t, "load")
+	// Each of the agents alone would fit; together they do not.
+	w.chat(func(l *agent.Limits) { l.MaxTokens = 30_000 })
+	w.say("m1", "Load 40")
+	w.until("all forty agents to end", func() bool {
+		s, err := w.engine.View(context.Background(), "uid-chat")
+		return err == nil && s.Children.Completed == 40
+	})
+	usage, err := w.ledger.Usage(t.Context(), ledger.ReportQuery{Scope: ledger.Scope{Root: "uid-chat"}}, ledger.Page{})
+	if err != nil || len(usage.Items) != 1 {
+		t.Fatalf("usage: %v (%v)", usage, err)
+	}
+	if used := usage.Items[0].PromptTokens + usage.Items[0].CompletionTokens; used > 30_000 {
+		t.Errorf("the tree used %d of 30000 tokens", used)
+	}
+	exhausted := 0
+	for _, node := range w.tree() {
+		if node.Agent.ErrorKind == string(agent.KindBudgetExhausted) {
+			exhausted++
+		}
+	}
+	if exhausted == 0 {
+		t.Error("no agent was refused: the test does not reach the limit")
+	}
+}
+
+func TestRetriesWaitWithoutAGoroutine(t *testing.T) {
+	w := newWorld(t, `
+name: busy
+rules:
+- {match: {role: coder}, times: 1, reply: {error: {status: 500, message: overloaded}}}
+- {match: {role: coder}, reply: {toolCalls: [{name: submit_result, arguments: {result: Done.}}]}}
+`)
+	w.task("task", nil)
+	s := w.untilEnded("task")
+	if s.Outcome.Kind != "" || s.Iterations != 1 || len(w.model.Requests()) != 2 {
+		t.Errorf("ended with %v after %d requests", s.Outcome, len(w.model.Requests()))
+	}
+}
+
+func TestAProvidersFinalWordsReachTheUser(t *testing.T) {
+	w := newWorld(t, `
+name: broken
+rules:
+- {match: {role: orchestrator}, reply: {error: {status: 401, message: Incorrect API key provided}}}
+`)
+	w.chat(nil)
+	w.say("m1", "Hello")
+	w.untilPosted("Incorrect API key provided")
+}
+
+func TestASnapshotSparesTheReplay(t *testing.T) {
+	w := newWorld(t, "nested-agents")
+	w.stop()
+	w.start(w.ledger).options.SnapshotEvery = 2
+	w.chat(nil)
+	w.say("m1", "Research the history of the lighthouse of Alexandria.")
+	w.untilPosted("finished under Ptolemy II around 280 BC")
+	history, err := w.ledger.Load(t.Context(), "uid-chat-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if history.Snapshot == nil || len(history.Events) > 2 {
+		t.Errorf("loading reads %d events after the snapshot", len(history.Events))
+	}
+	s, _, err := rebuild(history)
+	if err != nil || !strings.Contains(s.String(), "Completed") {
+		t.Errorf("rebuilt %v (%v)", s, err)
+	}
+}

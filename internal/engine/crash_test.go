@@ -1,0 +1,230 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/tool"
+)
+
+// writer is a script of an agent that writes, and then says what became of it.
+const writer = `
+name: writer
+rules:
+- match: {role: coder, turn: 1}
+  reply: {toolCalls: [{name: write, arguments: {path: a.go}}]}
+- match: {role: coder, lastMessage: /unknown/}
+  reply: {toolCalls: [{name: submit_result, arguments: {result: The outcome is unknown.}}]}
+- match: {role: coder, lastMessage: /done/}
+  reply: {toolCalls: [{name: submit_result, arguments: {result: Written.}}]}
+`
+
+// task begins a standalone agent whose write tools need no approval.
+func (w *world) task(name string, change func(*agent.Config)) {
+	c := config(agent.SubAgent, name, "coder", 1)
+	c.Role.Approval = agent.ApproveNever
+	c.Task.Instruction = "Write it."
+	if change != nil {
+		change(&c)
+	}
+	w.begin(ledger.Agent{UID: "uid-" + name, Kind: "SubAgent", Namespace: "ns", Name: name, Root: "uid-" + name, Role: "coder", Depth: 1}, c)
+}
+
+func (w *world) untilEnded(name string) agent.State {
+	w.t.Helper()
+	var s agent.State
+	w.until(name+" to end", func() bool {
+		var err error
+		s, err = w.engine.View(context.Background(), "uid-"+name)
+		return err == nil && s.Phase.Terminal()
+	})
+	return s
+}
+
+func TestAWriteToolThatWasInterruptedIsNotRepeated(t *testing.T) {
+	w := newWorld(t, writer)
+	running := make(chan struct{}, 1)
+	w.tools.gate = func(ctx context.Context, _ tool.Call) {
+		running <- struct{}{}
+		<-ctx.Done()
+	}
+	w.task("task", nil)
+	<-running
+	w.crash()
+
+	e := w.start(w.ledger)
+	if n, err := e.Recover(t.Context()); err != nil || n != 1 {
+		t.Fatalf("recovered %d agents (%v), want 1", n, err)
+	}
+	s := w.untilEnded("task")
+	if got := s.Outcome.Result.Text; got != "The outcome is unknown." {
+		t.Errorf("the agent says %q: it was not told that the outcome is unknown", got)
+	}
+	if runs, _ := w.tools.count("write"); runs != 1 {
+		t.Errorf("the write tool ran %d times", runs)
+	}
+}
+
+func TestAReadOnlyToolThatWasInterruptedIsRunAgain(t *testing.T) {
+	w := newWorld(t, strings.NewReplacer("name: write,", "name: read,").Replace(writer))
+	var calls atomic.Int32
+	running := make(chan struct{}, 1)
+	w.tools.gateAll = func(ctx context.Context, _ tool.Call) {
+		if calls.Add(1) == 1 {
+			running <- struct{}{}
+			<-ctx.Done()
+		}
+	}
+	w.task("task", nil)
+	<-running
+	w.crash()
+	if _, err := w.start(w.ledger).Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.untilEnded("task").Outcome.Result.Text; got != "Written." {
+		t.Errorf("the agent says %q", got)
+	}
+}
+
+// A chat with twenty agents survives any number of kills: every agent ends, no model call that was answered is made again.
+func TestManyKillsLoseAndDoubleNothing(t *testing.T) {
+	w := newWorld(t, "load")
+	w.chat(nil)
+	w.say("m1", "Load 20")
+	for kill := range 5 {
+		w.until("some progress", func() bool { return len(w.model.Requests()) > 5*(kill+1) })
+		w.crash()
+		if _, err := w.start(w.ledger).Recover(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.say("m1", "Load 20") // whoever delivers messages cannot know whether this one arrived
+	}
+	w.untilPosted("All steps are done.")
+	nodes := w.tree()
+	if len(nodes) != 21 {
+		t.Errorf("the tree has %d agents, want 21", len(nodes))
+	}
+	for _, node := range nodes {
+		if node.Agent.UID != "uid-chat" && node.Agent.Status != ledger.StatusSuccess {
+			t.Errorf("%s is %s", node.Agent.Name, node.Agent.Status)
+		}
+		checkReplay(t, w, node.Agent.UID)
+	}
+	checkPaidOnce(t, w)
+}
+
+// checkReplay wants the log of an agent to lead to the state that the engine has.
+func checkReplay(t *testing.T, w *world, uid string) {
+	t.Helper()
+	events, err := w.ledger.Events(t.Context(), uid, 0, ledger.MaxLimit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range events {
+		if e.Seq != int64(i+1) {
+			t.Fatalf("%s: event %d has the sequence %d", uid, i+1, e.Seq)
+		}
+	}
+	replayed, _, err := rebuild(ledger.History{Events: events})
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, err := w.current().View(t.Context(), uid)
+	if err != nil || replayed.String() != held.String() {
+		t.Errorf("the log leads to %v, the engine has %v (%v)", replayed, held, err)
+	}
+}
+
+// checkPaidOnce wants that no request was sent again after its answer was recorded.
+func checkPaidOnce(t *testing.T, w *world) {
+	t.Helper()
+	answered, page := map[string]bool{}, ledger.Page{Limit: ledger.MaxLimit}
+	calls, err := w.ledger.ModelCalls(t.Context(), ledger.CallFilter{}, page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, call := range calls.Items {
+		if call.Result == nil {
+			t.Errorf("model call %s has no result", call.Key)
+			continue
+		}
+		if answered[call.Key] {
+			t.Errorf("model call %s is in the ledger twice", call.Key)
+		}
+		answered[call.Key] = call.Result.Status == ledger.StatusSuccess
+	}
+}
+
+func TestTwoEnginesNeverBothAct(t *testing.T) {
+	w := newWorld(t, writer)
+	first := w.current()
+	second := w.start(w.ledger)
+	t.Cleanup(func() { first.Close(context.Background()) })
+	for i := range 20 {
+		name := fmt.Sprintf("task-%d", i)
+		c := config(agent.SubAgent, name, "coder", 1)
+		c.Role.Approval = agent.ApproveNever
+		c.Task.Instruction = "Write it."
+		record := ledger.Agent{UID: "uid-" + name, Kind: "SubAgent", Namespace: "ns", Name: name, Root: "uid-" + name, Role: "coder", CreatedAt: first.options.Now()}
+		for _, e := range []*Engine{first, second} {
+			if err := e.Start(record, agent.Started{Config: c}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for i := range 20 {
+		w.untilLedger(fmt.Sprintf("uid-task-%d", i), ledger.StatusSuccess)
+	}
+	if runs, doubled := w.tools.count("write"); runs != 20 || len(doubled) > 0 {
+		t.Errorf("20 agents wrote %d times; twice: %v", runs, doubled)
+	}
+}
+
+func (w *world) untilLedger(uid string, status ledger.Status) {
+	w.t.Helper()
+	w.until(uid+" to be "+string(status), func() bool {
+		a, err := w.ledger.Agent(context.Background(), uid)
+		return err == nil && a.Status == status
+	})
+}
+
+// flakyLedger refuses to append while it is down.
+type flakyLedger struct {
+	ledger.Ledger
+
+	down atomic.Bool
+}
+
+func (l *flakyLedger) Append(ctx context.Context, b ledger.Batch) error {
+	if l.down.Load() {
+		return &ledger.Error{Ledger: "test", Op: "append", Reason: ledger.ReasonUnavailable, Err: errors.New("no route to host")}
+	}
+	return l.Ledger.Append(ctx, b)
+}
+
+func TestALedgerThatIsDownStopsProgressAndLosesNothing(t *testing.T) {
+	w := newWorld(t, "nested-agents")
+	w.stop()
+	flaky := &flakyLedger{Ledger: w.ledger}
+	flaky.down.Store(true)
+	w.start(flaky)
+	w.chat(nil)
+	w.say("m1", "Research the history of the lighthouse of Alexandria.")
+	w.until("the trouble to be told", func() bool {
+		return len(w.troubles) > 0 && errors.Is(w.troubles[0], ledger.ErrUnavailable)
+	})
+	if n := len(w.model.Requests()); n != 0 {
+		t.Errorf("%d model calls were made without their intent on record", n)
+	}
+	flaky.down.Store(false)
+	w.untilPosted("finished under Ptolemy II around 280 BC")
+}
