@@ -227,8 +227,9 @@ func (s *Scheduler) alter(alter func(now time.Time) []*provider) []func() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	var deliveries []func()
-	for _, p := range alter(now) {
+	touched := alter(now)
+	deliveries := make([]func(), 0, len(touched))
+	for _, p := range touched {
 		deliveries = append(deliveries, s.dispatch(p, now)...)
 	}
 	return deliveries
