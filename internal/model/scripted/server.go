@@ -98,6 +98,9 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		e := asAPIError(err)
 		rec.Status, rec.Error = e.status, e.Message
+		if e.status == http.StatusUnauthorized {
+			rec.Error = "wrong or missing API key" // the message repeats the key
+		}
 		s.recorder.add(rec)
 		writeError(w, e)
 		return
