@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -24,8 +25,8 @@ func start(t *testing.T, args ...string) (string, func() error) {
 	read, write := io.Pipe()
 	finished := make(chan error, 1)
 	go func() {
-		finished <- run(ctx, args, write, io.Discard)
-		write.Close()
+		err := run(ctx, args, write, io.Discard)
+		finished <- errors.Join(err, write.Close())
 	}()
 	line, err := bufio.NewReader(read).ReadString('\n')
 	if err != nil {

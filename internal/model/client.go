@@ -159,7 +159,7 @@ func (c *Client) try(ctx context.Context, key string, req Request, spoken dialec
 		options = append(options, option.WithAPIKey(key))
 	}
 	if req.IdempotencyKey != "" {
-		options = append(options, option.WithHeader("Idempotency-Key", req.IdempotencyKey))
+		options = append(options, option.WithHeader("Idempotency-Key", req.IdempotencyKey+spoken.suffix()))
 	}
 	if _, err = c.service.New(limited, params, options...); err != nil {
 		return Reply{}, c.sortError(ctx, key, response, err)

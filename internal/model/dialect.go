@@ -19,6 +19,19 @@ type dialect struct {
 	completionLimit bool
 }
 
+// suffix tells the idempotency keys of one call in different dialects apart: they are different requests, and the answer
+// to the one that was refused must not be repeated for the next.
+func (d dialect) suffix() string {
+	suffix := ""
+	if d.noStreamOptions {
+		suffix += "-nso"
+	}
+	if d.completionLimit {
+		suffix += "-mct"
+	}
+	return suffix
+}
+
 // dialects remembers the dialect of each model, learned from refusals.
 type dialects struct {
 	mu    sync.Mutex

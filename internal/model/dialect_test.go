@@ -26,6 +26,7 @@ rules:
 	client, server := play(t, script)
 	req := question()
 	req.MaxOutputTokens = 64
+	req.IdempotencyKey = "agent-1/7"
 	for range 2 {
 		got, err := client.Complete(t.Context(), req, nil)
 		if err != nil {
@@ -40,8 +41,11 @@ rules:
 		MaxTokens           int64 `json:"max_tokens"`
 		MaxCompletionTokens int64 `json:"max_completion_tokens"`
 	}
-	var got []limits
-	for _, asked := range server.Requests() {
+	asked := server.Requests()
+	got := make([]limits, 0, len(asked))
+	keys := map[string]bool{}
+	for _, asked := range asked {
+		keys[asked.IdempotencyKey] = true
 		var l limits
 		if err := json.Unmarshal(asked.Body, &l); err != nil {
 			t.Fatal(err)
@@ -56,6 +60,9 @@ rules:
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	if len(keys) != 3 {
+		t.Errorf("idempotency keys %v, want one for each dialect", keys)
 	}
 }
 

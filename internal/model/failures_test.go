@@ -191,7 +191,9 @@ func TestUnreachableProviderIsTransient(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := listener.Addr().String()
-	listener.Close()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
 	client, err := model.NewClient(model.Endpoint{BaseURL: "http://" + address + "/v1?secret=hidden"})
 	if err != nil {
 		t.Fatal(err)

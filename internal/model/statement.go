@@ -117,6 +117,13 @@ func redact(s, key string) string {
 	if key != "" {
 		s = strings.ReplaceAll(s, key, redacted)
 	}
+	// Where a text was cut, the cut may have gone through the key.
+	for n := len(key) - 1; n >= 4; n-- {
+		if rest, found := strings.CutSuffix(s, key[:n]); found {
+			s = rest + redacted
+			break
+		}
+	}
 	return keyShaped.ReplaceAllStringFunc(s, func(found string) string {
 		if strings.ContainsAny(found, "0123456789*") {
 			return redacted

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/packages/param"
@@ -88,8 +89,8 @@ func toolImages(m Message) []openai.ChatCompletionContentPartUnionParam {
 	if len(m.Images) == 0 {
 		return nil
 	}
-	parts := []openai.ChatCompletionContentPartUnionParam{openai.TextContentPart("Image result of tool call " + m.ToolCallID + ":")}
-	return append(parts, imageParts(m.Images)...)
+	caption := openai.TextContentPart("Image result of tool call " + m.ToolCallID + ":")
+	return slices.Insert(imageParts(m.Images), 0, caption)
 }
 
 func imageParts(images []Image) []openai.ChatCompletionContentPartUnionParam {

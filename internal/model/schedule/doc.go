@@ -34,6 +34,6 @@
 // # Fallback
 //
 // A provider may name others to go to. A call whose expected wait exceeds the scheduler's patience, when it is
-// submitted, when its provider backs off, or because it has in fact waited that long, goes to the first of them that
-// is expected to serve it in time.
+// submitted or when its provider backs off, goes to the first of them that is expected to serve it in time. One that has
+// in fact waited that long looks where it would wait less.
 package schedule

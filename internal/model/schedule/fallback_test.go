@@ -127,6 +127,31 @@ func TestPatienceEnds(t *testing.T) {
 	})
 }
 
+// TestFallbackThatBacksOffGivesItsCallsBack has a call go to the fallback, which then wants to be left alone for longer
+// than the call's own provider.
+func TestFallbackThatBacksOffGivesItsCallsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := schedule.New(schedule.Options{Patience: 15 * time.Second})
+		defer s.Close()
+		s.SetProvider(schedule.Provider{Name: "main", Fallback: []string{"second"}})
+		s.SetProvider(schedule.Provider{Name: "second", Concurrent: 1})
+		got := &granted{begin: time.Now()}
+		mustSubmit(t, s, schedule.Ticket{Provider: "second"}, got.take)
+		mustSubmit(t, s, schedule.Ticket{Provider: "main"}, got.take)
+		got.release(1, schedule.Result{BackOff: 40 * time.Second})
+		mustSubmit(t, s, schedule.Ticket{Provider: "main"}, got.take) // goes to second, and waits there
+		if s.Waiting("second") != 1 {
+			t.Fatal("the call does not wait at the fallback")
+		}
+		got.release(0, schedule.Result{BackOff: time.Minute})
+		after(time.Minute)
+		want := []string{"second at 0s", "main at 0s", "main at 40s"}
+		if diff := cmp.Diff(want, got.list()); diff != "" {
+			t.Errorf("grants (-want +got):\n%s", diff)
+		}
+	})
+}
+
 func TestLongQueueSendsCallsToTheFallbackAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := schedule.New(schedule.Options{Patience: 15 * time.Second})

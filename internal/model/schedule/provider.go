@@ -9,6 +9,7 @@ import "time"
 type provider struct {
 	Provider
 
+	choices      []string // where its calls may go: here, or to a fallback
 	waiting      int
 	reported     int // the number of waiting calls that the observer knows
 	inFlight     int
@@ -21,7 +22,7 @@ type provider struct {
 	namespaces map[string]*namespace
 	backlogged map[string]*namespace // those with waiting calls
 	swept      time.Time
-	// hopeful are the waiting calls that may still go elsewhere when their patience ends, oldest first.
+	// hopeful are the waiting calls that may also go elsewhere, in the order in which their patience ends.
 	hopeful line
 
 	timer  *time.Timer
@@ -37,6 +38,7 @@ func newProvider(spec Provider) *provider {
 // update takes new limits; what is used already still counts.
 func (p *provider) update(spec Provider) {
 	p.Provider = spec
+	p.choices = append([]string{spec.Name}, spec.Fallback...)
 	p.requests.limit, p.tokens.limit = spec.RequestsPerMinute, spec.TokensPerMinute
 	for _, n := range p.namespaces {
 		n.requests.limit, n.tokens.limit = spec.RequestsPerMinute, spec.TokensPerMinute
@@ -53,10 +55,11 @@ func (p *provider) namespace(name string) *namespace {
 	return n
 }
 
-func (p *provider) enqueue(c *Call) {
+func (p *provider) enqueue(c *Call, now time.Time) {
 	n := p.namespace(c.ticket.Namespace)
 	n.push(c)
 	c.at = p
+	p.hope(c, now)
 	p.waiting++
 	p.backlogged[n.name] = n
 }
@@ -64,7 +67,7 @@ func (p *provider) enqueue(c *Call) {
 func (p *provider) dequeue(c *Call) {
 	n := p.namespaces[c.ticket.Namespace]
 	n.remove(c)
-	p.losePatience(c)
+	p.despair(c)
 	c.at = nil
 	p.waiting--
 	if n.waiting == 0 {
@@ -72,8 +75,16 @@ func (p *provider) dequeue(c *Call) {
 	}
 }
 
-// losePatience takes the call off the list of those that may go elsewhere.
-func (p *provider) losePatience(c *Call) {
+// hope begins the patience of a call that has a choice.
+func (p *provider) hope(c *Call, now time.Time) {
+	c.since = now
+	if len(c.choices) > 1 {
+		c.hope = p.hopeful.join(c)
+	}
+}
+
+// despair ends it.
+func (p *provider) despair(c *Call) {
 	if c.hope != nil {
 		p.hopeful.leave(c.hope)
 		c.hope = nil

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// route chooses where a call goes: to its own provider if that is expected to serve it within the patience, else to the
-// first fallback that is, else to where the wait is shortest.
-func (s *Scheduler) route(primary *provider, ticket Ticket, patience time.Duration, now time.Time) *provider {
-	best, shortest := primary, primary.expectedWait(ticket, now)
-	for _, name := range primary.Fallback {
+// route chooses where a call goes: it stays where it is (or with its own provider) if it is expected to be served there
+// within its patience, else it goes to the first of its choices where it is, else to where the wait is shortest.
+func (s *Scheduler) route(call *Call, from *provider, patience time.Duration, now time.Time) *provider {
+	best, shortest := from, from.expectedWait(call.ticket, now)
+	for _, name := range call.choices {
 		if shortest <= patience {
 			break
 		}
 		p := s.providers[name]
-		if p == nil {
+		if p == nil || p == from {
 			continue
 		}
-		if wait := p.expectedWait(ticket, now); wait < shortest {
+		if wait := p.expectedWait(call.ticket, now); wait < shortest {
 			best, shortest = p, wait
 		}
 	}
@@ -40,37 +40,41 @@ func (s *Scheduler) backOff(p *provider, until, now time.Time) []*provider {
 	}
 	for at := p.hopeful.first; at != nil; {
 		next := at.next
-		touched = s.reroute(p, at.call, s.options.Patience, now, touched)
+		if to := s.reroute(p, at.call, s.options.Patience, now); !slices.Contains(touched, to) {
+			touched = append(touched, to)
+		}
 		at = next
 	}
 	return touched
 }
 
-// reconsider looks at the calls that have waited as long as their patience and sends them where they wait less. It
-// returns the providers that calls went to.
+// reconsider looks at the calls that have waited as long as their patience, and sends them where they wait less; those
+// that stay begin a new patience. It returns the providers that were touched.
 func (s *Scheduler) reconsider(p *provider, now time.Time) []*provider {
-	var touched []*provider
+	touched := []*provider{p}
 	for at := p.hopeful.first; at != nil; at = p.hopeful.first {
 		call := at.call
-		if call.submitted.Add(s.options.Patience).After(now) {
+		if call.since.Add(s.options.Patience).After(now) {
 			break
 		}
-		touched = s.reroute(p, call, 0, now, touched)
-		p.losePatience(call)
+		to := s.reroute(p, call, 0, now)
+		if to == p {
+			p.despair(call)
+			p.hope(call, now)
+		}
+		if !slices.Contains(touched, to) {
+			touched = append(touched, to)
+		}
 	}
 	return touched
 }
 
-// reroute moves a waiting call to another provider if it does not stay within its patience here.
-func (s *Scheduler) reroute(p *provider, call *Call, patience time.Duration, now time.Time, touched []*provider) []*provider {
-	to := s.route(p, call.ticket, patience, now)
-	if to == p {
-		return touched
+// reroute moves a waiting call to where it is better off and returns where that is.
+func (s *Scheduler) reroute(p *provider, call *Call, patience time.Duration, now time.Time) *provider {
+	to := s.route(call, p, patience, now)
+	if to != p {
+		p.dequeue(call)
+		to.enqueue(call, now)
 	}
-	p.dequeue(call)
-	to.enqueue(call)
-	if slices.Contains(touched, to) {
-		return touched
-	}
-	return append(touched, to)
+	return to
 }

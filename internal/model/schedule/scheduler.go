@@ -79,9 +79,11 @@ type Call struct {
 	ticket    Ticket
 	granted   func(*Grant)
 	submitted time.Time
+	choices   []string // where it may go, its own provider first
 
-	// While the call waits: where, and its places in the lists there.
+	// While the call waits: where, since when, and its places in the lines there.
 	at    *provider
+	since time.Time
 	place *place
 	hope  *place
 }
@@ -97,7 +99,7 @@ type Grant struct {
 	ticket    Ticket
 	at        *provider
 	started   time.Time
-	released  sync.Once
+	released  bool
 }
 
 // New makes a scheduler without providers.
@@ -136,8 +138,8 @@ func (s *Scheduler) RemoveProvider(name string) {
 	})
 }
 
-// Submit queues a call. granted is called once, when the call may start, unless it is cancelled before; that may be before Submit
-// returns. It runs on whichever goroutine made the room, so it must not block: it starts the call and returns.
+// Submit queues a call. granted is called once, when the call may start, unless it is cancelled before; that may be
+// before Submit returns. It runs on whichever goroutine made the room, so it must not block: it starts the call and returns.
 func (s *Scheduler) Submit(ticket Ticket, granted func(*Grant)) (*Call, error) {
 	ticket.Tokens = min(max(ticket.Tokens, 0), maxTokens)
 	call := &Call{scheduler: s, ticket: ticket, granted: granted}
@@ -148,11 +150,9 @@ func (s *Scheduler) Submit(ticket Ticket, granted func(*Grant)) (*Call, error) {
 			return nil
 		}
 		call.submitted = now
-		p := s.route(primary, ticket, s.options.Patience, now)
-		p.enqueue(call)
-		if p == primary && len(p.Fallback) > 0 {
-			call.hope = p.hopeful.join(call)
-		}
+		call.choices = primary.choices
+		p := s.route(call, primary, s.options.Patience, now)
+		p.enqueue(call, now)
 		return []*provider{p}
 	})
 	if !known {
@@ -178,18 +178,20 @@ func (c *Call) Cancel() bool {
 
 // Release ends a call. Only the first release counts.
 func (g *Grant) Release(result Result) {
-	g.released.Do(func() {
-		g.scheduler.change(func(now time.Time) []*provider {
-			used := int64(-1)
-			if result.Tokens != nil {
-				used = max(*result.Tokens, 0)
-			}
-			g.at.end(g, used, now)
-			if result.BackOff <= 0 {
-				return []*provider{g.at}
-			}
-			return g.scheduler.backOff(g.at, now.Add(result.BackOff), now)
-		})
+	g.scheduler.change(func(now time.Time) []*provider {
+		if g.released {
+			return nil
+		}
+		g.released = true
+		used := int64(-1)
+		if result.Tokens != nil {
+			used = max(*result.Tokens, 0)
+		}
+		g.at.end(g, used, now)
+		if result.BackOff <= 0 {
+			return []*provider{g.at}
+		}
+		return g.scheduler.backOff(g.at, now.Add(result.BackOff), now)
 	})
 }
 
@@ -227,8 +229,9 @@ func (s *Scheduler) alter(alter func(now time.Time) []*provider) []func() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	var deliveries []func()
-	for _, p := range alter(now) {
+	touched := alter(now)
+	deliveries := make([]func(), 0, len(touched))
+	for _, p := range touched {
 		deliveries = append(deliveries, s.dispatch(p, now)...)
 	}
 	return deliveries
@@ -261,7 +264,7 @@ func (s *Scheduler) dispatch(p *provider, now time.Time) []func() {
 // wake sets the provider's timer to the given time, or to the end of the first waiting call's patience.
 func (s *Scheduler) wake(p *provider, at, now time.Time) {
 	if oldest := p.hopeful.first; oldest != nil {
-		if end := oldest.call.submitted.Add(s.options.Patience); at.IsZero() || end.Before(at) {
+		if end := oldest.call.since.Add(s.options.Patience); at.IsZero() || end.Before(at) {
 			at = end
 		}
 	}
@@ -276,7 +279,7 @@ func (s *Scheduler) wake(p *provider, at, now time.Time) {
 	p.timer = time.AfterFunc(at.Sub(now), func() {
 		s.change(func(now time.Time) []*provider {
 			p.wakeAt = time.Time{}
-			return append(s.reconsider(p, now), p)
+			return s.reconsider(p, now)
 		})
 	})
 }

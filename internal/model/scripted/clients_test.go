@@ -68,7 +68,7 @@ func TestOfficialClient(t *testing.T) {
 		if choice.Message.Content != "I look." || choice.FinishReason != "tool_calls" || got.Usage.TotalTokens != 42 || got.Usage.PromptTokensDetails.CachedTokens != 10 {
 			t.Errorf("%s: %+v", name, got)
 		}
-		var calls []string
+		calls := make([]string, 0, 2)
 		for _, call := range choice.Message.ToolCalls {
 			calls = append(calls, call.Function.Name+call.Function.Arguments)
 		}

@@ -28,7 +28,7 @@ func FuzzScript(f *testing.F) {
 // FuzzRequest sends any bytes as a request to the strict server, which must answer with 200 or 400.
 func FuzzRequest(f *testing.F) {
 	f.Add([]byte(hello))
-	f.Add([]byte(longRequest(2, true)))
+	f.Add([]byte(`{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"a"},{"role":"assistant","content":null,"tool_calls":[{"id":"x","type":"function","function":{"name":"a","arguments":"{}"}}]},{"role":"tool","tool_call_id":"x","content":"b"}]}`))
 	f.Add([]byte(`{"model":"m","messages":[{"role":"system","content":"You are operating as a **X** sub-agent"},{"role":"user","content":[{"type":"text","text":"a"}]}],"tools":[{"type":"function","function":{"name":"a","parameters":{"type":"object"}}}]}`))
 	script, err := scripted.Parse("fuzz.yaml", []byte("rules: [{match: {role: x, history: a, toolResult: {text: '/(?P<b>.)/'}}, reply: {text: '{{.b}}'}}]\nfallback: {toolCalls: [{name: a, arguments: {x: '{{.last}}'}}]}"))
 	if err != nil {

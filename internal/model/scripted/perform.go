@@ -4,7 +4,6 @@
 package scripted
 
 import (
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"net/http"
@@ -167,63 +166,6 @@ func (p *performance) play(w http.ResponseWriter, r *http.Request) {
 	default:
 		p.playWhole(w, r)
 	}
-}
-
-func (p *performance) playRaw(w http.ResponseWriter) {
-	for name, value := range p.script.Raw.Headers {
-		w.Header().Set(name, value)
-	}
-	w.WriteHeader(p.status())
-	_, _ = w.Write([]byte(p.script.Raw.Body))
-}
-
-// playWhole answers without a stream.
-func (p *performance) playWhole(w http.ResponseWriter, r *http.Request) {
-	message := map[string]any{"role": "assistant", "content": nil, "refusal": nil}
-	if p.text != "" || len(p.calls) == 0 && p.refusal == "" {
-		message["content"] = p.text
-	}
-	if p.reasoning != "" {
-		message["reasoning_content"] = p.reasoning
-	}
-	if p.refusal != "" {
-		message["refusal"] = p.refusal
-	}
-	if len(p.calls) > 0 {
-		message["tool_calls"] = p.calls
-	}
-	body := map[string]any{
-		"id": "chatcmpl-" + p.id, "object": "chat.completion", "created": created, "model": p.conv.Model,
-		"choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": p.finishReason(), "logprobs": nil}},
-	}
-	if p.usage != nil {
-		body["usage"] = p.usage
-	}
-	if p.script.Fault != nil {
-		p.breakOff(w, r, body)
-		return
-	}
-	writeJSON(w, http.StatusOK, body)
-}
-
-// breakOff spoils a plain answer.
-func (p *performance) breakOff(w http.ResponseWriter, r *http.Request, body any) {
-	if p.script.Fault.Kind == faultHang {
-		<-r.Context().Done()
-		return
-	}
-	data, err := json.Marshal(body)
-	if err != nil {
-		panic(http.ErrAbortHandler)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	if p.script.Fault.Kind == faultMalformed {
-		_, _ = w.Write(data[:len(data)/2])
-		return
-	}
-	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
-	_, _ = w.Write(data[:len(data)/2])
-	panic(http.ErrAbortHandler)
 }
 
 // wait lets a time pass and reports whether the client is still there.

@@ -4,15 +4,12 @@
 package scripted
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 )
 
 // Options configure a Server. The zero value is strict and plays nothing.
@@ -42,21 +39,6 @@ type Server struct {
 	playlist *playlist
 }
 
-// playlist is the rules of some scripts in order, with how often each has answered. It is not changed but for the
-// counts, so that requests read it without a lock.
-type playlist struct {
-	scripts  []*Script
-	rules    []playable
-	models   []string
-	fallback *reply
-}
-
-type playable struct {
-	*rule
-
-	used *atomic.Int64
-}
-
 // NewServer makes a server that plays the scripts of the options.
 func NewServer(options Options) *Server {
 	if options.RecordLimit == 0 {
@@ -70,24 +52,6 @@ func NewServer(options Options) *Server {
 	s.mux.HandleFunc("POST /_scripted/reset", s.handleReset)
 	s.mux.HandleFunc("POST /_scripted/script", s.handleScript)
 	return s
-}
-
-func newPlaylist(scripts []*Script) *playlist {
-	p := &playlist{scripts: scripts}
-	for _, script := range scripts {
-		for _, r := range script.rules {
-			p.rules = append(p.rules, playable{rule: r, used: new(atomic.Int64)})
-		}
-		for _, m := range script.doc.Models {
-			if !slices.Contains(p.models, m) {
-				p.models = append(p.models, m)
-			}
-		}
-		if p.fallback == nil {
-			p.fallback = script.doc.Fallback
-		}
-	}
-	return p
 }
 
 // ServeHTTP answers the API's requests and, under /_scripted/, those about the server itself.
@@ -120,27 +84,6 @@ func (s *Server) current() *playlist {
 	return s.playlist
 }
 
-// choose finds the first rule that fits and has answers left, and takes one of them.
-func (p *playlist) choose(c *conversation) (*reply, string, map[string]any) {
-	captures := map[string]any{}
-	for i := range p.rules {
-		r := &p.rules[i]
-		if !r.Match.fits(c, captures) || !r.take() {
-			clear(captures)
-			continue
-		}
-		return r.Reply, r.where, captures
-	}
-	return p.fallback, "fallback", captures
-}
-
-func (p *playable) take() bool {
-	if p.Times == 0 {
-		return true
-	}
-	return p.used.Add(1) <= int64(p.Times)
-}
-
 // maxRequestBytes bounds a request; a history of a full context with images stays below it.
 const maxRequestBytes = 64 << 20
 
@@ -155,6 +98,9 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		e := asAPIError(err)
 		rec.Status, rec.Error = e.status, e.Message
+		if e.status == http.StatusUnauthorized {
+			rec.Error = "wrong or missing API key" // the message repeats the key
+		}
 		s.recorder.add(rec)
 		writeError(w, e)
 		return
@@ -213,76 +159,4 @@ func (s *Server) authorize(r *http.Request) error {
 		e.Message = fmt.Sprintf("Incorrect API key provided: %s.", key)
 	}
 	return e
-}
-
-func unknownModel(name string) error {
-	return &apiError{
-		status: http.StatusNotFound, Type: "invalid_request_error", Code: new("model_not_found"),
-		Message: fmt.Sprintf("The model `%s` does not exist or you do not have access to it.", name),
-	}
-}
-
-func (s *Server) listModels(w http.ResponseWriter, r *http.Request) {
-	if err := s.authorize(r); err != nil {
-		writeError(w, asAPIError(err))
-		return
-	}
-	type entry struct {
-		ID      string `json:"id"`
-		Object  string `json:"object"`
-		Created int64  `json:"created"`
-		OwnedBy string `json:"owned_by"`
-	}
-	models := s.current().models
-	if len(models) == 0 {
-		models = []string{"scripted"}
-	}
-	data := make([]entry, 0, len(models))
-	for _, id := range models {
-		data = append(data, entry{ID: id, Object: "model", Created: created, OwnedBy: "nestor"})
-	}
-	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": data})
-}
-
-func (s *Server) listRequests(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, map[string]any{"total": s.recorder.count(), "requests": s.Requests()})
-}
-
-func (s *Server) handleReset(w http.ResponseWriter, _ *http.Request) {
-	s.Reset()
-	w.WriteHeader(http.StatusNoContent)
-}
-
-func (s *Server) handleScript(w http.ResponseWriter, r *http.Request) {
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequestBytes))
-	if err != nil {
-		writeError(w, badRequest("", "read the script: %v", err))
-		return
-	}
-	script, err := Parse("request", data)
-	if err != nil {
-		writeError(w, badRequest("", "%v", err))
-		return
-	}
-	s.Add(script)
-	w.WriteHeader(http.StatusNoContent)
-}
-
-func asAPIError(err error) *apiError {
-	if e := new(apiError); errors.As(err, &e) {
-		return e
-	}
-	return &apiError{status: http.StatusInternalServerError, Type: "server_error", Message: err.Error()}
-}
-
-func writeError(w http.ResponseWriter, e *apiError) {
-	e.retryAfter.setHeader(w.Header())
-	writeJSON(w, e.status, map[string]any{"error": e})
-}
-
-// writeJSON sends a value. An error can only be a client that has gone, which is the client's affair.
-func writeJSON(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v)
 }

@@ -156,7 +156,7 @@ func TestTimesAndFallback(t *testing.T) {
 	script := parse(t, "rules:\n- {times: 2, reply: {text: first}}\n- {times: 1, reply: {error: {status: 503}}}\nfallback: {text: last}")
 	server, url := serve(t, scripted.Options{Scripts: []*scripted.Script{script}})
 	play := func() []string {
-		var got []string
+		got := make([]string, 0, 5)
 		for range 5 {
 			_, body := ask(t, url+"/v1/chat/completions", hello)
 			got = append(got, said(t, body))

@@ -15,28 +15,6 @@ import (
 
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// apiError is an error as the API words it.
-type apiError struct {
-	status     int
-	retryAfter duration
-
-	Message string  `json:"message"`
-	Type    string  `json:"type"`
-	Param   *string `json:"param"`
-	Code    *string `json:"code"`
-}
-
-// Error makes apiError an error.
-func (e *apiError) Error() string { return e.Message }
-
-func badRequest(param, format string, args ...any) *apiError {
-	e := &apiError{status: 400, Type: "invalid_request_error", Message: fmt.Sprintf(format, args...)}
-	if param != "" {
-		e.Param = &param
-	}
-	return e
-}
-
 // decodeRequest reads a request. Strictly, a field that the API does not know is an error, as it is there.
 func decodeRequest(body []byte, strict bool) (*chatRequest, error) {
 	req := new(chatRequest)
@@ -160,7 +138,7 @@ func validateMessages(messages []chatMessage) error {
 			answering = len(open) > 0
 		case "tool":
 			if !answering {
-				return badRequest(at(i, "role"), "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.")
+				return badRequest(at(i, "role"), "Invalid parameter: messages with role 'tool' must be a response to a preceding message with 'tool_calls'.")
 			}
 			if !open[m.ToolCallID] {
 				return badRequest(at(i, "tool_call_id"), "Invalid parameter: 'tool_call_id' of '%s' not found in 'tool_calls' of previous message.", m.ToolCallID)

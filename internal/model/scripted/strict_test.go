@@ -21,7 +21,7 @@ func TestStrictModeRefusesWhatTheAPIRefuses(t *testing.T) {
 	tool := func(function string) string { return with(`"tools":[{"type":"function","function":` + function + `}]`) }
 
 	for name, tc := range map[string]struct{ body, says string }{
-		"a tool message without a call":          {messages(user, result), "must be a response to a preceeding message with 'tool_calls'"},
+		"a tool message without a call":          {messages(user, result), "must be a response to a preceding message with 'tool_calls'"},
 		"a tool message after a user message":    {messages(user, call, result, user, result), "must be a response"},
 		"a tool message for another call":        {messages(user, call, strings.Replace(result, `"a"`, `"b"`, 1)), "'tool_call_id' of 'b' not found"},
 		"a second answer to a call":              {messages(user, call, result, result), "'tool_call_id' of 'a' not found"},

@@ -1,0 +1,86 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package schedule_test
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/schedule"
+	"github.com/nestor-dev/nestor/internal/model/scripted"
+)
+
+// TestRateLimitSendsCallsToTheFallback has two real providers. The first answers one 429 and is then left alone; the call
+// that got it and the calls that wait go to the second.
+func TestRateLimitSendsCallsToTheFallback(t *testing.T) {
+	s := schedule.New(schedule.Options{})
+	defer s.Close()
+	main, mainServer := providerOf(t, "rules:\n- {reply: {error: {status: 429, retryAfter: 60s, message: Slow down.}}}")
+	second, secondServer := providerOf(t, "rules:\n- {reply: {text: Served.}}")
+	s.SetProvider(schedule.Provider{Name: "main", Concurrent: 1, Fallback: []string{"second"}})
+	s.SetProvider(schedule.Provider{Name: "second", Concurrent: 2})
+	clients := map[string]*model.Client{"main": main, "second": second}
+
+	const calls = 20
+	answers := make(chan string, calls)
+	for range calls {
+		submit(t, s, clients, answers)
+	}
+	for range calls {
+		if got := <-answers; got != "Served." {
+			t.Errorf("answer: %s", got)
+		}
+	}
+	if n := len(mainServer.Requests()); n != 1 {
+		t.Errorf("the limited provider was asked %d times, want once", n)
+	}
+	if n := len(secondServer.Requests()); n != calls {
+		t.Errorf("the fallback was asked %d times, want %d", n, calls)
+	}
+}
+
+// submit makes a call as an engine would: a retryable failure goes back into the queue.
+func submit(t *testing.T, s *schedule.Scheduler, clients map[string]*model.Client, answers chan<- string) {
+	request := model.Request{Model: "scripted", Messages: []model.Message{{Role: model.RoleUser, Text: "Hello."}}}
+	ticket := schedule.Ticket{Provider: "main", Namespace: "a", Chat: "b", Tokens: model.EstimateTokens(request)}
+	mustSubmit(t, s, ticket, func(g *schedule.Grant) {
+		go func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			reply, err := clients[g.Provider].Complete(ctx, request, nil)
+			var failed *model.Error
+			switch {
+			case err == nil:
+				g.Release(schedule.Result{Tokens: &reply.Usage.TotalTokens})
+				answers <- reply.Text
+			case errors.As(err, &failed) && failed.Retryable():
+				g.Release(schedule.Result{BackOff: failed.RetryAfter})
+				submit(t, s, clients, answers)
+			default:
+				g.Release(schedule.Result{})
+				answers <- err.Error()
+			}
+		}()
+	})
+}
+
+func providerOf(t *testing.T, script string) (*model.Client, *scripted.Server) {
+	t.Helper()
+	parsed, err := scripted.Parse("test.yaml", []byte(script))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := scripted.NewServer(scripted.Options{Scripts: []*scripted.Script{parsed}})
+	listening := httptest.NewServer(server)
+	t.Cleanup(listening.Close)
+	client, err := model.NewClient(model.Endpoint{BaseURL: listening.URL + "/v1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client, server
+}

@@ -1,0 +1,63 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scripted
+
+import (
+	"slices"
+	"sync/atomic"
+)
+
+// playlist is the rules of some scripts in order, with how often each has answered. It is not changed but for the
+// counts, so that requests read it without a lock.
+type playlist struct {
+	scripts  []*Script
+	rules    []playable
+	models   []string
+	fallback *reply
+}
+
+type playable struct {
+	*rule
+
+	used *atomic.Int64
+}
+
+func newPlaylist(scripts []*Script) *playlist {
+	p := &playlist{scripts: scripts}
+	for _, script := range scripts {
+		for _, r := range script.rules {
+			p.rules = append(p.rules, playable{rule: r, used: new(atomic.Int64)})
+		}
+		for _, m := range script.doc.Models {
+			if !slices.Contains(p.models, m) {
+				p.models = append(p.models, m)
+			}
+		}
+		if p.fallback == nil {
+			p.fallback = script.doc.Fallback
+		}
+	}
+	return p
+}
+
+// choose finds the first rule that fits and has answers left, and takes one of them.
+func (p *playlist) choose(c *conversation) (*reply, string, map[string]any) {
+	captures := map[string]any{}
+	for i := range p.rules {
+		r := &p.rules[i]
+		if !r.Match.fits(c, captures) || !r.take() {
+			clear(captures)
+			continue
+		}
+		return r.Reply, r.where, captures
+	}
+	return p.fallback, "fallback", captures
+}
+
+func (p *playable) take() bool {
+	if p.Times == 0 {
+		return true
+	}
+	return p.used.Add(1) <= int64(p.Times)
+}

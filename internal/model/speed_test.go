@@ -1,0 +1,42 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package model_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/scripted"
+)
+
+// BenchmarkComplete measures whole calls with the scripted model in the same process: client, HTTP, and server.
+func BenchmarkComplete(b *testing.B) {
+	for _, turns := range []int{0, 20} {
+		b.Run(fmt.Sprintf("history%d", turns), func(b *testing.B) {
+			script, err := scripted.Parse("bench.yaml", []byte("fallback: {toolCalls: [{name: read, arguments: {path: go.mod}}]}"))
+			if err != nil {
+				b.Fatal(err)
+			}
+			client := connect(b, scripted.NewServer(scripted.Options{Scripts: []*scripted.Script{script}, RecordLimit: -1}), 0)
+			req := question()
+			for i := range turns {
+				id := fmt.Sprint("call", i)
+				req.Messages = append(req.Messages,
+					model.Message{Role: model.RoleAssistant, ToolCalls: []model.ToolCall{{ID: id, Name: "read", Arguments: `{"path":"go.mod"}`}}},
+					model.Message{Role: model.RoleTool, ToolCallID: id, Text: strings.Repeat("a line of a file\n", 20)})
+			}
+			b.SetParallelism(8)
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					if _, err := client.Complete(b.Context(), req, nil); err != nil {
+						b.Error(err)
+					}
+				}
+			})
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "calls/s")
+		})
+	}
+}
