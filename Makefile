@@ -37,7 +37,7 @@ test: control-plane mcp-servers ## Run all tests (PACKAGES=./internal/agent/... 
 ##@ Build
 
 .PHONY: build
-build: ## Build the three programs into bin/
+build: ## Build the programs into bin/
 	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/...
 
 .PHONY: control-plane

@@ -180,11 +180,8 @@ func (c Children) allWaiting(group string) bool {
 
 // settle removes a group whose results have been told. Those of its children that nobody waited for are cancelled and
 // stay until they have ended.
-func (c Children) settle(id string) Children {
-	g := c.group(id)
-	if g < 0 {
-		return c
-	}
+func (c Children) settle(g int) Children {
+	id := c.Groups[g].ID
 	c.Groups = slices.Delete(slices.Clone(c.Groups), g, g+1)
 	c = c.cancel(func(child Child) bool { return child.Group == id })
 	return c.forget()

@@ -137,9 +137,7 @@ func (s State) detach() State {
 		if c.State != CallDelegated {
 			continue
 		}
-		if g := s.Children.group(c.ID); g >= 0 {
-			s.Children.Groups[g].Detached = true
-		}
+		s.Children.Groups[s.Children.group(c.ID)].Detached = true
 		s.Batch[i] = c.done(ToolSucceeded, textStillRunning(s.Children.members(c.ID)))
 	}
 	return s
@@ -171,7 +169,7 @@ func childFinished(s State, f ChildFinished) State {
 	} else if group.Detached && !group.Dropped {
 		s.Inbox = append(slices.Clip(s.Inbox), group.input(members))
 	}
-	s.Children = s.Children.settle(group.ID)
+	s.Children = s.Children.settle(g)
 	return s
 }
 

@@ -189,10 +189,14 @@ func (d *dialogue) config(td *datadriven.TestData, kind Kind) Config {
 		c.Tools = append(c.Tools, Tool{Name: name, ReadOnly: !slices.Contains([]string{"write", "patch", "bash", "deploy"}, name)})
 	}
 	for _, name := range values(td, "delegates") {
-		role, tool, asTool := strings.Cut(name, ":")
+		// role:Tool is offered as a tool with a schema of its own, role~Tool as one without.
+		role, tool, asTool := strings.Cut(strings.Replace(name, "~", ":", 1), ":")
 		delegate := Delegate{Name: role, Description: "is good at being a " + role + "."}
 		if asTool {
-			delegate.AsTool = &AsTool{Name: tool, InputSchema: json.RawMessage(`{"type":"object"}`)}
+			delegate.AsTool = &AsTool{Name: tool}
+		}
+		if strings.Contains(name, ":") {
+			delegate.AsTool.InputSchema = json.RawMessage(`{"type":"object"}`)
 		}
 		c.Delegates = append(c.Delegates, delegate)
 	}

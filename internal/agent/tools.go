@@ -57,9 +57,6 @@ func (c Config) delegateNames() []string {
 
 // offers says whether an agent has a tool, without building the list.
 func (c Config) offers(name string) bool {
-	if c.Kind == ToolRun {
-		return false
-	}
 	switch name {
 	case ToolDelegate, ToolSpawn:
 		return c.mayDelegate()

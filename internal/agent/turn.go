@@ -6,7 +6,6 @@ package agent
 import (
 	"fmt"
 	"slices"
-	"unicode/utf8"
 )
 
 // InputKind is what an input of an orchestrator is.
@@ -140,9 +139,7 @@ func cancelInChat(s State, f Cancelled) State {
 // cancelAll stops the turn and every task. What has arrived and was not looked at belongs to what is cancelled; it stays
 // in the history, and late results of cancelled work start no turn.
 func cancelAll(s State) State {
-	if s.Phase == PhaseRequesting || s.Phase == PhaseActing {
-		s = abandonBatch(s.hangUp(Usage{}), textCancelled)
-	}
+	s = abandonBatch(s.hangUp(Usage{}), textCancelled)
 	s = s.take(s.Inbox).hear("[" + textCancelled + "]")
 	s.Children.Groups = slices.Clone(s.Children.Groups)
 	for i := range s.Children.Groups {
@@ -195,19 +192,13 @@ func (s State) send(item Item) State {
 // split cuts a text into parts of at most limit characters.
 func split(text string, limit int) []string {
 	var parts []string
-	for len(text) > limit {
-		cut := 0
-		for range limit {
-			_, size := utf8.DecodeRuneInString(text[cut:])
-			if size == 0 {
-				break
-			}
-			cut += size
+	count, start := 0, 0
+	for i := range text {
+		if count == limit {
+			parts = append(parts, text[start:i])
+			count, start = 0, i
 		}
-		if cut == len(text) {
-			break
-		}
-		parts, text = append(parts, text[:cut]), text[cut:]
+		count++
 	}
-	return append(parts, text)
+	return append(parts, text[start:])
 }
