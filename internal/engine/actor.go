@@ -17,6 +17,8 @@ import (
 // delivery is something for an agent: a fact, and what the ledger is to record with it.
 type delivery struct {
 	fact agent.Fact
+	// at is when the fact is true at the earliest: a timer may fire a moment before its time by another clock.
+	at agent.Time
 	// create is the record of an agent that may be new.
 	create *ledger.Agent
 	// takeOver asks for everything that is outstanding, not only what the fact adds.
@@ -92,12 +94,15 @@ func (a *actor) work() {
 
 // pause puts back what could not be recorded, and tries again later: a ledger that is down stops progress and loses nothing.
 func (a *actor) pause(batch []delivery, err error) {
-	a.engine.options.Trouble(fmt.Errorf("agent %s waits for the ledger: %w", a.uid, err))
+	ended := a.engine.ctx.Err() != nil
+	if !ended {
+		a.engine.options.Trouble(fmt.Errorf("agent %s waits for the ledger: %w", a.uid, err))
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.queue = append(batch, a.queue...)
 	a.working = false
-	if a.engine.ctx.Err() != nil {
+	if ended {
 		return
 	}
 	time.AfterFunc(a.engine.options.RetryLedger, func() {

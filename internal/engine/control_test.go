@@ -7,6 +7,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -89,6 +90,20 @@ rules:
 	if s.Outcome.Kind != "" || s.Iterations != 1 || len(w.model.Requests()) != 2 {
 		t.Errorf("ended with %v after %d requests", s.Outcome, len(w.model.Requests()))
 	}
+}
+
+// A timer and a clock need not agree to the millisecond; an agent that is woken must not fall asleep again for ever.
+func TestASlowClockDoesNotLoseAWake(t *testing.T) {
+	w := newWorld(t, `
+name: busy
+rules:
+- {match: {role: coder}, times: 1, reply: {error: {status: 500, message: overloaded}}}
+- {match: {role: coder}, reply: {toolCalls: [{name: submit_result, arguments: {result: Done.}}]}}
+`)
+	begin := time.Now()
+	w.current().options.Now = func() time.Time { return begin.Add(time.Since(begin) / 2) }
+	w.task("task", nil)
+	w.untilEnded("task")
 }
 
 func TestAProvidersFinalWordsReachTheUser(t *testing.T) {

@@ -86,10 +86,7 @@ func TestAReadOnlyToolThatWasInterruptedIsRunAgain(t *testing.T) {
 	}
 	w.task("task", nil)
 	<-running
-	w.crash()
-	if _, err := w.start(w.ledger).Recover(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	w.restart()
 	if got := w.untilEnded("task").Outcome.Result.Text; got != "Written." {
 		t.Errorf("the agent says %q", got)
 	}
@@ -102,10 +99,7 @@ func TestManyKillsLoseAndDoubleNothing(t *testing.T) {
 	w.say("m1", "Load 20")
 	for kill := range 5 {
 		w.until("some progress", func() bool { return len(w.model.Requests()) > 5*(kill+1) })
-		w.crash()
-		if _, err := w.start(w.ledger).Recover(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		w.restart()
 		w.say("m1", "Load 20") // whoever delivers messages cannot know whether this one arrived
 	}
 	w.untilPosted("All steps are done.")

@@ -53,7 +53,7 @@ func (a *actor) finish(e agent.Effect, d delivery) {
 // wakeAt sets a timer: no goroutine waits.
 func (a *actor) wakeAt(ctx context.Context, e agent.WakeAt) {
 	wait := time.UnixMilli(int64(e.At)).Sub(a.engine.options.Now())
-	timer := time.AfterFunc(max(wait, 0), func() { a.finish(e, delivery{fact: agent.Woke{}}) })
+	timer := time.AfterFunc(max(wait, 0), func() { a.finish(e, delivery{fact: agent.Woke{}, at: e.At}) })
 	context.AfterFunc(ctx, func() { timer.Stop() })
 }
 

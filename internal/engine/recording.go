@@ -50,7 +50,7 @@ func (a *actor) step(deliveries []delivery) *recording {
 		if d.fact == nil {
 			continue
 		}
-		event := agent.Event{At: agent.Time(now.UnixMilli()), Fact: d.fact}
+		event := agent.Event{At: max(agent.Time(now.UnixMilli()), d.at), Fact: d.fact}
 		next, effects := agent.Step(r.next, event)
 		if len(effects) == 0 && next.Same(r.next) {
 			continue

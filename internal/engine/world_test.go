@@ -128,6 +128,21 @@ func (w *world) crash() {
 	}
 }
 
+// restart ends the engine as a kill does and lets another one take over. Like controllers at their start, the world then
+// looks at everything: an agent may have ended without anybody having been told.
+func (w *world) restart() {
+	w.t.Helper()
+	w.crash()
+	if _, err := w.start(w.ledger).Recover(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, a := range w.agents {
+		go w.reconcile(a.UID)
+	}
+}
+
 func (w *world) current() *Engine {
 	w.mu.Lock()
 	defer w.mu.Unlock()
