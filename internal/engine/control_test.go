@@ -69,7 +69,7 @@ func TestBudgetsHoldForTheWholeTree(t *testing.T) {
 	}
 	exhausted := 0
 	for _, node := range w.tree() {
-		if node.Agent.ErrorKind == string(agent.KindBudgetExhausted) {
+		if node.ErrorKind == string(agent.KindBudgetExhausted) {
 			exhausted++
 		}
 	}

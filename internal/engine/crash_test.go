@@ -108,10 +108,10 @@ func TestManyKillsLoseAndDoubleNothing(t *testing.T) {
 		t.Errorf("the tree has %d agents, want 21", len(nodes))
 	}
 	for _, node := range nodes {
-		if node.Agent.UID != "uid-chat" && node.Agent.Status != ledger.StatusSuccess {
-			t.Errorf("%s is %s", node.Agent.Name, node.Agent.Status)
+		if node.UID != "uid-chat" && node.Status != ledger.StatusSuccess {
+			t.Errorf("%s is %s", node.Name, node.Status)
 		}
-		checkReplay(t, w, node.Agent.UID)
+		checkReplay(t, w, node.UID)
 	}
 	checkPaidOnce(t, w)
 }
@@ -162,7 +162,11 @@ func TestTwoEnginesNeverBothAct(t *testing.T) {
 	w := newWorld(t, writer)
 	first := w.current()
 	second := w.start(w.ledger)
-	t.Cleanup(func() { first.Close(context.Background()) })
+	t.Cleanup(func() {
+		if err := first.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
 	for i := range 20 {
 		name := fmt.Sprintf("task-%d", i)
 		c := config(agent.SubAgent, name, "coder", 1)

@@ -62,7 +62,11 @@ func newWorld(t *testing.T, scripts ...string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { opened.Close() })
+	t.Cleanup(func() {
+		if err := opened.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	w.ledger = opened
 	w.start(opened)
 	t.Cleanup(func() { w.stop() })

@@ -30,9 +30,8 @@ const (
 	maxResultSummary = 4096
 	maxResultDetails = 8192
 	maxFiles         = 32
-	maxPath          = 256
 	maxRemarks       = 8
-	maxRemark        = 256
+	maxEntry         = 256 // a path or a remark
 	maxCondition     = 1024
 )
 
@@ -59,14 +58,14 @@ func toValid(text string) string {
 	return string([]rune(text))
 }
 
-// shortenAll shortens a list and its entries.
-func shortenAll(texts []string, entries, limit int) []string {
+// shortenAll shortens a list of paths or remarks.
+func shortenAll(texts []string, entries int) []string {
 	if len(texts) == 0 {
 		return nil
 	}
 	kept := make([]string, 0, min(len(texts), entries))
 	for _, text := range texts[:min(len(texts), entries)] {
-		kept = append(kept, shorten(text, limit))
+		kept = append(kept, shorten(text, maxEntry))
 	}
 	return kept
 }

@@ -5,6 +5,7 @@ package projection
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -166,7 +167,7 @@ func TestStatusFitsTheAPI(t *testing.T) {
 	}
 	runs := map[string]agent.State{
 		"noise":    play(subAgent(), agent.ModelReplied{Call: "m1", Text: long, Calls: noise}),
-		"question": play(subAgent(), agent.ModelReplied{Call: "m1", Text: long, Calls: noise}, agent.ModelReplied{Call: "m2", Calls: append(noise, question)}),
+		"question": play(subAgent(), agent.ModelReplied{Call: "m1", Text: long, Calls: noise}, agent.ModelReplied{Call: "m2", Calls: slices.Concat(noise, []agent.CallRequest{question})}),
 		"result":   play(subAgent(), agent.ModelReplied{Call: "m1", Text: long, Calls: []agent.CallRequest{submit}}),
 		"error":    play(subAgent(), agent.ModelFailed{Call: "m1", Attempt: 1, Failure: agent.FailureFinal, Message: long + "\xff"}),
 		"budget":   play(subAgent(), agent.ModelFailed{Call: "m1", Attempt: 1, Failure: agent.FailureBudget, Message: long}),

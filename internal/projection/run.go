@@ -135,12 +135,12 @@ func result(r *agent.Result) *v1alpha1.TaskResult {
 	return &v1alpha1.TaskResult{
 		Summary:       shorten(r.Brief(), maxResultSummary),
 		Details:       shorten(details, maxResultDetails),
-		FilesModified: shortenAll(r.FilesModified, maxFiles, maxPath),
-		FilesCreated:  shortenAll(r.FilesCreated, maxFiles, maxPath),
+		FilesModified: shortenAll(r.FilesModified, maxFiles),
+		FilesCreated:  shortenAll(r.FilesCreated, maxFiles),
 		TestsRun:      count(r.TestsRun),
 		TestsPassed:   count(r.TestsPassed),
-		Warnings:      shortenAll(r.Warnings, maxRemarks, maxRemark),
-		Suggestions:   shortenAll(r.Suggestions, maxRemarks, maxRemark),
+		Warnings:      shortenAll(r.Warnings, maxRemarks),
+		Suggestions:   shortenAll(r.Suggestions, maxRemarks),
 	}
 }
 
