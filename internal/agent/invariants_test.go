@@ -175,6 +175,9 @@ func TestInvariant6LimitsHold(t *testing.T) {
 			if late && (s.after.Phase == PhaseRequesting || s.after.Phase == PhaseActing && !s.after.WaitsForPerson()) {
 				t.Fatalf("still at work after %d of %d ms", s.after.Clock.Active, limits.MaxDuration)
 			}
+			if s.after.Clock.Now < s.before.Clock.Now {
+				t.Fatal("time went back")
+			}
 			if s.after.Loop.Count > loopFailAt {
 				t.Fatalf("%d equal calls", s.after.Loop.Count)
 			}

@@ -42,6 +42,7 @@ type actor struct {
 	dropped  bool // what comes from now on is for nobody
 	quiet    bool // no new effects
 	inFlight map[string]func()
+	touched  time.Time // when something last came or went
 
 	// The working goroutine alone changes what follows, under this lock.
 	stateMu  sync.Mutex
@@ -52,15 +53,17 @@ type actor struct {
 	snapshot int64
 }
 
-// post puts something into the mailbox and sees to it that somebody looks.
-func (a *actor) post(d delivery) {
+// post puts something into the mailbox and sees to it that somebody looks. It reports false if the actor has been dropped.
+func (a *actor) post(d delivery) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.dropped {
-		return
+		return false
 	}
 	a.queue = append(a.queue, d)
+	a.touched = a.engine.options.Now()
 	a.lookLocked()
+	return true
 }
 
 func (a *actor) lookLocked() {
@@ -251,6 +254,18 @@ func (a *actor) act(r *recording) {
 			a.perform(r, e)
 		}
 	}
+}
+
+// retire makes an actor that has been idle refuse what comes from now on, so that it can be dropped; it reports whether it was.
+// The engine's lock is held: whoever wants to deliver to this agent gets another actor.
+func (a *actor) retire(before time.Time) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.working || len(a.queue) > 0 || len(a.inFlight) > 0 || a.touched.After(before) {
+		return false
+	}
+	a.dropped = true
+	return true
 }
 
 // quiesce lets what is in flight finish and begins nothing new.

@@ -136,3 +136,14 @@ func TestASnapshotSparesTheReplay(t *testing.T) {
 		t.Errorf("rebuilt %v (%v)", s, err)
 	}
 }
+
+func TestIdleAgentsAreEvictedAndLoadedAgain(t *testing.T) {
+	w := newWorld(t, "central-orchestration")
+	w.chat(nil)
+	w.say("m1", "Summarise what was released this year.")
+	w.untilPosted("needs input: Which year is it?")
+	w.until("everybody to wait", func() bool { w.engine.Evict(0); return w.engine.Stats().Agents == 0 })
+	// The person takes their time; nobody is in memory.
+	w.say("m2", "It is 2024")
+	w.untilPosted("Three releases came out")
+}

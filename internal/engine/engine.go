@@ -112,23 +112,26 @@ func New(options Options) *Engine {
 
 // Start begins an agent's life. An agent that the ledger knows already goes on where it stands: starting is idempotent.
 func (e *Engine) Start(record ledger.Agent, started agent.Started) error {
-	a, err := e.actor(record.UID)
-	if err != nil {
-		return err
-	}
-	a.post(delivery{fact: started, create: &record})
-	return nil
+	return e.post(record.UID, delivery{fact: started, create: &record})
 }
 
 // Deliver gives an agent a fact from outside. It returns before the fact has been handled; facts that are not durable
 // when the process dies must be delivered again, and doing so too often does no harm.
 func (e *Engine) Deliver(uid string, fact agent.Fact) error {
-	a, err := e.actor(uid)
-	if err != nil {
-		return err
+	return e.post(uid, delivery{fact: fact})
+}
+
+// post finds the mailbox of an agent. One that is evicted in this moment is replaced by another.
+func (e *Engine) post(uid string, d delivery) error {
+	for {
+		a, err := e.actor(uid)
+		if err != nil {
+			return err
+		}
+		if a.post(d) {
+			return nil
+		}
 	}
-	a.post(delivery{fact: fact})
-	return nil
 }
 
 // View returns the state of an agent as it is in the ledger, or ledger.ErrNotFound.
@@ -155,11 +158,9 @@ func (e *Engine) Recover(ctx context.Context) (int, error) {
 			if err != nil {
 				return recovered, err
 			}
-			a, err := e.actor(record.UID)
-			if err != nil {
+			if err := e.post(record.UID, delivery{fact: fact, takeOver: true}); err != nil {
 				return recovered, err
 			}
-			a.post(delivery{fact: fact, takeOver: true})
 			recovered++
 		}
 		if list.Next == "" {
@@ -195,6 +196,22 @@ func (e *Engine) Forget(uid string) {
 		a.drop()
 	}
 	e.budgets.forget(uid)
+}
+
+// Evict drops agents from memory that have had nothing to do for a while: nothing has come for them, and nothing of theirs
+// is in flight. The next delivery loads them again. It returns how many went.
+func (e *Engine) Evict(idle time.Duration) int {
+	before := e.options.Now().Add(-idle)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	evicted := 0
+	for uid, a := range e.actors {
+		if a.retire(before) {
+			delete(e.actors, uid)
+			evicted++
+		}
+	}
+	return evicted
 }
 
 // Close stops the engine: effects in flight are given until ctx ends to finish and be recorded, then they are stopped.
