@@ -35,9 +35,12 @@ formatted() {
 }
 
 tidy() {
+	go mod tidy -diff || { echo "run go mod tidy" >&2; return 1; }
+	# The nested modules hold tools, not code. Tidying would want the tests of all their dependencies, which do not agree
+	# with each other; what matters is that go.mod says everything that building the tools needs.
 	local dir
-	for dir in . hack/tools hack/controlplane; do
-		(cd "$dir" && go mod tidy -diff) || { echo "run go mod tidy in $dir" >&2; return 1; }
+	for dir in hack/tools hack/controlplane; do
+		(cd "$dir" && go list -mod=readonly -deps tool >/dev/null) || { echo "go.mod in $dir lacks something" >&2; return 1; }
 	done
 }
 
