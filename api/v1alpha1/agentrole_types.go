@@ -37,7 +37,6 @@ type AgentRoleSpec struct {
 	Temperature string `json:"temperature,omitempty"`
 	// maxOutputTokens is the longest answer that one model call may give. Absent: 4096.
 	// +optional
-	// +default=4096
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000
 	MaxOutputTokens int32 `json:"maxOutputTokens,omitempty"`
@@ -52,10 +51,9 @@ type AgentRoleSpec struct {
 	// tools says which tools the agent has besides its control tools. Absent: the built-in tools.
 	// +optional
 	Tools *ToolPolicy `json:"tools,omitempty"`
-	// approval says which tool calls need a person's decision.
+	// approval says which tool calls need a person's decision. Absent: every tool that is not marked read-only.
 	// +optional
-	// +default={}
-	Approval ApprovalPolicy `json:"approval,omitzero"`
+	Approval *ApprovalPolicy `json:"approval,omitempty"`
 	// delegation says to whom the agent may delegate. Absent: to nobody.
 	// +optional
 	Delegation *Delegation `json:"delegation,omitempty"`
@@ -64,8 +62,7 @@ type AgentRoleSpec struct {
 	AsTool *RoleAsTool `json:"asTool,omitempty"`
 	// limits bound each agent with this role.
 	// +optional
-	// +default={}
-	Limits RoleLimits `json:"limits,omitzero"`
+	Limits *RoleLimits `json:"limits,omitempty"`
 	// allowedNamespaces says which other namespaces may use the role, if it stands in the operator's own namespace.
 	// +optional
 	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
@@ -144,15 +141,13 @@ type RoleAsTool struct {
 
 // RoleLimits bound each agent with a role.
 type RoleLimits struct {
-	// maxIterations is how many model calls an agent may make.
+	// maxIterations is how many model calls an agent may make. Absent: 20.
 	// +optional
-	// +default=20
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	MaxIterations int32 `json:"maxIterations,omitempty"`
-	// maxDurationSeconds is how long an agent may take; time spent waiting for a person does not count.
+	// maxDurationSeconds is how long an agent may take; time spent waiting for a person does not count. Absent: 300.
 	// +optional
-	// +default=300
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
 	MaxDurationSeconds int32 `json:"maxDurationSeconds,omitempty"`
@@ -179,7 +174,7 @@ type AgentRoleStatus struct {
 }
 
 // AgentRole says who an agent is: its prompt, model, tools, delegation and limits. One with the name of a built-in role
-// takes that one's place in its namespace.
+// takes that one's place in its namespace; what it leaves out stays as it is in the built-in role.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

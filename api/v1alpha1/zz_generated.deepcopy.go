@@ -322,7 +322,11 @@ func (in *AgentRoleSpec) DeepCopyInto(out *AgentRoleSpec) {
 		*out = new(ToolPolicy)
 		(*in).DeepCopyInto(*out)
 	}
-	in.Approval.DeepCopyInto(&out.Approval)
+	if in.Approval != nil {
+		in, out := &in.Approval, &out.Approval
+		*out = new(ApprovalPolicy)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.Delegation != nil {
 		in, out := &in.Delegation, &out.Delegation
 		*out = new(Delegation)
@@ -333,7 +337,11 @@ func (in *AgentRoleSpec) DeepCopyInto(out *AgentRoleSpec) {
 		*out = new(RoleAsTool)
 		(*in).DeepCopyInto(*out)
 	}
-	out.Limits = in.Limits
+	if in.Limits != nil {
+		in, out := &in.Limits, &out.Limits
+		*out = new(RoleLimits)
+		**out = **in
+	}
 	if in.AllowedNamespaces != nil {
 		in, out := &in.AllowedNamespaces, &out.AllowedNamespaces
 		*out = new(AllowedNamespaces)
