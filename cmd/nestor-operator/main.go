@@ -1,24 +1,59 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command nestor-operator is a stub: it knows its version and says what is still missing.
+// Command nestor-operator runs Nestor's controllers.
 package main
 
 import (
+	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
+
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/nestor-dev/nestor/internal/version"
 )
 
+const usage = `nestor-operator runs Nestor's controllers against the cluster of a kubeconfig, or
+of the pod it runs in.
+
+  nestor-operator --kubeconfig ~/.kube/config
+
+Its own namespace, where shared roles, providers and tool servers stand, comes
+from the environment variable POD_NAMESPACE (default nestor-system).
+
+Flags:
+`
+
 func main() {
-	show := flag.Bool("version", false, "print the version and exit")
-	flag.Parse()
-	if *show {
-		fmt.Println("nestor-operator", version.String())
-		return
+	if err := run(ctrl.SetupSignalHandler(), os.Args[1:], os.Stdout, os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "nestor-operator:", err)
+		os.Exit(1)
 	}
-	fmt.Fprintln(os.Stderr, "nestor-operator: this version has no controllers yet; see CHANGELOG.md for what this version has.")
-	os.Exit(1)
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	var o options
+	set := flag.NewFlagSet("nestor-operator", flag.ContinueOnError)
+	set.SetOutput(stdout)
+	set.Usage = func() {
+		fmt.Fprint(stdout, usage)
+		set.PrintDefaults()
+	}
+	o.register(set)
+	showVersion := set.Bool("version", false, "print the version and exit")
+	if err := set.Parse(args); err != nil {
+		return err
+	}
+	if *showVersion {
+		fmt.Fprintln(stdout, "nestor-operator", version.String())
+		return nil
+	}
+	if set.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q: see nestor-operator --help", set.Arg(0))
+	}
+	return o.run(ctx, stderr)
 }

@@ -80,3 +80,9 @@ func (t *Tool) Name() string { return t.spec.Name }
 // ErrOutcomeUnknown marks an error after which the tool may or may not have
 // taken effect: the connection broke after the request was sent.
 var ErrOutcomeUnknown = errors.New("the outcome is unknown")
+
+// Check says what is wrong with a spec, without making a tool of it.
+func Check(spec Spec) error {
+	_, err := New(spec, func(context.Context, Call) (Output, error) { return Output{}, nil })
+	return err
+}

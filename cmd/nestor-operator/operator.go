@@ -1,0 +1,154 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller"
+	"github.com/nestor-dev/nestor/internal/version"
+)
+
+// options are what the flags say.
+type options struct {
+	kubeconfig  string
+	namespaces  string
+	leaderElect bool
+	metrics     string
+	probes      string
+	logLevel    string
+	logFormat   string
+	qps         float64
+	burst       int
+}
+
+func (o *options) register(set *flag.FlagSet) {
+	set.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that says how to reach the cluster (default: the pod's own, or $KUBECONFIG)")
+	set.StringVar(&o.namespaces, "namespaces", "", "comma-separated `list` of namespaces to watch; the operator's own is always one of them (default: all)")
+	set.BoolVar(&o.leaderElect, "leader-elect", false, "wait until no other operator is at work; needed when there are several replicas")
+	set.StringVar(&o.metrics, "metrics-bind-address", "0", "`address` for Prometheus metrics, such as :8080; 0 turns them off")
+	set.StringVar(&o.probes, "health-probe-bind-address", "0", "`address` for /healthz and /readyz, such as :8081; 0 turns them off")
+	set.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
+	set.StringVar(&o.logFormat, "log-format", "text", "text or json")
+	set.Float64Var(&o.qps, "kube-api-qps", 500, "requests a second that the operator may make of the API server")
+	set.IntVar(&o.burst, "kube-api-burst", 1000, "requests that it may make at once")
+}
+
+// run runs the operator until ctx ends.
+func (o *options) run(ctx context.Context, log io.Writer) error {
+	logger, err := o.logger(log)
+	if err != nil {
+		return err
+	}
+	ctrl.SetLogger(logger)
+	klog.SetLogger(logger)
+	config, err := o.clientConfig()
+	if err != nil {
+		return err
+	}
+	mgr, err := o.manager(config)
+	if err != nil {
+		return err
+	}
+	if err := controller.Setup(mgr, controller.Options{OperatorNamespace: operatorNamespace()}); err != nil {
+		return err
+	}
+	logger.Info("Starting", "version", version.String(), "operatorNamespace", operatorNamespace())
+	return mgr.Start(ctx)
+}
+
+func (o *options) manager(config *rest.Config) (ctrl.Manager, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("build the scheme: %w", err)
+		}
+	}
+	grace := 30 * time.Second
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme: scheme, Cache: o.cache(), Metrics: metricsserver.Options{BindAddress: o.metrics}, HealthProbeBindAddress: o.probes,
+		LeaderElection: o.leaderElect, LeaderElectionID: "nestor-operator.nestor.dev", LeaderElectionNamespace: operatorNamespace(),
+		LeaderElectionReleaseOnCancel: true, GracefulShutdownTimeout: &grace,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, fmt.Errorf("add the health check: %w", err)
+	}
+	// Ready means that the caches have seen the cluster: before that the operator would judge what it does not know.
+	if err := mgr.AddReadyzCheck("caches", cachesSynced(mgr)); err != nil {
+		return nil, fmt.Errorf("add the readiness check: %w", err)
+	}
+	return mgr, nil
+}
+
+// cache narrows what is watched to the namespaces that were named.
+func (o *options) cache() cache.Options {
+	namespaces := map[string]cache.Config{}
+	for name := range strings.SplitSeq(o.namespaces, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			namespaces[name] = cache.Config{}
+		}
+	}
+	if len(namespaces) == 0 {
+		return cache.Options{}
+	}
+	namespaces[operatorNamespace()] = cache.Config{}
+	return cache.Options{DefaultNamespaces: namespaces}
+}
+
+func (o *options) clientConfig() (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = o.kubeconfig
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	config.QPS, config.Burst = float32(o.qps), o.burst
+	config.UserAgent = "nestor-operator/" + version.String()
+	return config, nil
+}
+
+func (o *options) logger(out io.Writer) (logr.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(o.logLevel)); err != nil {
+		return logr.Logger{}, fmt.Errorf("--log-level must be debug, info, warn or error, not %q", o.logLevel)
+	}
+	handlerOptions := &slog.HandlerOptions{Level: level}
+	switch o.logFormat {
+	case "text":
+		return logr.FromSlogHandler(slog.NewTextHandler(out, handlerOptions)), nil
+	case "json":
+		return logr.FromSlogHandler(slog.NewJSONHandler(out, handlerOptions)), nil
+	}
+	return logr.Logger{}, fmt.Errorf("--log-format must be text or json, not %q", o.logFormat)
+}
+
+// operatorNamespace is where the operator itself runs.
+func operatorNamespace() string {
+	if namespace := os.Getenv("POD_NAMESPACE"); namespace != "" {
+		return namespace
+	}
+	return "nestor-system"
+}

@@ -1,0 +1,162 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package agentrole says of every AgentRole whether it can be used, and if not what to create or mend.
+package agentrole
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/controller/status"
+	"github.com/nestor-dev/nestor/internal/tool"
+)
+
+// Reconciler judges AgentRoles.
+type Reconciler struct {
+	Client client.Client
+	Finder resolve.Finder
+}
+
+// SetupWithManager registers the controller. Roles depend on other roles, providers and config maps, so a change of any
+// of these is looked at by the roles that may depend on it.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	everyRole := handler.EnqueueRequestsFromMapFunc(r.every)
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("agentrole").
+		For(&v1alpha1.AgentRole{}).
+		Watches(&v1alpha1.AgentRole{}, everyRole).
+		Watches(&v1alpha1.ModelProvider{}, everyRole).
+		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.promptedBy), builder.OnlyMetadata).
+		Complete(r)
+}
+
+// +kubebuilder:rbac:groups=nestor.dev,resources=agentroles,verbs=get;list;watch
+// +kubebuilder:rbac:groups=nestor.dev,resources=agentroles/status,verbs=get;update
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
+
+// Reconcile judges one role.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	var object v1alpha1.AgentRole
+	if err := r.Client.Get(ctx, req.NamespacedName, &object); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	condition, err := r.judge(ctx, &object)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{}, status.Write(ctx, r.Client, &object, &object.Status.Conditions, condition, nil)
+}
+
+// judge says whether the role can be used as it is written.
+func (r *Reconciler) judge(ctx context.Context, object *v1alpha1.AgentRole) (metav1.Condition, error) {
+	generation := object.Generation
+	read, err := r.Finder.ReadRole(ctx, object)
+	if condition, missing := status.FromMissing(generation, err); missing {
+		return condition, nil
+	}
+	if err != nil {
+		return metav1.Condition{}, err
+	}
+	if read.ModelProvider != "" {
+		_, err := r.Finder.Provider(ctx, object.Namespace, read.ModelProvider)
+		if condition, missing := status.FromMissing(generation, err); missing {
+			return condition, nil
+		}
+		if err != nil {
+			return metav1.Condition{}, err
+		}
+	}
+	if problem := checkSchema(object); problem != "" {
+		return status.NotReady(generation, v1alpha1.ReasonInvalidSpec, problem), nil
+	}
+	absent, err := r.absent(ctx, object.Namespace, read.Delegates())
+	if err != nil {
+		return metav1.Condition{}, err
+	}
+	if len(absent) > 0 {
+		return status.NotReady(generation, v1alpha1.ReasonRoleNotFound, fmt.Sprintf(
+			"spec.delegation.roles names roles that do not exist and are not offered: %s. Create them, or leave them out.", strings.Join(absent, ", "))), nil
+	}
+	return status.Ready(generation, "The role can be used."), nil
+}
+
+// absent returns the roles that nobody may delegate to, because they do not exist.
+func (r *Reconciler) absent(ctx context.Context, namespace string, names []string) ([]string, error) {
+	var absent []string
+	for _, name := range names {
+		_, err := r.Finder.Role(ctx, namespace, name)
+		var missing *resolve.Missing
+		switch {
+		case err == nil:
+		case errors.As(err, &missing) && missing.Reason == v1alpha1.ReasonRoleNotFound:
+			absent = append(absent, name)
+		case errors.As(err, &missing): // it exists, and says itself what it lacks
+		default:
+			return nil, err
+		}
+	}
+	return absent, nil
+}
+
+// checkSchema says what is wrong with the input schema of a role that is offered as a tool.
+func checkSchema(object *v1alpha1.AgentRole) string {
+	as := object.Spec.AsTool
+	if as == nil || as.InputSchema == nil {
+		return ""
+	}
+	spec := tool.Spec{Name: as.Name, Parameters: json.RawMessage(as.InputSchema.Raw)}
+	if err := tool.Check(spec); err != nil {
+		return fmt.Sprintf("spec.asTool.inputSchema is not a JSON schema of an object: %s", err)
+	}
+	return ""
+}
+
+// every enqueues all roles: shared objects may matter to roles of any namespace.
+func (r *Reconciler) every(ctx context.Context, changed client.Object) []reconcile.Request {
+	var list v1alpha1.AgentRoleList
+	options := []client.ListOption{}
+	if changed.GetNamespace() != r.Finder.OperatorNamespace {
+		options = append(options, client.InNamespace(changed.GetNamespace()))
+	}
+	if err := r.Client.List(ctx, &list, options...); err != nil {
+		return nil // the cache is not ready; its own events will come
+	}
+	var requests []reconcile.Request
+	for i := range list.Items {
+		if list.Items[i].UID != changed.GetUID() {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+		}
+	}
+	return requests
+}
+
+// promptedBy enqueues the roles whose prompt a config map holds.
+func (r *Reconciler) promptedBy(ctx context.Context, config client.Object) []reconcile.Request {
+	var list v1alpha1.AgentRoleList
+	if err := r.Client.List(ctx, &list, client.InNamespace(config.GetNamespace())); err != nil {
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range list.Items {
+		from := list.Items[i].Spec.SystemPromptFrom
+		if from != nil && from.ConfigMapKeyRef.Name == config.GetName() {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+		}
+	}
+	return requests
+}

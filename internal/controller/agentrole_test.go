@@ -1,0 +1,76 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller_test
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+var _ = Describe("An AgentRole", func() {
+	role := func(namespace, name string) *v1alpha1.AgentRole {
+		r := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+		r.Spec.SystemPrompt = "You help."
+		return r
+	}
+	readiness := func(r *v1alpha1.AgentRole) func() (string, error) {
+		return ready(r, func() []metav1.Condition { return r.Status.Conditions })
+	}
+
+	It("that delegates to a role which does not exist is not ready until it appears", func() {
+		ns := newNamespace(nil)
+		r := role(ns, "writer")
+		r.Spec.Delegation = &v1alpha1.Delegation{Roles: []string{"tester", "illustrator"}}
+		Expect(api.Create(ctx, r)).To(Succeed())
+		Eventually(readiness(r)).Should(And(HavePrefix("False RoleNotFound"), ContainSubstring("illustrator"), Not(ContainSubstring("tester"))))
+		Expect(api.Create(ctx, role(ns, "illustrator"))).To(Succeed())
+		Eventually(readiness(r)).Should(HavePrefix("True Ready"))
+	})
+
+	It("waits for the ConfigMap that has its prompt", func() {
+		ns := newNamespace(nil)
+		r := role(ns, "writer")
+		r.Spec.SystemPrompt = ""
+		r.Spec.SystemPromptFrom = &v1alpha1.PromptSource{ConfigMapKeyRef: v1alpha1.ConfigMapKeyRef{Name: "prompts", Key: "writer"}}
+		Expect(api.Create(ctx, r)).To(Succeed())
+		Eventually(readiness(r)).Should(HavePrefix("False ConfigMapNotFound"))
+		Expect(api.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "prompts"},
+			Data: map[string]string{"writer": "You write."}})).To(Succeed())
+		Eventually(readiness(r)).Should(HavePrefix("True Ready"))
+	})
+
+	It("with a schema that is none is told so", func() {
+		r := role(newNamespace(nil), "writer")
+		r.Spec.AsTool = &v1alpha1.RoleAsTool{Name: "Write", InputSchema: &runtime.RawExtension{Raw: []byte(`{"type":"array"}`)}}
+		Expect(api.Create(ctx, r)).To(Succeed())
+		Eventually(readiness(r)).Should(HavePrefix("False InvalidSpec: spec.asTool.inputSchema"))
+	})
+
+	It("uses a shared provider only where its allowedNamespaces say so", func() {
+		shared := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: "shared"}}
+		shared.Spec.BaseURL = "http://127.0.0.1:1/v1"
+		shared.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesSelector,
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "blue"}}}
+		Expect(api.Create(ctx, shared)).To(Succeed())
+		blue, red := role(newNamespace(map[string]string{"team": "blue"}), "writer"), role(newNamespace(map[string]string{"team": "red"}), "writer")
+		for _, r := range []*v1alpha1.AgentRole{blue, red} {
+			r.Spec.ModelProvider = "shared"
+			Expect(api.Create(ctx, r)).To(Succeed())
+		}
+		Eventually(readiness(blue)).Should(HavePrefix("True Ready"))
+		Eventually(readiness(red)).Should(HavePrefix("False ProviderNotFound"))
+	})
+
+	It("with the name of a built-in role needs no prompt of its own", func() {
+		r := role(newNamespace(nil), "coder")
+		r.Spec.SystemPrompt, r.Spec.Model = "", "big-model"
+		Expect(api.Create(ctx, r)).To(Succeed())
+		Eventually(readiness(r)).Should(HavePrefix("True Ready"))
+	})
+})

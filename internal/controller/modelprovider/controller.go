@@ -1,0 +1,159 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package modelprovider says of every ModelProvider whether it answers, and if not what to mend.
+package modelprovider
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/controller/status"
+	"github.com/nestor-dev/nestor/internal/model"
+)
+
+// Reconciler judges ModelProviders.
+type Reconciler struct {
+	Client client.Client
+	Finder resolve.Finder
+
+	prober *prober
+	pokes  chan event.TypedGenericEvent[types.NamespacedName]
+}
+
+// SetupWithManager registers the controller.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	r.pokes = make(chan event.TypedGenericEvent[types.NamespacedName], 1024)
+	r.prober = newProber(time.Now, func(name types.NamespacedName) {
+		select {
+		case r.pokes <- event.TypedGenericEvent[types.NamespacedName]{Object: name}:
+		default: // so many have answered that the next look, soon, is as good
+		}
+	})
+	poked := handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, name types.NamespacedName) []reconcile.Request {
+		return []reconcile.Request{{NamespacedName: name}}
+	})
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("modelprovider").
+		For(&v1alpha1.ModelProvider{}).
+		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.keyedBy), builder.OnlyMetadata).
+		WatchesRawSource(source.TypedChannel(r.pokes, poked)).
+		Complete(r)
+}
+
+// +kubebuilder:rbac:groups=nestor.dev,resources=modelproviders,verbs=get;list;watch
+// +kubebuilder:rbac:groups=nestor.dev,resources=modelproviders/status,verbs=get;update
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
+
+// Reconcile judges one provider and comes back when the judgement is old.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	var object v1alpha1.ModelProvider
+	if err := r.Client.Get(ctx, req.NamespacedName, &object); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.prober.forget(req.NamespacedName)
+		}
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	condition, again, err := r.judge(ctx, &object)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: again}, status.Write(ctx, r.Client, &object, &object.Status.Conditions, condition, nil)
+}
+
+// judge says what is known of a provider, and when to look again. What is not known is asked.
+func (r *Reconciler) judge(ctx context.Context, object *v1alpha1.ModelProvider) (metav1.Condition, time.Duration, error) {
+	generation := object.Generation
+	key, err := r.key(ctx, object)
+	if condition, missing := status.FromMissing(generation, err); missing {
+		return condition, 0, nil
+	}
+	if err != nil {
+		return metav1.Condition{}, 0, err
+	}
+	for _, name := range object.Spec.Fallback {
+		_, err := r.Finder.Provider(ctx, object.Namespace, name)
+		if condition, missing := status.FromMissing(generation, err); missing {
+			condition.Message = "spec.fallback: " + condition.Message
+			return condition, holdBad, nil
+		}
+		if err != nil {
+			return metav1.Condition{}, 0, err
+		}
+	}
+	name, revision := client.ObjectKeyFromObject(object), revisionOf(object, key)
+	known, ok := r.prober.verdict(name, revision)
+	if !ok || known.fresh(time.Now()) <= 0 {
+		endpoint, err := model.NewClient(model.Endpoint{BaseURL: object.Spec.BaseURL, Key: fixed(key), Timeout: probeTimeout})
+		if err != nil {
+			return status.NotReady(generation, v1alpha1.ReasonInvalidSpec, err.Error()), 0, nil
+		}
+		r.prober.probe(name, revision, endpoint)
+	}
+	if !ok {
+		return status.Progressing(generation, "The provider is being asked for its models."), holdBad, nil
+	}
+	return conditionOf(generation, known), max(known.fresh(time.Now()), time.Second), nil
+}
+
+// conditionOf puts a verdict into words. A provider that answers with something other than a list of models is there all the same:
+// not every compatible endpoint has such a list.
+func conditionOf(generation int64, v verdict) metav1.Condition {
+	switch v.kind {
+	case "", model.UnknownModel, model.BadRequest, model.Malformed:
+		return status.Ready(generation, "The provider answers.")
+	case model.Unauthorized, model.NoKey:
+		return status.NotReady(generation, v1alpha1.ReasonUnauthorized, "The provider refuses the key: "+v.message)
+	}
+	return status.NotReady(generation, v1alpha1.ReasonUnreachable, "The provider does not answer: "+v.message)
+}
+
+// key reads the provider's API key, if it has one.
+func (r *Reconciler) key(ctx context.Context, object *v1alpha1.ModelProvider) (string, error) {
+	if object.Spec.APIKeySecretRef == nil {
+		return "", nil
+	}
+	value, err := r.Finder.Secret(ctx, object.Namespace, *object.Spec.APIKeySecretRef)
+	return string(value), err
+}
+
+func fixed(key string) model.KeySource {
+	return func(context.Context) (string, error) { return key, nil }
+}
+
+// revisionOf changes with the spec and with the key, and gives neither away.
+func revisionOf(object *v1alpha1.ModelProvider, key string) string {
+	return fmt.Sprintf("%s/%d/%x", object.UID, object.Generation, sha256.Sum256([]byte(key)))
+}
+
+// keyedBy enqueues the providers whose key a Secret holds.
+func (r *Reconciler) keyedBy(ctx context.Context, secret client.Object) []reconcile.Request {
+	var list v1alpha1.ModelProviderList
+	if err := r.Client.List(ctx, &list, client.InNamespace(secret.GetNamespace())); err != nil {
+		return nil // the cache is not ready; its own events will come
+	}
+	var requests []reconcile.Request
+	for i := range list.Items {
+		ref := list.Items[i].Spec.APIKeySecretRef
+		if ref != nil && ref.Name == secret.GetName() {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+		}
+	}
+	return requests
+}

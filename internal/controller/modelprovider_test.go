@@ -1,0 +1,55 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller_test
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+var _ = Describe("A ModelProvider", func() {
+	provider := func(namespace, url, secretName string) *v1alpha1.ModelProvider {
+		p := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
+		p.Spec.BaseURL = url
+		if secretName != "" {
+			p.Spec.APIKeySecretRef = &v1alpha1.SecretKeyRef{Name: secretName, Key: "key"}
+		}
+		return p
+	}
+	readiness := func(p *v1alpha1.ModelProvider) func() (string, error) {
+		return ready(p, func() []metav1.Condition { return p.Status.Conditions })
+	}
+
+	It("waits for its Secret, then for the right key, and is ready by itself", func() {
+		ns := newNamespace(nil)
+		p := provider(ns, modelURL, "model-key")
+		Expect(api.Create(ctx, p)).To(Succeed())
+		Eventually(readiness(p)).Should(HavePrefix(`False SecretNotFound: Create the Secret "model-key" in the namespace ` + ns))
+
+		s := secret(ns, "model-key", "key", "wrong-key-12345")
+		Expect(api.Create(ctx, s)).To(Succeed())
+		Eventually(readiness(p)).Should(HavePrefix("False Unauthorized: The provider refuses the key"))
+		Expect(readiness(p)()).NotTo(ContainSubstring("wrong-key-12345"))
+
+		s.Data["key"] = []byte("right")
+		Expect(api.Update(ctx, s)).To(Succeed())
+		Eventually(readiness(p)).Should(Equal("True Ready: The provider answers."))
+	})
+
+	It("says that nobody answers at its address", func() {
+		p := provider(newNamespace(nil), "http://127.0.0.1:1/v1", "")
+		Expect(api.Create(ctx, p)).To(Succeed())
+		Eventually(readiness(p)).Should(HavePrefix("False Unreachable: The provider does not answer"))
+	})
+
+	It("names a fallback that does not exist", func() {
+		p := provider(newNamespace(nil), "http://127.0.0.1:1/v1", "")
+		p.Spec.Fallback = []string{"other"}
+		Expect(api.Create(ctx, p)).To(Succeed())
+		Eventually(readiness(p)).Should(HavePrefix(`False ProviderNotFound: spec.fallback: Create the ModelProvider "other"`))
+	})
+})

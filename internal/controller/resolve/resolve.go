@@ -1,0 +1,153 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package resolve finds what objects refer to by name: roles, model providers, tool servers, and keys of Secrets and
+// ConfigMaps.
+//
+// Roles, providers and tool servers are looked for in the namespace of the one that asks, then in the operator's own
+// namespace if the object there allows it, and roles then among the built-in ones. What is missing is not a failure: it
+// is a *Missing, which has the reason and the message of a condition, and the one that asks goes on when it appears.
+package resolve
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// Finder finds what is referred to.
+type Finder struct {
+	// Reader reads Nestor's kinds and namespaces, from a cache.
+	Reader client.Reader
+	// Live reads Secrets and ConfigMaps from the API server: their contents are not kept in memory.
+	Live client.Reader
+	// OperatorNamespace is where shared objects stand.
+	OperatorNamespace string
+}
+
+// Missing says that a reference leads nowhere yet, in the words of a condition.
+type Missing struct {
+	Reason  string
+	Message string
+}
+
+// Error implements error.
+func (m *Missing) Error() string { return m.Message }
+
+// Provider finds a ModelProvider that a namespace may use.
+func (f Finder) Provider(ctx context.Context, namespace, name string) (*v1alpha1.ModelProvider, error) {
+	return find(ctx, f, namespace, name, &v1alpha1.ModelProvider{}, v1alpha1.ReasonProviderNotFound,
+		func(p *v1alpha1.ModelProvider) *v1alpha1.AllowedNamespaces { return p.Spec.AllowedNamespaces })
+}
+
+// ToolServer finds a ToolServer that a namespace may use.
+func (f Finder) ToolServer(ctx context.Context, namespace, name string) (*v1alpha1.ToolServer, error) {
+	return find(ctx, f, namespace, name, &v1alpha1.ToolServer{}, v1alpha1.ReasonToolServerNotFound,
+		func(s *v1alpha1.ToolServer) *v1alpha1.AllowedNamespaces { return s.Spec.AllowedNamespaces })
+}
+
+// find looks for an object in a namespace, then among the shared ones.
+func find[T client.Object](ctx context.Context, f Finder, namespace, name string, object T, reason string,
+	allowed func(T) *v1alpha1.AllowedNamespaces,
+) (T, error) {
+	kind := kindOf(object)
+	var none T
+	err := f.Reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, object)
+	if err == nil {
+		return object, nil
+	}
+	if !apierrors.IsNotFound(err) {
+		return none, fmt.Errorf("get %s %s/%s: %w", kind, namespace, name, err)
+	}
+	missing := &Missing{Reason: reason, Message: fmt.Sprintf("Create the %s %q in the namespace %s", kind, name, namespace)}
+	if namespace == f.OperatorNamespace {
+		missing.Message += "."
+		return none, missing
+	}
+	missing.Message += fmt.Sprintf(", or a shared one in %s whose allowedNamespaces include it.", f.OperatorNamespace)
+	err = f.Reader.Get(ctx, types.NamespacedName{Namespace: f.OperatorNamespace, Name: name}, object)
+	switch {
+	case apierrors.IsNotFound(err):
+		return none, missing
+	case err != nil:
+		return none, fmt.Errorf("get %s %s/%s: %w", kind, f.OperatorNamespace, name, err)
+	}
+	ok, err := f.allows(ctx, allowed(object), namespace)
+	switch {
+	case err != nil:
+		return none, err
+	case !ok:
+		return none, missing
+	}
+	return object, nil
+}
+
+func kindOf(object client.Object) string {
+	switch object.(type) {
+	case *v1alpha1.AgentRole:
+		return "AgentRole"
+	case *v1alpha1.ModelProvider:
+		return "ModelProvider"
+	}
+	return "ToolServer"
+}
+
+// allows says whether a shared object may be used in a namespace.
+func (f Finder) allows(ctx context.Context, allowed *v1alpha1.AllowedNamespaces, namespace string) (bool, error) {
+	if allowed == nil {
+		return false, nil
+	}
+	switch allowed.From {
+	case v1alpha1.NamespacesAll:
+		return true, nil
+	case v1alpha1.NamespacesSelector:
+		selector, err := metav1.LabelSelectorAsSelector(allowed.Selector)
+		if err != nil {
+			return false, nil //nolint:nilerr // a selector that cannot be read selects nothing
+		}
+		var ns corev1.Namespace
+		if err := f.Reader.Get(ctx, types.NamespacedName{Name: namespace}, &ns); err != nil {
+			return false, fmt.Errorf("get namespace %s: %w", namespace, err)
+		}
+		return selector.Matches(labels.Set(ns.Labels)), nil
+	}
+	return false, nil
+}
+
+// Secret reads a key of a Secret. The value never appears in an error.
+func (f Finder) Secret(ctx context.Context, namespace string, ref v1alpha1.SecretKeyRef) ([]byte, error) {
+	var secret corev1.Secret
+	err := f.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, &secret)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("get secret %s/%s: %w", namespace, ref.Name, err)
+	}
+	value, ok := secret.Data[ref.Key]
+	if !ok || len(value) == 0 {
+		return nil, &Missing{Reason: v1alpha1.ReasonSecretNotFound,
+			Message: fmt.Sprintf("Create the Secret %q in the namespace %s with a value under the key %q.", ref.Name, namespace, ref.Key)}
+	}
+	return value, nil
+}
+
+// ConfigMap reads a key of a ConfigMap.
+func (f Finder) ConfigMap(ctx context.Context, namespace string, ref v1alpha1.ConfigMapKeyRef) (string, error) {
+	var config corev1.ConfigMap
+	err := f.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, &config)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return "", fmt.Errorf("get config map %s/%s: %w", namespace, ref.Name, err)
+	}
+	value, ok := config.Data[ref.Key]
+	if !ok || value == "" {
+		return "", &Missing{Reason: v1alpha1.ReasonConfigMapNotFound,
+			Message: fmt.Sprintf("Create the ConfigMap %q in the namespace %s with a text under the key %q.", ref.Name, namespace, ref.Key)}
+	}
+	return value, nil
+}

@@ -1,0 +1,94 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package resolve
+
+import (
+	"context"
+	"errors"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/role"
+)
+
+// What a role that says nothing has.
+const (
+	defaultIterations   = 20
+	defaultSeconds      = 300
+	defaultOutputTokens = 4096
+)
+
+// Role finds a role that a namespace may use, with its prompt and its defaults.
+func (f Finder) Role(ctx context.Context, namespace, name string) (role.Role, error) {
+	object, err := find(ctx, f, namespace, name, &v1alpha1.AgentRole{}, v1alpha1.ReasonRoleNotFound,
+		func(r *v1alpha1.AgentRole) *v1alpha1.AllowedNamespaces { return r.Spec.AllowedNamespaces })
+	var missing *Missing
+	if errors.As(err, &missing) {
+		if builtIn, ok := role.BuiltIn(name); ok {
+			return withDefaults(builtIn), nil
+		}
+	}
+	if err != nil {
+		return role.Role{}, err
+	}
+	return f.ReadRole(ctx, object)
+}
+
+// ReadRole reads an AgentRole: what it leaves out is taken from the built-in role of the same name, if there is one.
+func (f Finder) ReadRole(ctx context.Context, object *v1alpha1.AgentRole) (role.Role, error) {
+	over := fromSpec(object)
+	if from := object.Spec.SystemPromptFrom; from != nil {
+		prompt, err := f.ConfigMap(ctx, object.Namespace, from.ConfigMapKeyRef)
+		if err != nil {
+			return role.Role{}, err
+		}
+		over.SystemPrompt = prompt
+	}
+	builtIn, _ := role.BuiltIn(object.Name)
+	return withDefaults(builtIn.Overlay(over)), nil
+}
+
+// fromSpec is what an AgentRole says by itself.
+func fromSpec(object *v1alpha1.AgentRole) role.Role {
+	spec := object.Spec
+	r := role.Role{
+		Name: object.Name, DisplayName: spec.DisplayName, Description: spec.Description, Icon: spec.Icon,
+		ModelProvider: spec.ModelProvider, Model: spec.Model, Temperature: spec.Temperature,
+		MaxOutputTokens: int64(spec.MaxOutputTokens), SystemPrompt: spec.SystemPrompt,
+	}
+	if spec.Tools != nil {
+		r.Tools = &role.Tools{Allow: spec.Tools.Allow, Deny: spec.Tools.Deny}
+	}
+	if spec.Approval != nil {
+		r.Approval = &role.Approval{Mode: role.ApprovalMode(spec.Approval.Mode), Tools: spec.Approval.Tools}
+	}
+	if spec.Delegation != nil {
+		r.Delegation = &role.Delegation{Roles: spec.Delegation.Roles}
+	}
+	if spec.AsTool != nil {
+		r.AsTool = &role.AsTool{Name: spec.AsTool.Name}
+		if spec.AsTool.InputSchema != nil {
+			r.AsTool.InputSchema = spec.AsTool.InputSchema.Raw
+		}
+	}
+	if spec.Limits != nil {
+		r.Limits = role.Limits{
+			MaxIterations: int(spec.Limits.MaxIterations), MaxDurationSeconds: int64(spec.Limits.MaxDurationSeconds),
+			MaxTotalTokens: spec.Limits.MaxTotalTokens, MaxCostMicros: spec.Limits.MaxCostMicros,
+		}
+	}
+	return r
+}
+
+func withDefaults(r role.Role) role.Role {
+	if r.Limits.MaxIterations == 0 {
+		r.Limits.MaxIterations = defaultIterations
+	}
+	if r.Limits.MaxDurationSeconds == 0 {
+		r.Limits.MaxDurationSeconds = defaultSeconds
+	}
+	if r.MaxOutputTokens == 0 {
+		r.MaxOutputTokens = defaultOutputTokens
+	}
+	return r
+}

@@ -1,0 +1,75 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package status writes the Ready condition of standing kinds in one place.
+package status
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/resolve"
+)
+
+// maxMessage is the longest message of a condition that the API takes.
+const maxMessage = 1024
+
+// Ready returns the condition of an object that can be used.
+func Ready(generation int64, message string) metav1.Condition {
+	return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonReady,
+		Message: cut(message), ObservedGeneration: generation}
+}
+
+// NotReady returns the condition of an object that cannot be used, and why.
+func NotReady(generation int64, reason, message string) metav1.Condition {
+	return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason,
+		Message: cut(message), ObservedGeneration: generation}
+}
+
+// Progressing returns the condition of an object that is looked at for the first time.
+func Progressing(generation int64, message string) metav1.Condition {
+	return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonProgressing,
+		Message: cut(message), ObservedGeneration: generation}
+}
+
+// FromMissing turns a missing reference into a condition. Other errors are the reconciler's.
+func FromMissing(generation int64, err error) (metav1.Condition, bool) {
+	var missing *resolve.Missing
+	if !errors.As(err, &missing) {
+		return metav1.Condition{}, false
+	}
+	return NotReady(generation, missing.Reason, missing.Message), true
+}
+
+// Write writes the status of an object if change changes it.
+func Write[T client.Object](ctx context.Context, c client.Client, object T, conditions *[]metav1.Condition, condition metav1.Condition,
+	change func(),
+) error {
+	before := object.DeepCopyObject()
+	if change != nil {
+		change()
+	}
+	meta.SetStatusCondition(conditions, condition)
+	if equality.Semantic.DeepEqual(before, object) {
+		return nil
+	}
+	if err := client.IgnoreNotFound(c.Status().Update(ctx, object)); err != nil {
+		return fmt.Errorf("write the status of %s/%s: %w", object.GetNamespace(), object.GetName(), err)
+	}
+	return nil
+}
+
+func cut(message string) string {
+	runes := []rune(message)
+	if len(runes) <= maxMessage {
+		return message
+	}
+	return string(runes[:maxMessage-1]) + "…"
+}

@@ -1,0 +1,103 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller_test
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller"
+	"github.com/nestor-dev/nestor/internal/localcluster"
+	"github.com/nestor-dev/nestor/internal/model/scripted"
+)
+
+// operatorNamespace is where shared objects stand in this suite.
+const operatorNamespace = "nestor-system"
+
+var (
+	ctx      context.Context
+	api      client.Client
+	modelURL string
+	serial   int
+)
+
+func TestControllers(t *testing.T) {
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "Controllers")
+}
+
+var _ = BeforeSuite(func() {
+	SetDefaultEventuallyTimeout(30 * time.Second)
+	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
+	var cancel context.CancelFunc
+	ctx, cancel = context.WithCancel(context.Background())
+
+	cluster, err := localcluster.Start(ctx, localcluster.Options{})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { Expect(cluster.Stop()).To(Succeed()) })
+
+	scheme := runtime.NewScheme()
+	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+	Expect(v1alpha1.AddToScheme(scheme)).To(Succeed())
+	api, err = client.New(cluster.Config, client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	Expect(api.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: operatorNamespace}})).To(Succeed())
+
+	ctrl.SetLogger(GinkgoLogr)
+	mgr, err := ctrl.NewManager(cluster.Config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
+	Expect(err).NotTo(HaveOccurred())
+	Expect(controller.Setup(mgr, controller.Options{OperatorNamespace: operatorNamespace})).To(Succeed())
+	stopped := make(chan error, 1)
+	go func() { stopped <- mgr.Start(ctx) }()
+	DeferCleanup(func() {
+		cancel()
+		Eventually(stopped).Should(Receive(Succeed()))
+	})
+
+	server := httptest.NewServer(scripted.NewServer(scripted.Options{APIKey: "right"}))
+	DeferCleanup(server.Close)
+	modelURL = server.URL + "/v1"
+})
+
+// newNamespace makes a namespace for one spec.
+func newNamespace(labels map[string]string) string {
+	GinkgoHelper()
+	serial++
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("spec-%d", serial), Labels: labels}}
+	Expect(api.Create(ctx, ns)).To(Succeed())
+	return ns.Name
+}
+
+// ready returns the Ready condition of an object as "Status Reason: Message", once it speaks of the current spec.
+func ready(object client.Object, conditions func() []metav1.Condition) func() (string, error) {
+	return func() (string, error) {
+		if err := api.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+			return "", err
+		}
+		c := meta.FindStatusCondition(conditions(), v1alpha1.ConditionReady)
+		if c == nil || c.ObservedGeneration != object.GetGeneration() {
+			return "not judged yet", nil
+		}
+		return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message), nil
+	}
+}
+
+func secret(namespace, name, key, value string) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, StringData: map[string]string{key: value}}
+}

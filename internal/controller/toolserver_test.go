@@ -1,0 +1,78 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// startMCP runs a real MCP server with one tool, which wants a bearer token.
+func startMCP() (*mcp.Server, string) {
+	GinkgoHelper()
+	server := mcp.NewServer(&mcp.Implementation{Name: "weather", Version: "1"}, nil)
+	addTool(server, "forecast", true)
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer sesame" {
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	DeferCleanup(func() {
+		web.CloseClientConnections()
+		web.Close()
+	})
+	return server, web.URL
+}
+
+func addTool(server *mcp.Server, name string, readOnly bool) {
+	type nothing struct{}
+	mcp.AddTool(server, &mcp.Tool{Name: name, Description: "Tells " + name, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: readOnly}},
+		func(context.Context, *mcp.CallToolRequest, nothing) (*mcp.CallToolResult, any, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: name}}}, nil, nil
+		})
+}
+
+var _ = Describe("A ToolServer", func() {
+	readiness := func(s *v1alpha1.ToolServer) func() (string, error) {
+		return ready(s, func() []metav1.Condition { return s.Status.Conditions })
+	}
+
+	It("waits for its headers, shows its tools, and notices when they change", func() {
+		ns := newNamespace(nil)
+		server, url := startMCP()
+		s := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "weather"}}
+		s.Spec.URL = url
+		s.Spec.HeadersFrom = []v1alpha1.HeaderSource{{Name: "Authorization", SecretKeyRef: v1alpha1.SecretKeyRef{Name: "weather", Key: "token"}}}
+		Expect(api.Create(ctx, s)).To(Succeed())
+		Eventually(readiness(s)).Should(HavePrefix("False SecretNotFound"))
+
+		Expect(api.Create(ctx, secret(ns, "weather", "token", "Bearer sesame"))).To(Succeed())
+		Eventually(readiness(s)).Should(Equal("True Ready: The server offers 1 tools."))
+		Expect(s.Status.Tools).To(ConsistOf(v1alpha1.ToolInfo{Name: "forecast", Description: "Tells forecast", ReadOnly: true}))
+
+		addTool(server, "alarm", false)
+		Eventually(readiness(s)).Should(Equal("True Ready: The server offers 2 tools."))
+		Expect(s.Status.ToolCount).To(BeEquivalentTo(2))
+		Expect(client.IgnoreNotFound(api.Delete(ctx, s))).To(Succeed())
+	})
+
+	It("says that nobody answers at its address", func() {
+		s := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: newNamespace(nil), Name: "gone"}}
+		s.Spec.URL = "http://127.0.0.1:1/mcp"
+		Expect(api.Create(ctx, s)).To(Succeed())
+		Eventually(readiness(s)).Should(HavePrefix("False Unreachable"))
+	})
+})
