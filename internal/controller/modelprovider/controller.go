@@ -13,16 +13,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/poke"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/model"
@@ -34,26 +32,20 @@ type Reconciler struct {
 	Finder resolve.Finder
 
 	prober *prober
-	pokes  chan event.TypedGenericEvent[types.NamespacedName]
 }
 
 // SetupWithManager registers the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	r.pokes = make(chan event.TypedGenericEvent[types.NamespacedName], 1024)
-	r.prober = newProber(time.Now, func(name types.NamespacedName) {
-		select {
-		case r.pokes <- event.TypedGenericEvent[types.NamespacedName]{Object: name}:
-		default: // so many have answered that the next look, soon, is as good
-		}
-	})
-	poked := handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, name types.NamespacedName) []reconcile.Request {
-		return []reconcile.Request{{NamespacedName: name}}
-	})
+	pokes := poke.New()
+	if err := mgr.Add(pokes); err != nil {
+		return fmt.Errorf("add the probes: %w", err)
+	}
+	r.prober = newProber(time.Now, pokes.Add)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("modelprovider").
 		For(&v1alpha1.ModelProvider{}).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.keyedBy), builder.OnlyMetadata).
-		WatchesRawSource(source.TypedChannel(r.pokes, poked)).
+		WatchesRawSource(pokes.Source()).
 		Complete(r)
 }
 

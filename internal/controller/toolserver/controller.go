@@ -18,16 +18,14 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/poke"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
-	"github.com/nestor-dev/nestor/internal/version"
 )
 
 // Bounds of the API on what a status lists.
@@ -42,31 +40,18 @@ type Reconciler struct {
 	Client client.Client
 	Finder resolve.Finder
 
-	pool  *mcp.Pool
-	pokes chan event.TypedGenericEvent[types.NamespacedName]
+	// Pool keeps the sessions; Changed is told of those that have changed.
+	Pool    *mcp.Pool
+	Changed *poke.Queue
 }
 
-// SetupWithManager registers the controller. Its sessions end with the manager.
+// SetupWithManager registers the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	r.pokes = make(chan event.TypedGenericEvent[types.NamespacedName])
-	changed := make(chan mcp.Key, 1024)
-	r.pool = mcp.NewPool(mcp.Options{Version: version.String(), Changed: func(key mcp.Key) {
-		select {
-		case changed <- key:
-		default: // so many have changed that the next resync is as good
-		}
-	}})
-	if err := mgr.Add(forward{pool: r.pool, changed: changed, pokes: r.pokes}); err != nil {
-		return fmt.Errorf("add the tool servers' sessions: %w", err)
-	}
-	poked := handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, name types.NamespacedName) []reconcile.Request {
-		return []reconcile.Request{{NamespacedName: name}}
-	})
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("toolserver").
 		For(&v1alpha1.ToolServer{}).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.keyedBy), builder.OnlyMetadata).
-		WatchesRawSource(source.TypedChannel(r.pokes, poked)).
+		WatchesRawSource(r.Changed.Source()).
 		Complete(r)
 }
 
@@ -79,7 +64,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	var object v1alpha1.ToolServer
 	if err := r.Client.Get(ctx, req.NamespacedName, &object); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.pool.Retain(func(key mcp.Key) bool { return key != keyOf(req.NamespacedName) })
+			r.Pool.Retain(func(key mcp.Key) bool { return key != keyOf(req.NamespacedName) })
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -92,7 +77,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 			return ctrl.Result{}, err
 		}
 	}
-	known := r.pool.Ensure(r.server(&object)).Status()
+	known := r.Pool.Ensure(r.server(&object)).Status()
 	return ctrl.Result{}, status.Write(ctx, r.Client, &object, &object.Status.Conditions, conditionOf(object.Generation, known), func() {
 		if known.Ready {
 			object.Status.Tools, object.Status.ToolCount = toolsOf(known), int32(len(known.Tools))
@@ -102,30 +87,35 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 // server is how to reach a ToolServer.
 func (r *Reconciler) server(object *v1alpha1.ToolServer) mcp.Server {
+	return Server(r.Finder, object, keyOf(client.ObjectKeyFromObject(object)))
+}
+
+// Server is how the agents of a session reach a ToolServer.
+func Server(finder resolve.Finder, object *v1alpha1.ToolServer, key mcp.Key) mcp.Server {
 	return mcp.Server{
-		Key:           keyOf(client.ObjectKeyFromObject(object)),
+		Key:           key,
 		Revision:      fmt.Sprintf("%s/%d", object.UID, object.Generation),
 		Prefix:        mcp.Prefix(object.Name),
 		Transport:     mcp.Transport(object.Spec.Transport),
 		URL:           object.Spec.URL,
-		Headers:       r.headers(object.Namespace, object.Spec.HeadersFrom),
+		Headers:       headers(finder, object.Namespace, object.Spec.HeadersFrom),
 		ReadOnlyTools: object.Spec.ReadOnlyTools,
 		Timeout:       time.Duration(object.Spec.TimeoutSeconds) * time.Second,
 	}
 }
 
 // headers reads the values from their Secrets for each request.
-func (r *Reconciler) headers(namespace string, from []v1alpha1.HeaderSource) mcp.Headers {
+func headers(finder resolve.Finder, namespace string, from []v1alpha1.HeaderSource) mcp.Headers {
 	return func(ctx context.Context) (http.Header, error) {
-		headers := http.Header{}
+		values := http.Header{}
 		for _, h := range from {
-			value, err := r.Finder.Secret(ctx, namespace, h.SecretKeyRef)
+			value, err := finder.Secret(ctx, namespace, h.SecretKeyRef)
 			if err != nil {
 				return nil, err
 			}
-			headers.Set(h.Name, strings.TrimSpace(string(value)))
+			values.Set(h.Name, strings.TrimSpace(string(value)))
 		}
-		return headers, nil
+		return values, nil
 	}
 }
 
@@ -176,29 +166,4 @@ func (r *Reconciler) keyedBy(ctx context.Context, secret client.Object) []reconc
 		}
 	}
 	return requests
-}
-
-// forward tells the controller of sessions that have changed, and ends the sessions with the manager.
-type forward struct {
-	pool    *mcp.Pool
-	changed <-chan mcp.Key
-	pokes   chan<- event.TypedGenericEvent[types.NamespacedName]
-}
-
-// Start implements manager.Runnable.
-func (f forward) Start(ctx context.Context) error {
-	for {
-		select {
-		case key := <-f.changed:
-			name := types.NamespacedName{Namespace: key.Namespace, Name: key.Server}
-			select {
-			case f.pokes <- event.TypedGenericEvent[types.NamespacedName]{Object: name}:
-			case <-ctx.Done():
-			}
-		case <-ctx.Done():
-			ending, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-			defer cancel()
-			return f.pool.Close(ending)
-		}
-	}
 }
