@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -26,6 +27,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller"
+	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/version"
 )
 
@@ -33,6 +35,7 @@ import (
 type options struct {
 	kubeconfig  string
 	namespaces  string
+	ledger      string
 	leaderElect bool
 	metrics     string
 	probes      string
@@ -45,6 +48,7 @@ type options struct {
 func (o *options) register(set *flag.FlagSet) {
 	set.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that says how to reach the cluster (default: the pod's own, or $KUBECONFIG)")
 	set.StringVar(&o.namespaces, "namespaces", "", "comma-separated `list` of namespaces to watch; the operator's own is always one of them (default: all)")
+	set.StringVar(&o.ledger, "ledger", "sqlite:nestor.db", "where the history of every agent is kept: sqlite:PATH, or postgres://... for several replicas")
 	set.BoolVar(&o.leaderElect, "leader-elect", false, "wait until no other operator is at work; needed when there are several replicas")
 	set.StringVar(&o.metrics, "metrics-bind-address", "0", "`address` for Prometheus metrics, such as :8080; 0 turns them off")
 	set.StringVar(&o.probes, "health-probe-bind-address", "0", "`address` for /healthz and /readyz, such as :8081; 0 turns them off")
@@ -70,11 +74,15 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := controller.Setup(mgr, controller.Options{OperatorNamespace: operatorNamespace()}); err != nil {
+	kept, err := connect.Open(ctx, o.ledger)
+	if err != nil {
 		return err
 	}
-	logger.Info("Starting", "version", version.String(), "operatorNamespace", operatorNamespace())
-	return mgr.Start(ctx)
+	if err := controller.Setup(mgr, controller.Options{OperatorNamespace: operatorNamespace(), Ledger: kept}); err != nil {
+		return errors.Join(err, kept.Close())
+	}
+	logger.Info("Starting", "version", version.String(), "operatorNamespace", operatorNamespace(), "ledger", kept.Name())
+	return errors.Join(mgr.Start(ctx), kept.Close())
 }
 
 func (o *options) manager(config *rest.Config) (ctrl.Manager, error) {

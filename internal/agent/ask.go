@@ -36,7 +36,7 @@ func (a Ask) display() string {
 // a decision never does.
 func asked(s State, f Asked) State {
 	known := func(a Ask) bool { return a.Agent == f.Agent && a.Call == f.Call }
-	if s.Config.Kind != Orchestrator || slices.ContainsFunc(s.Asks, known) {
+	if s.Config.Kind != Orchestrator || slices.ContainsFunc(s.Asks, known) || s.Children.hasEnded(f.Task) {
 		return s
 	}
 	s = s.rememberLess()
@@ -192,12 +192,12 @@ func (s State) openQuestions() string {
 		strings.Join(lines, "\n")
 }
 
-// askInChat is ask_user of an orchestrator. When an agent's question is what the turn is about, that is what the user
-// is asked.
+// askInChat is ask_user of an orchestrator. When an agent's question is all that the turn is about, that is what the
+// user is asked.
 func askInChat(s State, c Call, question string) (State, Call) {
 	posts := s.Posts
 	s = s.postQuestions()
-	if s.Posts == posts {
+	if s.Posts == posts || !s.Turn.Quiet {
 		s = s.post(Item{Text: question, InReplyTo: s.Turn.InReplyTo})
 	}
 	return s, c.done(ToolSucceeded, "The user has been asked; the answer will come as a message. End your turn now.")

@@ -31,6 +31,8 @@ const (
 // together, in the model's order, once the last of them is there.
 type Call struct {
 	CallRequest
+	// Request is the model call whose reply asked for it; empty for the one call of a tool run.
+	Request string      `json:"request,omitempty"`
 	State   CallState   `json:"state"`
 	Outcome ToolOutcome `json:"outcome,omitempty"`
 	Answer  string      `json:"answer,omitempty"`
@@ -43,9 +45,6 @@ func (c Call) done(outcome ToolOutcome, answer string) Call {
 	c.State, c.Outcome, c.Answer = CallDone, outcome, answer
 	return c
 }
-
-// Key is the idempotency key of the call's effect: unique for the agent, and the same after every restart.
-func (c Call) Key() string { return "tool/" + c.ID }
 
 // findCall returns the place of the call with this id in the batch, or -1 if it is not there or not in one of the
 // given states.

@@ -136,9 +136,13 @@ func (c Children) finish(name string, outcome Outcome) (Children, bool) {
 
 // cancel marks those children that are pending and match.
 func (c Children) cancel(match func(Child) bool) Children {
+	fresh := func(child Child) bool { return child.pending() && !child.Cancel && match(child) }
+	if !slices.ContainsFunc(c.Live, fresh) {
+		return c
+	}
 	c.Live = slices.Clone(c.Live)
 	for i, child := range c.Live {
-		if child.pending() && match(child) {
+		if fresh(child) {
 			c.Live[i].Cancel = true
 		}
 	}

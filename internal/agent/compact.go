@@ -70,15 +70,15 @@ func (s State) promptTokens(purpose Purpose, keep int) int64 {
 		old := s.History.Tokens() - NewHistory(s.History.Newest(keep)...).Tokens()
 		return min(old, s.compactionRoom()) + int64(len(s.Summary)/4) + frameTokens
 	}
-	tokens := s.History.Tokens() + int64(len(s.Summary)+len(s.Config.Role.Prompt))/4 + frameTokens
+	tokens := s.History.Tokens() + int64(len(s.Summary)+len(SystemPrompt(s.Config)))/4 + frameTokens
 	if purpose == PurposeTurn {
 		tokens += s.Config.toolTokens()
 	}
 	return tokens
 }
 
-// frameTokens stands for what surrounds a role's prompt.
-const frameTokens = 400
+// frameTokens stands for what providers put around a prompt.
+const frameTokens = 100
 
 // compactionRoom is how much of the old messages a compaction call may show.
 func (s State) compactionRoom() int64 {

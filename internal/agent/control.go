@@ -132,8 +132,8 @@ func (d delegation) spec(config Config) (spec ChildSpec, complaint string) {
 	switch {
 	case strings.TrimSpace(d.Task) == "":
 		return spec, `"task" must say what the agent is to do.`
-	case utf8.RuneCountInString(d.Task) > maxTaskText:
-		return spec, fmt.Sprintf(`"task" may have at most %d characters; put long material into a file and name it in "context_files".`, maxTaskText)
+	case tooLong(d.Task):
+		return spec, textTooLong("task")
 	case !config.mayDelegateTo(d.Role):
 		return spec, fmt.Sprintf(`"role" is %q, but you may delegate to: %s.`, d.Role, strings.Join(config.delegateNames(), ", "))
 	case utf8.RuneCountInString(d.SuccessCriteria) > maxCriteria:
@@ -151,6 +151,12 @@ func (d delegation) spec(config Config) (spec ChildSpec, complaint string) {
 	return ChildSpec{
 		Role: d.Role, Task: d.Task, ContextFiles: d.ContextFiles, SuccessCriteria: d.SuccessCriteria, Context: mode, Cwd: d.Cwd,
 	}, ""
+}
+
+func tooLong(instruction string) bool { return utf8.RuneCountInString(instruction) > maxTaskText }
+
+func textTooLong(field string) string {
+	return fmt.Sprintf("%q may have at most %d characters; put long material into a file and name it.", field, maxTaskText)
 }
 
 func insideWorkspace(p string) bool {

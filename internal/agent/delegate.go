@@ -84,6 +84,9 @@ func delegateTo(s State, c Call, role Delegate) (State, Call) {
 			spec.Task, spec.Arguments = in.Task, nil
 		}
 	}
+	if tooLong(spec.Task) {
+		return s, c.done(ToolFailed, textTooLong("task"))
+	}
 	return startGroup(s, c, Group{Style: StyleRole}, spec)
 }
 
@@ -103,6 +106,9 @@ func continueAgent(s State, c Call) (State, Call) {
 	}
 	if strings.TrimSpace(in.Message) == "" {
 		return s, c.done(ToolFailed, `Nothing was started: "message" must say what the agent is to do next.`)
+	}
+	if tooLong(in.Message) {
+		return s, c.done(ToolFailed, textTooLong("message"))
 	}
 	if i := s.Children.find(in.SubAgent); i >= 0 && s.Children.Live[i].pending() {
 		return s, c.done(ToolFailed, fmt.Sprintf("%s is still at work: wait for its result, or cancel it with cancel_task.", in.SubAgent))
@@ -175,7 +181,7 @@ func childFinished(s State, f ChildFinished) State {
 
 func childWaits(s State, f ChildWaits) State {
 	i := s.Children.find(f.Child)
-	if i < 0 || !s.Children.Live[i].pending() {
+	if i < 0 || !s.Children.Live[i].pending() || s.Children.Live[i].Waiting == f.Waiting {
 		return s
 	}
 	s.Children = s.Children.update(i, func(c *Child) { c.Waiting = f.Waiting })

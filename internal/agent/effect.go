@@ -24,7 +24,9 @@ type CallModel struct {
 
 // RunTool runs a plain tool. The answer is ToolFinished.
 type RunTool struct {
-	Call      string          `json:"call"`
+	Call string `json:"call"`
+	// Request is the model call that asked for it. Ids of calls may repeat in a long life; together the two do not.
+	Request   string          `json:"request,omitempty"`
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }

@@ -46,7 +46,7 @@ func (s State) callEffects() []Effect {
 	for _, c := range s.Batch {
 		switch c.State {
 		case CallRunning:
-			effects = append(effects, RunTool{Call: c.ID, Tool: c.Tool, Arguments: json.RawMessage(c.Arguments)})
+			effects = append(effects, RunTool{Call: c.ID, Request: c.Request, Tool: c.Tool, Arguments: json.RawMessage(c.Arguments)})
 		case CallUndecided:
 			effects = append(effects, AskPerson{Call: c.ID, Kind: AskApproval, Tool: c.Tool, Arguments: c.Arguments})
 		case CallAsked:
@@ -121,8 +121,8 @@ func added(before, now []Effect) []Effect {
 // Key names the attempt: each is a call of its own.
 func (e CallModel) Key() string { return fmt.Sprintf("model/%s/%d", e.Call, e.Attempt) }
 
-// Key names the tool call.
-func (e RunTool) Key() string { return "tool/" + e.Call }
+// Key names the tool call, and the reply that asked for it.
+func (e RunTool) Key() string { return "tool/" + e.Request + "/" + e.Call }
 
 // Key names the child.
 func (e StartChild) Key() string { return "start/" + e.Child.Name }

@@ -214,8 +214,8 @@ func drawConfig(t *rapid.T) Config {
 		Limits: Limits{
 			MaxIterations:   rapid.IntRange(1, 6).Draw(t, "iterations"),
 			MaxDuration:     rapid.SampledFrom([]Millis{0, 1000, 60_000}).Draw(t, "duration"),
-			MaxTokens:       rapid.SampledFrom([]int64{0, 0, 2500, 8000}).Draw(t, "tokens"),
-			ContextTokens:   rapid.SampledFrom([]int64{0, 1400, 100_000}).Draw(t, "context"),
+			MaxTokens:       rapid.SampledFrom([]int64{0, 0, 1800, 6000}).Draw(t, "tokens"),
+			ContextTokens:   rapid.SampledFrom([]int64{0, 1000, 100_000}).Draw(t, "context"),
 			MaxRetries:      rapid.IntRange(0, 2).Draw(t, "retries"),
 			MaxOutputTokens: 100,
 		},

@@ -94,6 +94,11 @@ func start(f Started, at Time) State {
 		History: NewHistory(f.History...),
 		Budget:  Budget{Limit: Amount{Tokens: f.Config.Limits.MaxTokens, CostMicros: f.Config.Limits.MaxCostMicros}},
 	}
+	for _, m := range f.History {
+		for _, c := range m.Calls {
+			s.CallIDs = s.CallIDs.with(c.ID)
+		}
+	}
 	switch s.Config.Kind {
 	case SubAgent:
 		s = s.hear(s.Config.Task.text())

@@ -6,6 +6,7 @@ package agent
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 )
 
 func stepActing(s State, fact Fact) State {
@@ -149,7 +150,7 @@ func beginBatch(s State, calls []CallRequest) State {
 	s.Batch = make([]Call, 0, len(calls))
 	for _, c := range calls {
 		var planned Call
-		s, planned = plan(s, Call{CallRequest: c, At: s.Clock.Now})
+		s, planned = plan(s, Call{CallRequest: c, Request: "m" + strconv.Itoa(s.Requests), At: s.Clock.Now})
 		s.Batch = append(s.Batch, planned)
 	}
 	return s

@@ -43,7 +43,8 @@ func lastWords(s State, text string) State {
 // the last moment still counts.
 func checkDeadline(s State) State {
 	at, ok := s.deadline()
-	if !ok || s.Clock.Now < at {
+	finished := s.Config.Kind == ToolRun && s.answered()
+	if !ok || s.Clock.Now < at || finished {
 		return s
 	}
 	return bailOut(s, KindTimedOut, fmt.Sprintf("reached the time limit of %d seconds", s.Config.Limits.MaxDuration/1000))

@@ -6,6 +6,7 @@ package agent
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // defaultRetry is how long to wait before another try when the driver does not say.
@@ -70,7 +71,11 @@ func (s State) hangUp(usage Usage) State {
 	if s.Request == nil {
 		return s
 	}
-	s.Budget = s.Budget.Settle(s.Request.Reserved, usage.amount())
+	used := usage.amount()
+	if usage.ModelCalls > 0 && usage.CostMicros == nil {
+		used.CostMicros = s.Request.Reserved.CostMicros // unknown is not free
+	}
+	s.Budget = s.Budget.Settle(s.Request.Reserved, used)
 	s.Usage = s.Usage.Plus(usage)
 	s.Request = nil
 	return s
@@ -80,6 +85,9 @@ func modelReplied(s State, f ModelReplied) State {
 	asked := *s.Request
 	calls, s := s.uniqueIDs(f.Calls)
 	f.Usage.ModelCalls = 1
+	if strings.TrimSpace(f.Text) == "" {
+		f.Text = ""
+	}
 	s = s.hangUp(f.Usage)
 	switch asked.Purpose {
 	case PurposeCompact:

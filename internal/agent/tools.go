@@ -123,14 +123,11 @@ func (c Config) toolNames() []string {
 
 // toolTokens estimates what the tool list costs in a prompt.
 func (c Config) toolTokens() int64 {
-	const control = 600
 	size := 0
-	for _, t := range c.Tools {
-		if c.Role.allows(t) {
-			size += len(t.Name) + len(t.Description) + len(t.Parameters)
-		}
+	for _, t := range Tools(c) {
+		size += len(t.Name) + len(t.Description) + len(t.Parameters)
 	}
-	return int64(size/4) + control
+	return int64(size / 4)
 }
 
 // allows says whether a role has a tool. A role that does not say has the built-in ones.

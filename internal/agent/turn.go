@@ -139,6 +139,10 @@ func cancelInChat(s State, f Cancelled) State {
 // cancelAll stops the turn and every task. What has arrived and was not looked at belongs to what is cancelled; it stays
 // in the history, and late results of cancelled work start no turn.
 func cancelAll(s State) State {
+	working := func(c Child) bool { return c.pending() && !c.Cancel }
+	if s.Phase == PhaseIdle && len(s.Inbox) == 0 && !slices.ContainsFunc(s.Children.Live, working) {
+		return s
+	}
 	s = abandonBatch(s.hangUp(Usage{}), textCancelled)
 	s = s.take(s.Inbox).hear("[" + textCancelled + "]")
 	s.Children.Groups = slices.Clone(s.Children.Groups)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net/http/httptest"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller"
+	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/localcluster"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
 )
@@ -62,7 +64,10 @@ var _ = BeforeSuite(func() {
 	ctrl.SetLogger(GinkgoLogr)
 	mgr, err := ctrl.NewManager(cluster.Config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
 	Expect(err).NotTo(HaveOccurred())
-	Expect(controller.Setup(mgr, controller.Options{OperatorNamespace: operatorNamespace})).To(Succeed())
+	kept, err := connect.Open(ctx, "sqlite:"+filepath.Join(GinkgoT().TempDir(), "ledger.db"))
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { Expect(kept.Close()).To(Succeed()) })
+	Expect(controller.Setup(mgr, controller.Options{OperatorNamespace: operatorNamespace, Ledger: kept})).To(Succeed())
 	stopped := make(chan error, 1)
 	go func() { stopped <- mgr.Start(ctx) }()
 	DeferCleanup(func() {
@@ -70,7 +75,13 @@ var _ = BeforeSuite(func() {
 		Eventually(stopped).Should(Receive(Succeed()))
 	})
 
-	server := httptest.NewServer(scripted.NewServer(scripted.Options{APIKey: "right"}))
+	options := scripted.Options{APIKey: "right", NoDelay: true}
+	for _, name := range []string{"load", "central-orchestration", "nested-agents", "role-delegation"} {
+		script, err := scripted.Builtin(name)
+		Expect(err).NotTo(HaveOccurred())
+		options.Scripts = append(options.Scripts, script)
+	}
+	server := httptest.NewServer(scripted.NewServer(options))
 	DeferCleanup(server.Close)
 	modelURL = server.URL + "/v1"
 })

@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,6 +23,8 @@ type delivery struct {
 	at agent.Time
 	// create is the record of an agent that may be new.
 	create *ledger.Agent
+	// end says that nothing will come after this.
+	end bool
 	// takeOver asks for everything that is outstanding, not only what the fact adds.
 	takeOver bool
 	// ownEffect marks the answer of an effect that this engine performed.
@@ -82,7 +86,7 @@ func (a *actor) work() {
 		a.mu.Lock()
 		batch := a.queue
 		a.queue = nil
-		if len(batch) == 0 {
+		if len(batch) == 0 || a.dropped {
 			a.working = false
 			a.mu.Unlock()
 			return
@@ -108,7 +112,9 @@ func (a *actor) pause(batch []delivery, err error) {
 	if ended {
 		return
 	}
+	a.engine.busy.Add(1) // a drain waits for what has not been recorded
 	time.AfterFunc(a.engine.options.RetryLedger, func() {
+		defer a.engine.busy.Done()
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if a.engine.ctx.Err() == nil {
@@ -120,22 +126,25 @@ func (a *actor) pause(batch []delivery, err error) {
 // handle steps through a batch, records it and acts. An error means that nothing was recorded and that it is worth trying
 // again.
 func (a *actor) handle(batch []delivery) error {
+	if slices.ContainsFunc(batch, func(d delivery) bool { return d.takeOver }) {
+		a.unload() // whoever was at work may have gone on since this state was read
+	}
 	if err := a.load(a.engine.ctx); err != nil && !errors.Is(err, ledger.ErrNotFound) {
 		return err
 	}
 	r := a.step(batch)
 	if r.empty() {
-		if r.takeOver {
-			a.act(r)
-		}
 		return nil
 	}
 	err := a.engine.options.Ledger.Append(a.engine.ctx, r.batch)
 	var conflict *ledger.ConflictError
 	switch {
 	case err == nil:
-	case errors.As(err, &conflict), errors.Is(err, ledger.ErrNoIntent), errors.Is(err, ledger.ErrKeyTaken):
+	case errors.As(err, &conflict):
 		a.overtaken(batch)
+		return nil
+	case errors.Is(err, ledger.ErrNoIntent):
+		a.overtaken(withoutResults(batch)) // another engine has recorded the results already
 		return nil
 	case errors.Is(err, ledger.ErrInvalid):
 		// Trying again would not help, and would wedge the agent.
@@ -145,27 +154,79 @@ func (a *actor) handle(batch []delivery) error {
 		return err
 	}
 	a.commit(r)
+	if r.end {
+		a.engine.Forget(a.uid)
+		return nil
+	}
 	a.act(r)
-	a.engine.options.Changed(a.uid)
+	a.engine.options.Changed(r.record)
 	return nil
 }
 
-// overtaken means that another engine has appended in the meantime. Its state is the truth now.
+// overtaken means that another engine has appended in the meantime. Its state is the truth now: what was to be recorded goes
+// through the core again, which knows what it has heard already. Whoever appended performs what came of it; if nothing
+// happens for a while, that engine is gone and this one takes over.
 func (a *actor) overtaken(batch []delivery) {
-	a.stopAll()
+	a.unload()
+	a.mu.Lock()
+	a.queue = append(batch, a.queue...)
+	a.mu.Unlock()
+	time.AfterFunc(a.engine.options.TakeOverAfter, func() { a.takeOverIfStill(a.lastSeq()) })
+}
+
+// unload makes the next look at the agent read it from the ledger.
+func (a *actor) unload() {
 	a.stateMu.Lock()
+	defer a.stateMu.Unlock()
 	a.loaded = false
-	a.stateMu.Unlock()
+}
+
+// withoutResults keeps only the facts.
+func withoutResults(batch []delivery) []delivery {
+	facts := slices.Clone(batch)
+	for i := range facts {
+		facts[i].modelResult, facts[i].toolResult = nil, nil
+	}
+	return facts
+}
+
+func (a *actor) lastSeq() int64 {
+	a.stateMu.Lock()
+	defer a.stateMu.Unlock()
+	return a.seq
+}
+
+// takeOverIfStill performs what is outstanding, if the agent has not moved on since a moment ago.
+func (a *actor) takeOverIfStill(since int64) {
+	time.AfterFunc(a.engine.options.TakeOverAfter, func() {
+		record, err := a.engine.options.Ledger.Agent(a.engine.ctx, a.uid)
+		if err != nil || record.LastSeq != since || !record.Live() {
+			return
+		}
+		fact, err := a.engine.restarted(a.engine.ctx, a.uid)
+		if err == nil {
+			a.post(delivery{fact: fact, takeOver: true})
+		}
+	})
+}
+
+// spare leaves out the calls that this engine itself is running.
+func (a *actor) spare(fact agent.Fact) agent.Fact {
+	restarted, ok := fact.(agent.Restarted)
+	if !ok {
+		return fact
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	var again []delivery
-	for _, d := range batch {
-		a.engine.budgets.release(a.uid, d.reserved)
-		if !d.ownEffect && !d.takeOver {
-			again = append(again, d)
+	restarted.Unknown = slices.DeleteFunc(slices.Clone(restarted.Unknown), func(call string) bool {
+		for key := range a.inFlight {
+			if strings.HasPrefix(key, "tool/") && strings.HasSuffix(key, "/"+call) {
+				return true
+			}
 		}
-	}
-	a.queue = append(again, a.queue...)
+		return false
+	})
+	return restarted
 }
 
 // load reads the agent from the ledger, unless it is in memory.
@@ -210,7 +271,7 @@ func (a *actor) commit(r *recording) {
 	}
 	a.loaded = true
 	a.state = r.next
-	a.seq += int64(len(r.batch.Events))
+	a.seq = r.batch.After + int64(len(r.batch.Events)) // absolute: somebody may have loaded the agent in the meantime
 	if r.batch.Snapshot != nil {
 		a.snapshot = a.seq
 	}

@@ -33,6 +33,9 @@ func (b *budgets) set(record ledger.Agent, s agent.State, released ...agent.Amou
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n, ok := b.nodes[record.UID]
+	if !ok && s.Phase.Terminal() {
+		return // its parent has its usage already
+	}
 	if !ok {
 		n = &node{namespace: record.Namespace, name: record.Name, parent: record.Parent, limit: s.Budget.Limit}
 		b.nodes[record.UID] = n

@@ -23,8 +23,9 @@
 // # Two engines
 //
 // The ledger refuses an append that does not continue the newest event. An engine that is refused has been overtaken:
-// it drops what it knows of the agent, stops its effects, loads the agent again and delivers again what came from
-// outside. Results of effects that it had started for its own, outdated state are dropped with it.
+// it loads the agent again and lets what it wanted to record go through the core once more, which knows what it has
+// heard already. Only who has appended performs what came of it, so nothing is done twice; if an agent then stands
+// still, the engine that appended is gone, and this one takes over.
 //
 // # Budgets
 //

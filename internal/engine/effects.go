@@ -28,7 +28,10 @@ func (a *actor) perform(r *recording, e agent.Effect) {
 		return
 	}
 	a.mu.Lock()
-	if _, ok := a.inFlight[e.Key()]; ok || a.quiet || a.dropped {
+	// While the engine drains, tools that a paid reply asked for still run: their intent is on record, and a call that was
+	// never made would have to be told as unknown.
+	_, isTool := e.(agent.RunTool)
+	if _, ok := a.inFlight[e.Key()]; ok || (a.quiet && !isTool) || a.dropped {
 		a.mu.Unlock()
 		return
 	}

@@ -53,8 +53,8 @@ type Options struct {
 	Scheduler *schedule.Scheduler
 	Tools     Tools
 	Executor  tool.Executor
-	// Changed is told the UID of an agent whose state has moved on. It must not block.
-	Changed func(uid string)
+	// Changed is told of an agent whose state has moved on. It must not block.
+	Changed func(ledger.Agent)
 	// Listen is told the pieces of replies while they stream in. It must not block.
 	Listen func(uid string, delta model.Delta)
 	// Trouble is told of failures that no agent can be told of, such as a ledger that is down. It must not block.
@@ -65,6 +65,9 @@ type Options struct {
 	Random func() float64
 	// RetryLedger is how long to wait before a failed append is tried again; 0 is a second.
 	RetryLedger time.Duration
+	// TakeOverAfter is how long an agent that another engine has appended to may stand still before this one takes it
+	// over; 0 is 15 seconds.
+	TakeOverAfter time.Duration
 	// SnapshotEvery is after how many events a snapshot is kept; 0 is 64.
 	SnapshotEvery int64
 }
@@ -89,7 +92,7 @@ var ErrClosed = errors.New("the engine is closed")
 // New makes an engine. It does nothing until agents are started or recovered.
 func New(options Options) *Engine {
 	if options.Changed == nil {
-		options.Changed = func(string) {}
+		options.Changed = func(ledger.Agent) {}
 	}
 	if options.Trouble == nil {
 		options.Trouble = func(error) {}
@@ -102,6 +105,9 @@ func New(options Options) *Engine {
 	}
 	if options.RetryLedger == 0 {
 		options.RetryLedger = time.Second
+	}
+	if options.TakeOverAfter == 0 {
+		options.TakeOverAfter = 15 * time.Second
 	}
 	if options.SnapshotEvery == 0 {
 		options.SnapshotEvery = 64
@@ -185,8 +191,13 @@ func (e *Engine) restarted(ctx context.Context, uid string) (agent.Restarted, er
 	return fact, nil
 }
 
-// Forget drops an agent from memory and stops what it has in flight, for example because its object is gone. What is in
-// the ledger stays.
+// End cancels an agent whose object is gone: what it has in flight is stopped, and the ledger says that it was cancelled,
+// an orchestrator's included, which would never end by itself.
+func (e *Engine) End(uid string) error {
+	return e.post(uid, delivery{fact: agent.Cancelled{By: "deletion"}, end: true})
+}
+
+// Forget drops an agent from memory and stops what it has in flight. What is in the ledger stays.
 func (e *Engine) Forget(uid string) {
 	e.mu.Lock()
 	a := e.actors[uid]

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
@@ -128,15 +129,18 @@ func replied(e agent.CallModel, reply model.Reply, usage agent.Usage) agent.Fact
 	case model.OutcomeFiltered:
 		return agent.ModelFailed{Call: e.Call, Attempt: e.Attempt, Failure: agent.FailureFinal, Message: "the provider's content filter stopped the reply"}
 	}
-	fact := agent.ModelReplied{Call: e.Call, Text: reply.Text, Usage: usage}
+	fact := agent.ModelReplied{Call: e.Call, Text: valid(reply.Text), Usage: usage}
 	if reply.Outcome() == model.OutcomeTruncated {
 		fact.Finish = agent.FinishLength
 	}
 	for _, c := range reply.ToolCalls {
-		fact.Calls = append(fact.Calls, agent.CallRequest{ID: c.ID, Tool: c.Name, Arguments: c.Arguments})
+		fact.Calls = append(fact.Calls, agent.CallRequest{ID: valid(c.ID), Tool: valid(c.Name), Arguments: valid(c.Arguments)})
 	}
 	return fact
 }
+
+// valid replaces what is not UTF-8: no ledger and no API server would take it.
+func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
 // used is what a call used. A provider that does not say is taken at its size, so that budgets hold; its cost is unknown.
 func used(req model.Request, reply model.Reply, prices model.Prices) (agent.Usage, *int64) {

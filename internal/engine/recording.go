@@ -20,6 +20,7 @@ type recording struct {
 	next       agent.State
 	effects    []agent.Effect
 	takeOver   bool
+	end        bool
 	batch      ledger.Batch
 	// requests are the model calls that the batch intends, by effect key.
 	requests map[string]plannedCall
@@ -47,12 +48,16 @@ func (a *actor) step(deliveries []delivery) *recording {
 			r.batch.ToolResults = append(r.batch.ToolResults, *d.toolResult)
 		}
 		r.takeOver = r.takeOver || d.takeOver
+		r.end = r.end || d.end
 		if d.fact == nil {
 			continue
 		}
-		event := agent.Event{At: max(agent.Time(now.UnixMilli()), d.at), Fact: d.fact}
+		event := agent.Event{At: max(agent.Time(now.UnixMilli()), d.at), Fact: a.spare(d.fact)}
 		next, effects := agent.Step(r.next, event)
-		if len(effects) == 0 && next.Same(r.next) {
+		// A take-over is always on record: the append is what gives the right to act, and time that nobody was there
+		// for must not count.
+		takesOver := d.takeOver && next.Phase != agent.PhaseNew && !next.Phase.Terminal()
+		if len(effects) == 0 && next.Same(r.next) && !takesOver {
 			continue
 		}
 		data, err := json.Marshal(event)
@@ -76,6 +81,10 @@ func (a *actor) step(deliveries []delivery) *recording {
 	}
 	if r.next.Phase.Terminal() && !state.Phase.Terminal() {
 		r.batch.Finish = &ledger.Finish{Status: finalStatus(*r.next.Outcome), ErrorKind: string(r.next.Outcome.Kind), At: now}
+	}
+	if r.end && !r.next.Phase.Terminal() && len(r.batch.Events) > 0 {
+		r.batch.Finish = &ledger.Finish{Status: ledger.StatusCancelled, ErrorKind: string(agent.KindCancelled), At: now}
+		r.effects = nil
 	}
 	return r
 }

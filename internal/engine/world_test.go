@@ -98,8 +98,8 @@ func (w *world) start(l Ledger) *Engine {
 	e := New(Options{
 		Ledger: l, Scheduler: scheduler, Tools: w.tools, RetryLedger: 10 * time.Millisecond,
 		Models: fixedModel{Endpoint{Client: client, Model: "scripted"}},
-		Changed: func(uid string) {
-			go w.reconcile(uid)
+		Changed: func(a ledger.Agent) {
+			go w.reconcile(a.UID)
 		},
 		Trouble: func(err error) {
 			w.mu.Lock()

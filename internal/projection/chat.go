@@ -29,7 +29,7 @@ func Chat(s agent.State, facts ChatFacts, old v1alpha1.AgentChatStatus, generati
 	switch {
 	case len(status.Waiting) > 0:
 		status.Phase = v1alpha1.ChatWaiting
-	case s.Phase != agent.PhaseIdle || s.Children.Pending() > 0:
+	case s.Phase == agent.PhaseRequesting || s.Phase == agent.PhaseActing || s.Children.Pending() > 0:
 		status.Phase = v1alpha1.ChatRunning
 	}
 	return status

@@ -1,0 +1,168 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package agentmessage takes what users write to where it belongs: to the orchestrator, to an agent that asked, to a call that
+// waits for a decision, or to a task that is to stop.
+package agentmessage
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/controller/run"
+)
+
+// Reconciler handles messages.
+type Reconciler struct {
+	Client client.Client
+	Runner *run.Runner
+}
+
+// SetupWithManager registers the controller. A chat or task that appears or moves on may be what a message waits for.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("agentmessage").
+		For(&v1alpha1.AgentMessage{}).
+		Watches(&v1alpha1.AgentChat{}, handler.EnqueueRequestsFromMapFunc(r.waitingFor)).
+		Complete(r)
+}
+
+// +kubebuilder:rbac:groups=nestor.dev,resources=agentmessages,verbs=get;list;watch;create;update
+// +kubebuilder:rbac:groups=nestor.dev,resources=agentmessages/status,verbs=get;update
+
+// Reconcile handles one message.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	var message v1alpha1.AgentMessage
+	if err := r.Client.Get(ctx, req.NamespacedName, &message); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	settled := message.Status.Phase == v1alpha1.MessageHandled || message.Status.Phase == v1alpha1.MessageRejected
+	if settled || message.Spec.Role != v1alpha1.RoleUser || !message.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, nil
+	}
+	owner, err := r.owner(ctx, &message)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if owner == nil {
+		return ctrl.Result{}, r.settle(ctx, &message, pending(v1alpha1.ReasonChatNotFound, "The message waits until what it is for appears."))
+	}
+	if err := r.adopt(ctx, owner, &message); err != nil {
+		return ctrl.Result{}, err
+	}
+	verdict, err := r.handle(ctx, owner, &message)
+	if err != nil || verdict == nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{}, r.settle(ctx, &message, *verdict)
+}
+
+// owner is the chat or standalone task that a message is for, or nil.
+func (r *Reconciler) owner(ctx context.Context, message *v1alpha1.AgentMessage) (client.Object, error) {
+	var owner client.Object = &v1alpha1.AgentChat{}
+	name := message.Spec.Chat
+	if message.Spec.Task != "" {
+		owner, name = &v1alpha1.AgentTask{}, message.Spec.Task
+	}
+	err := r.Client.Get(ctx, types.NamespacedName{Namespace: message.Namespace, Name: name}, owner)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get what message %s/%s is for: %w", message.Namespace, message.Name, err)
+	}
+	return owner, nil
+}
+
+// adopt makes the message belong to its chat or task, so that it goes with it.
+func (r *Reconciler) adopt(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) error {
+	before := message.DeepCopy()
+	if err := controllerutil.SetControllerReference(owner, message, r.Client.Scheme()); err != nil {
+		return nil //nolint:nilerr // somebody else owns it already
+	}
+	if message.Spec.Chat != "" && message.Labels[v1alpha1.LabelChat] != message.Spec.Chat {
+		if message.Labels == nil {
+			message.Labels = map[string]string{}
+		}
+		message.Labels[v1alpha1.LabelChat] = message.Spec.Chat
+	}
+	if len(before.OwnerReferences) == len(message.OwnerReferences) && before.Labels[v1alpha1.LabelChat] == message.Labels[v1alpha1.LabelChat] {
+		return nil
+	}
+	if err := r.Client.Update(ctx, message); err != nil {
+		return fmt.Errorf("adopt message %s/%s: %w", message.Namespace, message.Name, err)
+	}
+	return nil
+}
+
+// handle does what a message says. It returns what became of it, or nil if somebody else will say so.
+func (r *Reconciler) handle(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (*verdict, error) {
+	switch {
+	case message.Spec.Approval != nil:
+		return r.decide(ctx, message)
+	case message.Spec.Cancel != nil:
+		return r.cancel(ctx, owner, message)
+	case message.Spec.Task != "":
+		return r.answer(ctx, message)
+	}
+	return r.say(ctx, owner, message)
+}
+
+// say gives a message to the orchestrator, which says itself when it has taken it into a turn.
+func (r *Reconciler) say(ctx context.Context, chat client.Object, message *v1alpha1.AgentMessage) (*verdict, error) {
+	if _, begun, err := r.Runner.State(ctx, string(chat.GetUID())); err != nil || !begun {
+		return ptr(pending("ChatNotReady", "The message waits until the chat is ready.")), err
+	}
+	answers, err := r.askedBy(ctx, message)
+	if err != nil {
+		return nil, err
+	}
+	if message.Status.Phase == "" {
+		if err := r.settle(ctx, message, pending("Delivered", "The message waits for the next turn.")); err != nil {
+			return nil, err
+		}
+	}
+	return nil, r.Runner.Engine.Deliver(string(chat.GetUID()), agent.MessageArrived{Message: message.Name, Text: message.Spec.Content, Answers: answers})
+}
+
+// askedBy is the agent whose question a message replies to.
+func (r *Reconciler) askedBy(ctx context.Context, message *v1alpha1.AgentMessage) (string, error) {
+	if message.Spec.InReplyTo == "" {
+		return "", nil
+	}
+	var question v1alpha1.AgentMessage
+	err := r.Client.Get(ctx, types.NamespacedName{Namespace: message.Namespace, Name: message.Spec.InReplyTo}, &question)
+	if apierrors.IsNotFound(err) || question.Spec.Role == v1alpha1.RoleUser {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("get the message that %s/%s replies to: %w", message.Namespace, message.Name, err)
+	}
+	return question.Spec.About, nil
+}
+
+// waitingFor enqueues the messages of a chat that have not been handled.
+func (r *Reconciler) waitingFor(ctx context.Context, chat client.Object) []reconcile.Request {
+	var list v1alpha1.AgentMessageList
+	if err := r.Client.List(ctx, &list, client.InNamespace(chat.GetNamespace())); err != nil {
+		return nil // the cache is not ready; its own events will come
+	}
+	var requests []reconcile.Request
+	for i := range list.Items {
+		m := &list.Items[i]
+		if m.Spec.Chat == chat.GetName() && (m.Status.Phase == "" || m.Status.Phase == v1alpha1.MessagePending) {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(m)})
+		}
+	}
+	return requests
+}

@@ -1,0 +1,134 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package backend gives the engine what it needs of the cluster: the models and tools that agents may use.
+package backend
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/schedule"
+)
+
+// Models finds the clients of ModelProviders, and keeps the scheduler's limits up to theirs.
+type Models struct {
+	Finder    resolve.Finder
+	Scheduler *schedule.Scheduler
+
+	mu      sync.Mutex
+	clients map[string]known
+}
+
+// known is a client for one revision of a provider.
+type known struct {
+	revision string
+	client   *model.Client
+}
+
+// Route implements engine.Models. A provider is named by its namespace and name.
+func (m *Models) Route(ctx context.Context, a ledger.Agent) (string, error) {
+	_, err := m.provider(ctx, a.Provider)
+	return a.Provider, err
+}
+
+// Endpoint implements engine.Models.
+func (m *Models) Endpoint(ctx context.Context, a ledger.Agent, name string) (engine.Endpoint, error) {
+	object, err := m.provider(ctx, name)
+	if err != nil {
+		return engine.Endpoint{}, err
+	}
+	client, err := m.client(object, name)
+	if err != nil {
+		return engine.Endpoint{}, err
+	}
+	endpoint := engine.Endpoint{Client: client, Model: a.Model, Prices: Prices(object)}
+	if name != a.Provider && object.Spec.DefaultModel != "" {
+		endpoint.Model = object.Spec.DefaultModel // a fallback need not know the model of the one it stands in for
+	}
+	endpoint.Temperature = m.temperature(ctx, a)
+	return endpoint, nil
+}
+
+func (m *Models) temperature(ctx context.Context, a ledger.Agent) *float64 {
+	r, err := m.Finder.Role(ctx, a.Namespace, a.Role)
+	if err != nil || r.Temperature == "" {
+		return nil
+	}
+	value, err := strconv.ParseFloat(r.Temperature, 64)
+	if err != nil {
+		return nil
+	}
+	return &value
+}
+
+// provider reads a provider and tells the scheduler its limits.
+func (m *Models) provider(ctx context.Context, name string) (*v1alpha1.ModelProvider, error) {
+	namespace, short, _ := strings.Cut(name, "/")
+	var object v1alpha1.ModelProvider
+	if err := m.Finder.Reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: short}, &object); err != nil {
+		return nil, fmt.Errorf("the ModelProvider %s cannot be read: %w", name, err)
+	}
+	limits := schedule.Provider{Name: name, Concurrent: int(object.Spec.MaxConcurrentRequests)}
+	if n := object.Spec.RequestsPerMinute; n != nil {
+		limits.RequestsPerMinute = int64(*n)
+	}
+	if n := object.Spec.TokensPerMinute; n != nil {
+		limits.TokensPerMinute = *n
+	}
+	for _, fallback := range object.Spec.Fallback {
+		limits.Fallback = append(limits.Fallback, namespace+"/"+fallback)
+	}
+	m.Scheduler.SetProvider(limits)
+	return &object, nil
+}
+
+// client returns the client of a provider; its key is read for each call.
+func (m *Models) client(object *v1alpha1.ModelProvider, name string) (*model.Client, error) {
+	revision := fmt.Sprintf("%s/%d", object.UID, object.Generation)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if k, ok := m.clients[name]; ok && k.revision == revision {
+		return k.client, nil
+	}
+	endpoint := model.Endpoint{BaseURL: object.Spec.BaseURL, Timeout: time.Duration(object.Spec.RequestTimeoutSeconds) * time.Second}
+	if ref := object.Spec.APIKeySecretRef; ref != nil {
+		namespace, ref := object.Namespace, *ref
+		endpoint.Key = func(ctx context.Context) (string, error) {
+			value, err := m.Finder.Secret(ctx, namespace, ref)
+			return strings.TrimSpace(string(value)), err
+		}
+	}
+	client, err := model.NewClient(endpoint)
+	if err != nil {
+		return nil, fmt.Errorf("the ModelProvider %s cannot be used: %w", name, err)
+	}
+	if m.clients == nil {
+		m.clients = map[string]known{}
+	}
+	m.clients[name] = known{revision: revision, client: client}
+	return client, nil
+}
+
+// Prices are what a provider says of its models.
+func Prices(object *v1alpha1.ModelProvider) model.Prices {
+	prices := make(model.Prices, 0, len(object.Spec.Models))
+	for _, info := range object.Spec.Models {
+		prices = append(prices, model.Price{
+			Name: info.Name, ContextTokens: info.ContextTokens, InputMicrosPerMillion: info.InputMicrosPerMillion,
+			CachedInputMicrosPerMillion: info.CachedInputMicrosPerMillion, OutputMicrosPerMillion: info.OutputMicrosPerMillion,
+		})
+	}
+	return prices
+}

@@ -1,0 +1,128 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/controller/toolserver"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/role"
+	"github.com/nestor-dev/nestor/internal/tool"
+	"github.com/nestor-dev/nestor/internal/tool/builtin"
+	"github.com/nestor-dev/nestor/internal/tool/mcp"
+)
+
+// Tools finds the tools that agents use: the built-in ones, and those of the ToolServers that their role names.
+type Tools struct {
+	Finder resolve.Finder
+	Pool   *mcp.Pool
+	// Results finds whole outputs for read_result.
+	Results builtin.Results
+	// SearchURL is where web searches go; empty is the usual place.
+	SearchURL string
+}
+
+// secretName and searchKey are where a namespace keeps the key for web searches.
+const (
+	secretName = "nestor-tools"
+	searchKey  = "TAVILY_API_KEY"
+)
+
+// Set implements engine.Tools.
+func (t *Tools) Set(ctx context.Context, a ledger.Agent) (tool.Set, error) {
+	r, err := t.Finder.Role(ctx, a.Namespace, a.Role)
+	var missing *resolve.Missing
+	if err != nil && !errors.As(err, &missing) {
+		return tool.Set{}, err
+	}
+	return t.ForRole(ctx, a.Namespace, r)
+}
+
+// ForRole returns all tools that agents with a role could have, before its policy is applied. A tool server that is
+// missing or not ready is a *resolve.Missing.
+func (t *Tools) ForRole(ctx context.Context, namespace string, r role.Role) (tool.Set, error) {
+	options := builtin.Options{Results: t.Results}
+	if _, err := t.SearchKey(ctx, namespace); err == nil {
+		options.Search = &builtin.Search{Keys: t, BaseURL: t.SearchURL}
+	}
+	set, err := builtin.New(options)
+	if err != nil {
+		return tool.Set{}, fmt.Errorf("make the built-in tools: %w", err)
+	}
+	for _, server := range serversOf(r) {
+		more, err := t.server(ctx, namespace, server)
+		if err != nil {
+			return tool.Set{}, err
+		}
+		if set, err = set.Union(more); err != nil {
+			return tool.Set{}, fmt.Errorf("add the tools of %s: %w", server, err)
+		}
+	}
+	return set, nil
+}
+
+// serversOf returns the ToolServers that a role's policy names: the part of an entry before "__".
+func serversOf(r role.Role) []string {
+	if r.Tools == nil {
+		return nil
+	}
+	var servers []string
+	for _, glob := range r.Tools.Allow {
+		name, _, ok := strings.Cut(glob, "__")
+		if ok && !strings.ContainsAny(name, "*?") && !slices.Contains(servers, name) {
+			servers = append(servers, name)
+		}
+	}
+	return servers
+}
+
+// server returns the tools of a ToolServer, through a session of the namespace's own.
+func (t *Tools) server(ctx context.Context, namespace, name string) (tool.Set, error) {
+	object, err := t.Finder.ToolServer(ctx, namespace, name)
+	if err != nil {
+		return tool.Set{}, err
+	}
+	key := mcp.Key{Namespace: namespace, Server: name}
+	if object.Namespace != namespace {
+		key.Server = object.Namespace + "/" + name
+	}
+	session := t.Pool.Ensure(toolserver.Server(t.Finder, object, key))
+	if status := session.Status(); !status.Ready && session.Tools().Len() == 0 {
+		return tool.Set{}, &resolve.Missing{Reason: v1alpha1.ReasonToolServerNotReady,
+			Message: fmt.Sprintf("The ToolServer %q is not ready: %s", name, status.Message)}
+	}
+	return session.Tools(), nil
+}
+
+// SearchKey implements builtin.KeySource.
+func (t *Tools) SearchKey(ctx context.Context, namespace string) (string, error) {
+	value, err := t.Finder.Secret(ctx, namespace, v1alpha1.SecretKeyRef{Name: secretName, Key: searchKey})
+	var missing *resolve.Missing
+	if errors.As(err, &missing) {
+		return "", builtin.ErrNoKey
+	}
+	return strings.TrimSpace(string(value)), err
+}
+
+// WholeOutputs finds what tools gave back in the ledger.
+type WholeOutputs struct{ Ledger ledger.Calls }
+
+// maxOutput is how much of one output is read into memory.
+const maxOutput = 16 << 20
+
+// WholeOutput implements builtin.Results.
+func (w WholeOutputs) WholeOutput(ctx context.Context, agent, callID string) (string, error) {
+	output, err := w.Ledger.ToolOutput(ctx, agent, callID, 0, maxOutput)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return "", builtin.ErrNoResult
+	}
+	return string(output.Data), err
+}

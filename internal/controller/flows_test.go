@@ -1,0 +1,215 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller_test
+
+import (
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// conversation is a chat in a namespace of its own that has a model.
+type conversation struct{ namespace string }
+
+func newConversation() conversation {
+	GinkgoHelper()
+	c := conversation{newNamespace(nil)}
+	c.provide()
+	Expect(api.Create(ctx, &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "chat"}})).To(Succeed())
+	return c
+}
+
+func (c conversation) provide() {
+	GinkgoHelper()
+	Expect(api.Create(ctx, secret(c.namespace, "model-key", "key", "right"))).To(Succeed())
+	p := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "default"}}
+	p.Spec.BaseURL, p.Spec.DefaultModel = modelURL, "scripted"
+	p.Spec.APIKeySecretRef = &v1alpha1.SecretKeyRef{Name: "model-key", Key: "key"}
+	Expect(api.Create(ctx, p)).To(Succeed())
+}
+
+func (c conversation) write(name string, spec v1alpha1.AgentMessageSpec) {
+	GinkgoHelper()
+	if spec.Task == "" {
+		spec.Chat = "chat"
+	}
+	Expect(api.Create(ctx, &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: name}, Spec: spec})).To(Succeed())
+}
+
+func (c conversation) say(name, text string) {
+	GinkgoHelper()
+	c.write(name, v1alpha1.AgentMessageSpec{Content: text})
+}
+
+// posts returns what has been said in the main chat by others than the user, as "Role inReplyTo about: content".
+func (c conversation) posts() ([]string, error) {
+	var list v1alpha1.AgentMessageList
+	if err := api.List(ctx, &list, client.InNamespace(c.namespace)); err != nil {
+		return nil, err
+	}
+	var posts []string
+	for _, m := range list.Items {
+		if m.Spec.Role != v1alpha1.RoleUser {
+			posts = append(posts, strings.Join([]string{string(m.Spec.Role), m.Spec.InReplyTo, m.Spec.About + ":", m.Spec.Content}, " "))
+		}
+	}
+	return posts, nil
+}
+
+func (c conversation) task(name string) func() (string, error) {
+	return func() (string, error) {
+		var task v1alpha1.AgentTask
+		err := api.Get(ctx, types.NamespacedName{Namespace: c.namespace, Name: name}, &task)
+		return string(task.Status.Phase), client.IgnoreNotFound(err)
+	}
+}
+
+func (c conversation) messagePhase(name string) func() (string, error) {
+	return func() (string, error) {
+		var m v1alpha1.AgentMessage
+		err := api.Get(ctx, types.NamespacedName{Namespace: c.namespace, Name: name}, &m)
+		return string(m.Status.Phase) + " " + m.Status.Reason, err
+	}
+}
+
+var _ = Describe("A chat", func() {
+	It("delegates, and answers the message that caused the work (000, flows 1 to 5)", func() {
+		c := newConversation()
+		c.say("hello", "Summarise what was released this year.")
+		Eventually(c.messagePhase("hello")).Should(Equal("Handled Handled"))
+		Eventually(c.task("chat-1")).Should(Equal("Waiting"))
+		Eventually(c.posts).Should(ContainElement("Assistant  chat-1: Agent Researcher needs input: Which year is it?"))
+
+		By("passing the user's answer on and acknowledging it (001, scenario A)")
+		c.say("answer", "It is 2024")
+		Eventually(c.posts).Should(ContainElement(ContainSubstring("Thanks, I have told the researcher.")))
+		Eventually(c.task("chat-1")).Should(Equal("Success"))
+		Eventually(c.posts).Should(ContainElement(HavePrefix("Assistant hello : Three releases came out")))
+
+		var sub v1alpha1.SubAgent
+		Expect(api.Get(ctx, types.NamespacedName{Namespace: c.namespace, Name: "chat-1"}, &sub)).To(Succeed())
+		Expect(sub.Status.Phase).To(Equal(v1alpha1.SubAgentCompleted))
+		Expect(sub.Status.Result.Summary).To(Equal("Three releases came out in 2024."))
+		Expect(sub.Spec.Depth).To(BeEquivalentTo(1))
+		var task v1alpha1.AgentTask
+		Expect(api.Get(ctx, types.NamespacedName{Namespace: c.namespace, Name: "chat-1"}, &task)).To(Succeed())
+		Expect(task.Spec.TriggerMessage).To(Equal("hello"))
+		Eventually(func() (v1alpha1.ChatPhase, error) {
+			var chat v1alpha1.AgentChat
+			err := api.Get(ctx, types.NamespacedName{Namespace: c.namespace, Name: "chat"}, &chat)
+			return chat.Status.Phase, err
+		}).Should(Equal(v1alpha1.ChatIdle))
+	})
+
+	It("answers an agent from the conversation (001, scenario B)", func() {
+		c := newConversation()
+		c.say("hello", "My name is Alice. Write me a welcome note.")
+		Eventually(c.posts).Should(ContainElement(ContainSubstring("Answered from the conversation: Alice")))
+		Eventually(c.posts).Should(ContainElement(ContainSubstring("Here is your note: Welcome, Alice!")))
+		Expect(c.posts()).NotTo(ContainElement(ContainSubstring("needs input")))
+	})
+
+	It("runs the orchestrator's tools as tasks", func() {
+		c := newConversation()
+		c.say("hello", "What is 17 * 23?")
+		Eventually(c.posts).Should(ContainElement("Assistant hello : 17 * 23 is 391."))
+		Eventually(c.task("chat-1")).Should(Equal("Success"))
+	})
+
+	It("fans out and in", func() {
+		c := newConversation()
+		c.say("hello", "Load 5")
+		DeferCleanup(func() {
+			var subs v1alpha1.SubAgentList
+			_ = api.List(ctx, &subs, client.InNamespace(c.namespace))
+			for _, s := range subs.Items {
+				GinkgoWriter.Println("DUMP", s.Name, s.Status.Phase, s.Status.Iterations, s.Status.Error, s.Status.Conditions)
+			}
+			var chat v1alpha1.AgentChat
+			_ = api.Get(ctx, types.NamespacedName{Namespace: c.namespace, Name: "chat"}, &chat)
+			GinkgoWriter.Println("DUMP", chat.Status)
+		})
+		Eventually(c.posts).WithTimeout(8 * time.Second).Should(ContainElement(ContainSubstring("All steps are done.")))
+		var tasks v1alpha1.AgentTaskList
+		Expect(api.List(ctx, &tasks, client.InNamespace(c.namespace), client.MatchingLabels{v1alpha1.LabelChat: "chat"})).To(Succeed())
+		Expect(tasks.Items).To(HaveLen(5))
+	})
+
+	It("rejects what cannot be done, and says why", func() {
+		c := newConversation()
+		c.say("hello", "What is 17 * 23?")
+		Eventually(c.task("chat-1")).Should(Equal("Success"))
+		c.write("late", v1alpha1.AgentMessageSpec{Approval: &v1alpha1.Approval{Task: "chat-1", Decision: v1alpha1.DecisionApprove}})
+		Eventually(c.messagePhase("late")).Should(Equal("Rejected TaskFinished"))
+		c.write("nobody", v1alpha1.AgentMessageSpec{Cancel: &v1alpha1.Cancel{Task: "chat-99"}})
+		Eventually(c.messagePhase("nobody")).Should(Equal("Rejected TaskNotFound"))
+	})
+
+	It("waits for its provider, and takes the message that came before (missing references)", func() {
+		c := conversation{newNamespace(nil)}
+		c.say("early", "What is 17 * 23?")
+		Eventually(c.messagePhase("early")).Should(Equal("Pending ChatNotFound"))
+		chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "chat"}}
+		Expect(api.Create(ctx, chat)).To(Succeed())
+		Eventually(ready(chat, func() []metav1.Condition { return chat.Status.Conditions })).Should(HavePrefix("False ProviderNotFound"))
+		c.provide()
+		Eventually(c.posts).Should(ContainElement("Assistant early : 17 * 23 is 391."))
+	})
+
+	It("goes with everything that belongs to it", func() {
+		c := newConversation()
+		c.say("hello", "Summarise what was released this year.")
+		Eventually(c.task("chat-1")).Should(Equal("Waiting"))
+		Expect(api.Delete(ctx, &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "chat"}})).To(Succeed())
+		for _, list := range []client.ObjectList{&v1alpha1.AgentTaskList{}, &v1alpha1.SubAgentList{}, &v1alpha1.AgentMessageList{}} {
+			Eventually(func() (int, error) {
+				err := api.List(ctx, list, client.InNamespace(c.namespace))
+				items, _ := metaList(list)
+				return items, err
+			}).Should(BeZero())
+		}
+	})
+})
+
+var _ = Describe("A standalone task", func() {
+	It("of type Tool runs at once", func() {
+		ns := newNamespace(nil)
+		task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "sum"}}
+		task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskTool, Tool: "calculator", Arguments: &runtime.RawExtension{Raw: []byte(`{"expression":"6*7"}`)}}
+		Expect(api.Create(ctx, task)).To(Succeed())
+		c := conversation{ns}
+		Eventually(c.task("sum")).Should(Equal("Success"))
+		Expect(api.Get(ctx, client.ObjectKeyFromObject(task), task)).To(Succeed())
+		Expect(task.Status.Result.Summary).To(Equal("42"))
+	})
+
+	It("of type Agent asks, is answered, and succeeds", func() {
+		c := conversation{newNamespace(nil)}
+		c.provide()
+		task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "releases"}}
+		task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "researcher", Instruction: "Summarise the releases of this year."}
+		Expect(api.Create(ctx, task)).To(Succeed())
+		Eventually(c.task("releases")).Should(Equal("Waiting"))
+		c.write("answer", v1alpha1.AgentMessageSpec{Task: "releases", Content: "It is 2024"})
+		Eventually(c.task("releases")).Should(Equal("Success"))
+		Eventually(c.messagePhase("answer")).Should(Equal("Handled Handled"))
+	})
+})
+
+func metaList(list client.ObjectList) (int, error) {
+	objects, err := runtime.DefaultUnstructuredConverter.ToUnstructured(list)
+	if err != nil {
+		return 0, err
+	}
+	items, _ := objects["items"].([]any)
+	return len(items), nil
+}

@@ -1,0 +1,172 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package run is what the controllers of chats, tasks and sub-agents share: how an agent is configured from the objects
+// that describe it, and how what its state wants of Kubernetes is brought about.
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/controller/backend"
+	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/role"
+	"github.com/nestor-dev/nestor/internal/tool"
+	"github.com/nestor-dev/nestor/internal/tool/builtin"
+)
+
+// defaultProvider is the provider of agents that nobody gave one.
+const defaultProvider = "default"
+
+// Runner configures agents and brings about what they want.
+type Runner struct {
+	Client client.Client
+	Engine *engine.Engine
+	Finder resolve.Finder
+	Tools  *backend.Tools
+}
+
+// Subject is an agent that is to be configured.
+type Subject struct {
+	Kind      agent.Kind
+	Namespace string
+	Name      string
+	Role      string
+	// Provider and Model are those that the object itself names; the role's and the defaults come after them.
+	Provider, Model string
+	Depth, MaxDepth int
+}
+
+// Resolved is an agent's configuration, and where its calls go.
+type Resolved struct {
+	Config agent.Config
+	// Provider is the namespace and name of its ModelProvider, Model the model.
+	Provider, Model string
+	Role            role.Role
+}
+
+// Resolve finds everything that an agent needs. What is missing is a *resolve.Missing.
+func (r *Runner) Resolve(ctx context.Context, s Subject) (Resolved, error) {
+	found, err := r.Finder.Role(ctx, s.Namespace, s.Role)
+	if err != nil {
+		return Resolved{}, err
+	}
+	out := Resolved{Role: found}
+	out.Config = agent.Config{
+		Kind: s.Kind, Name: s.Name, Depth: s.Depth, MaxDepth: s.MaxDepth, Role: roleOf(found),
+		Limits: agent.Limits{
+			MaxIterations: found.Limits.MaxIterations, MaxDuration: agent.Millis(found.Limits.MaxDurationSeconds * 1000),
+			MaxTokens: found.Limits.MaxTotalTokens, MaxCostMicros: found.Limits.MaxCostMicros, MaxOutputTokens: found.MaxOutputTokens,
+		},
+	}
+	set, err := r.Tools.ForRole(ctx, s.Namespace, found)
+	if err != nil {
+		return Resolved{}, err
+	}
+	out.Config.Tools = toolsOf(set)
+	if out.Config.Delegates, err = r.delegates(ctx, s.Namespace, found); err != nil {
+		return Resolved{}, err
+	}
+	if s.Kind == agent.ToolRun {
+		return out, nil
+	}
+	return out, r.resolveModel(ctx, s, &out)
+}
+
+// resolveModel finds the provider and the model, and what must be known of them.
+func (r *Runner) resolveModel(ctx context.Context, s Subject, out *Resolved) error {
+	name := firstOf(s.Provider, out.Role.ModelProvider, defaultProvider)
+	provider, err := r.Finder.Provider(ctx, s.Namespace, name)
+	if err != nil {
+		return err
+	}
+	out.Provider = provider.Namespace + "/" + provider.Name
+	out.Model = firstOf(s.Model, out.Role.Model, provider.Spec.DefaultModel)
+	if out.Model == "" {
+		return &resolve.Missing{Reason: v1alpha1.ReasonModelNotSet,
+			Message: fmt.Sprintf("Name a model: in the object, in the role %s, or as defaultModel of the ModelProvider %s.", s.Role, name)}
+	}
+	prices := backend.Prices(provider)
+	out.Config.Limits.ContextTokens = prices.ContextTokens(out.Model)
+	if provider.Spec.MaxRetries != nil {
+		out.Config.Limits.MaxRetries = int(*provider.Spec.MaxRetries)
+	}
+	if price, ok := prices.Of(out.Model); ok && price.InputMicrosPerMillion != nil && price.OutputMicrosPerMillion != nil {
+		out.Config.Price = &agent.Price{Input: *price.InputMicrosPerMillion, Output: *price.OutputMicrosPerMillion}
+	}
+	return nil
+}
+
+// NeedsPrice says what is missing if an agent's money is limited and its model has no price.
+func (o Resolved) NeedsPrice() error {
+	if o.Config.Limits.MaxCostMicros == 0 || o.Config.Price != nil {
+		return nil
+	}
+	return &resolve.Missing{Reason: v1alpha1.ReasonPriceUnknown,
+		Message: fmt.Sprintf("maxCostMicros is set: add the prices of %s to models of the ModelProvider %s.", o.Model, o.Provider)}
+}
+
+// delegates are the roles that exist of those that a role may delegate to.
+func (r *Runner) delegates(ctx context.Context, namespace string, from role.Role) ([]agent.Delegate, error) {
+	var delegates []agent.Delegate
+	for _, name := range from.Delegates() {
+		found, err := r.Finder.Role(ctx, namespace, name)
+		var missing *resolve.Missing
+		if errors.As(err, &missing) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		d := agent.Delegate{Name: name, DisplayName: found.DisplayName, Description: found.Description, When: found.DelegateWhen}
+		if found.AsTool != nil {
+			d.AsTool = &agent.AsTool{Name: found.AsTool.Name, InputSchema: found.AsTool.InputSchema}
+		}
+		delegates = append(delegates, d)
+	}
+	return delegates, nil
+}
+
+func roleOf(r role.Role) agent.Role {
+	out := agent.Role{Name: r.Name, DisplayName: r.DisplayName, Prompt: r.SystemPrompt}
+	if r.Tools != nil {
+		out.Allow, out.Deny = r.Tools.Allow, r.Tools.Deny
+		if out.Allow == nil {
+			out.Allow = builtin.Names()
+		}
+	}
+	if r.Approval != nil {
+		out.Approval, out.ApprovalTools = agent.ApprovalMode(r.Approval.Mode), r.Approval.Tools
+	}
+	return out
+}
+
+func toolsOf(set tool.Set) []agent.Tool {
+	builtIn := map[string]bool{}
+	for _, name := range builtin.Names() {
+		builtIn[name] = true
+	}
+	var tools []agent.Tool
+	for _, t := range set.Tools() {
+		spec := t.Spec()
+		tools = append(tools, agent.Tool{Name: spec.Name, Description: spec.Description, Parameters: spec.Parameters,
+			BuiltIn: builtIn[spec.Name], ReadOnly: spec.ReadOnly, Idempotent: spec.Idempotent})
+	}
+	return tools
+}
+
+func firstOf(names ...string) string {
+	for _, name := range names {
+		if name != "" {
+			return name
+		}
+	}
+	return ""
+}
