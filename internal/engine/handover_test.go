@@ -1,0 +1,175 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/tool"
+)
+
+// hookedLedger lets a test look, or interfere, around appends.
+type hookedLedger struct {
+	ledger.Ledger
+
+	before, after func(ledger.Batch)
+}
+
+func (h *hookedLedger) Append(ctx context.Context, b ledger.Batch) error {
+	if h.before != nil {
+		h.before(b)
+	}
+	err := h.Ledger.Append(ctx, b)
+	if err == nil && h.after != nil {
+		h.after(b)
+	}
+	return err
+}
+
+func TestLookingAtAnAgentWhileItBeginsDoesNoHarm(t *testing.T) {
+	w := newWorld(t, writer)
+	w.stop()
+	hooked := &hookedLedger{Ledger: w.ledger}
+	e := w.start(hooked)
+	hooked.after = func(b ledger.Batch) {
+		if b.Create != nil { // durable, and not yet the engine's state
+			if _, err := e.View(context.Background(), b.Agent); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	w.task("task", nil)
+	w.untilEnded("task")
+}
+
+func TestATakeOverThatLosesARaceIsTriedAgain(t *testing.T) {
+	w := newWorld(t, writer)
+	running := make(chan struct{}, 1)
+	w.tools.gate = func(ctx context.Context, _ tool.Call) {
+		running <- struct{}{}
+		<-ctx.Done()
+	}
+	w.task("task", nil)
+	<-running
+	w.crash()
+	w.tools.gate = nil
+	var once sync.Once
+	hooked := &hookedLedger{Ledger: w.ledger, before: func(b ledger.Batch) {
+		once.Do(func() { // the last words of the engine that is ending
+			data := []byte(`{"v":1,"type":"ChildWaits","at":1,"fact":{"child":"nobody"}}`)
+			err := w.ledger.Append(context.Background(), ledger.Batch{Agent: b.Agent, After: b.After,
+				Events: []ledger.Event{{Type: "ChildWaits", At: time.Now(), Data: data}}})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}}
+	if _, err := w.start(hooked).Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.untilEnded("task")
+}
+
+func TestATakeOverReadsTheLedgerAndNotItsMemory(t *testing.T) {
+	w := newWorld(t, writer)
+	first := w.current()
+	running, finish := make(chan struct{}, 1), make(chan struct{})
+	w.tools.gate = func(context.Context, tool.Call) {
+		running <- struct{}{}
+		<-finish
+	}
+	w.task("task", nil)
+	<-running
+	second := w.start(w.ledger)
+	if _, err := second.View(t.Context(), "uid-task"); err != nil { // the new leader's controllers look around
+		t.Fatal(err)
+	}
+	close(finish) // the old leader ends gracefully: its tool's result is recorded
+	if err := first.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := second.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.untilEnded("task")
+	if runs, _ := w.tools.count("write"); runs != 1 {
+		t.Errorf("the write tool ran %d times", runs)
+	}
+}
+
+func TestATakeOverSparesWhatThisEngineRunsItself(t *testing.T) {
+	w := newWorld(t, writer)
+	running, finish := make(chan struct{}, 1), make(chan struct{})
+	w.tools.gate = func(ctx context.Context, _ tool.Call) {
+		running <- struct{}{}
+		select {
+		case <-ctx.Done():
+		case <-finish:
+		}
+	}
+	w.task("task", nil)
+	<-running
+	if _, err := w.current().Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.until("the take-over to be on record", func() bool {
+		a, err := w.ledger.Agent(t.Context(), "uid-task")
+		return err == nil && a.LastSeq >= 3
+	})
+	close(finish)
+	if got := w.untilEnded("task").Outcome.Result.Text; got != "Written." {
+		t.Errorf("the agent says %q", got)
+	}
+}
+
+func TestFinishedChildrenCountOnceAfterARestart(t *testing.T) {
+	w := newWorld(t, "nested-agents")
+	w.chat(func(l *agent.Limits) { l.MaxTokens = 10_000_000 })
+	w.say("m1", "Research the history of the lighthouse of Alexandria.")
+	w.untilPosted("finished under Ptolemy II around 280 BC")
+	w.restart()
+	w.reconcile("uid-chat-1")
+	s, err := w.current().View(t.Context(), "uid-chat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := w.current().budgets
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if total := b.total(b.nodes["uid-chat"]); total.Tokens != s.Budget.Used.Tokens {
+		t.Errorf("the tree counts %d tokens, the chat's state has %d", total.Tokens, s.Budget.Used.Tokens)
+	}
+}
+
+func TestADrainWaitsForTheLedger(t *testing.T) {
+	w := newWorld(t, writer)
+	w.stop()
+	flaky := &flakyLedger{Ledger: w.ledger}
+	e := w.start(flaky)
+	running, finish := make(chan struct{}, 1), make(chan struct{})
+	w.tools.gate = func(context.Context, tool.Call) {
+		running <- struct{}{}
+		<-finish
+	}
+	w.task("task", nil)
+	<-running
+	flaky.down.Store(true)
+	closed := make(chan error, 1)
+	go func() { closed <- e.Close(context.Background()) }()
+	close(finish)
+	w.until("the trouble to be told", func() bool { return len(w.troubles) > 0 })
+	flaky.down.Store(false)
+	if err := <-closed; err != nil {
+		t.Fatal(err)
+	}
+	open, err := w.ledger.OpenCalls(t.Context(), "uid-task")
+	if err != nil || len(open.Tools) > 0 {
+		t.Errorf("the result of a tool that had finished is lost: %v (%v)", open.Tools, err)
+	}
+}
