@@ -9,6 +9,8 @@ K8S_BIN := $(CURDIR)/bin/k8s
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X github.com/nestor-dev/nestor/internal/version.version=$(VERSION)
 PACKAGES ?= ./...
+# The aliases of string in the API, for the reference.
+ALIASES := Name|MessageName|ObjectName|DataKey|UserName|ModelName|ToolName|ToolGlob|ToolCallID|FilePath|ReportedPath|Remark|ServerToolName
 # Extra flags for go test, for example GOTESTFLAGS='-run TestX -v'.
 GOTESTFLAGS ?=
 
@@ -18,13 +20,14 @@ export GOWORK := off
 
 .PHONY: help
 help: ## Show this index
-	@awk 'BEGIN {FS = ":.*## "} \
-		/^##@/ {printf "\n\033[1m%s\033[0m\n", substr($$0, 5)} \
-		/^[a-zA-Z0-9_-]+:.*## / {printf "  \033[36m%-16s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@[ -t 1 ] && colour=1 || colour=; awk -v c="$$colour" 'BEGIN {FS = ":.*## "; if (c) {b = "\033[1m"; n = "\033[36m"; e = "\033[0m"}} \
+		/^##@/ {printf "\n%s%s%s\n", b, substr($$0, 5), e} \
+		/^[a-zA-Z0-9_-]+:.*## / {printf "  %s%-16s%s %s\n", n, $$1, e, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: control-plane ## Run a local control plane with Nestor's API until Ctrl-C
-	@go run ./hack/demo
+demo: control-plane ## Run a control plane, the operator and a scripted model on this machine until Ctrl-C
+	@go build -o bin/demo ./hack/demo
+	@KUBEBUILDER_ASSETS="$(K8S_BIN)" exec bin/demo
 
 .PHONY: demo-clean
 demo-clean: ## Remove what the demo has kept
@@ -73,6 +76,8 @@ generate: ## Regenerate deepcopy functions, CRDs and the API reference
 	$(TOOL) controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
 	$(TOOL) controller-gen crd:allowDangerousTypes=false paths=./api/... output:crd:dir=config/crd/bases
 	$(TOOL) crd-ref-docs --config=hack/crd-ref-docs.yaml --source-path=api/v1alpha1 --renderer=markdown --output-path=docs/reference/api.md
+	@# Aliases of string have no section of their own: say what they are instead of linking to nowhere.
+	@sed -E -i.bak 's/_\[($(ALIASES))\]\(#[a-z]+\)( array)?_/_string\2_/g; /^- \[($(ALIASES))\]/d' docs/reference/api.md && rm docs/reference/api.md.bak
 	gofmt -s -w api
 
 .PHONY: verify

@@ -13,7 +13,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 dest=${1:?usage: install.sh DIR}
 version=$(sed -n 's/^\tk8s\.io\/kubernetes \(v[0-9.]*\).*/\1/p' "$here/go.mod")
 platform=$(cd "$here" && go env GOOS)-$(cd "$here" && go env GOARCH)
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/nestor/control-plane/$version-$platform
+cache=${XDG_CACHE_HOME:-${HOME:?set HOME or XDG_CACHE_HOME}/.cache}/nestor/control-plane/$version-$platform
 binaries=(etcd kube-apiserver kube-controller-manager kubectl)
 
 say() { printf 'control-plane: %s\n' "$*"; }
@@ -96,10 +96,11 @@ fetch_prebuilt() {
 }
 
 if [ -n "${KUBEBUILDER_ASSETS:-}" ]; then
+	[ -d "$KUBEBUILDER_ASSETS" ] || { say "KUBEBUILDER_ASSETS=$KUBEBUILDER_ASSETS is not a directory" >&2; exit 1; }
 	for name in "${binaries[@]}"; do
 		if [ -x "$KUBEBUILDER_ASSETS/$name" ]; then link "$(cd "$KUBEBUILDER_ASSETS" && pwd)/$name" "$name"; fi
 	done
-	if [ -z "$(missing "$dest")" ]; then
+	if [ -z "$(missing "$KUBEBUILDER_ASSETS")" ]; then
 		say "all binaries come from KUBEBUILDER_ASSETS"
 		exit 0
 	fi
@@ -109,7 +110,7 @@ fi
 # Two clones may build at the same time; the second waits and then finds everything in the cache.
 mkdir -p "$cache"
 exec 9>"$cache/.lock"
-if ! flock -n 9; then
+if command -v flock >/dev/null && ! flock -n 9; then
 	say "another build of $version is under way on this machine; waiting for it"
 	flock 9
 fi

@@ -20,8 +20,9 @@ const (
 // Assets finds the directory with the control plane's binaries: dir if it is not empty, else KUBEBUILDER_ASSETS, else
 // bin/k8s beside the nearest go.mod above the working directory.
 func Assets(dir string) (string, error) {
-	if dir == "" {
-		dir = os.Getenv("KUBEBUILDER_ASSETS")
+	advice := "run `make control-plane` first"
+	if from := os.Getenv("KUBEBUILDER_ASSETS"); dir == "" && from != "" {
+		dir, advice = from, "complete what KUBEBUILDER_ASSETS names, or unset it and run `make control-plane`"
 	}
 	if dir == "" {
 		root, err := moduleRoot()
@@ -32,7 +33,7 @@ func Assets(dir string) (string, error) {
 	}
 	for _, name := range []string{etcd, apiServer, controllerManager, kubectl} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
-			return "", fmt.Errorf("no %s in %s: run `make control-plane` first", name, dir)
+			return "", fmt.Errorf("no %s in %s: %s", name, dir, advice)
 		}
 	}
 	return filepath.Abs(dir)

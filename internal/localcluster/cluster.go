@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -42,6 +43,7 @@ type Cluster struct {
 	// Kubectl is the path of a kubectl of the cluster's version.
 	Kubectl string
 
+	lock      *os.File
 	env       *envtest.Environment
 	manager   *managerProcess
 	guard     *guard
@@ -82,7 +84,20 @@ func (c *Cluster) makeStateDir(dir string) error {
 	if err := os.MkdirAll(absolute, 0o700); err != nil {
 		return fmt.Errorf("make the cluster's state directory: %w", err)
 	}
-	return nil
+	c.lock, err = lockDir(absolute)
+	return err
+}
+
+// lockDir makes sure that one cluster at a time uses a state directory. The lock goes with the process.
+func lockDir(dir string) (*os.File, error) {
+	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the lock of the cluster's state directory: %w", err)
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("another cluster runs in %s: stop it, or use another directory", dir), file.Close())
+	}
+	return file, nil
 }
 
 func (c *Cluster) start(ctx context.Context, assets string, options Options) error {
@@ -182,6 +197,9 @@ func (c *Cluster) Stop() error {
 	}
 	if c.temporary {
 		errs = append(errs, os.RemoveAll(c.stateDir))
+	}
+	if c.lock != nil {
+		errs = append(errs, c.lock.Close())
 	}
 	return errors.Join(errs...)
 }

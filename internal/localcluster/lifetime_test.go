@@ -119,6 +119,20 @@ func TestACancelledStartLeavesNothing(t *testing.T) {
 	}
 }
 
+func TestOneClusterAtATimeUsesADirectory(t *testing.T) {
+	dir := t.TempDir()
+	cluster, err := localcluster.Start(t.Context(), localcluster.Options{StateDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := localcluster.Start(t.Context(), localcluster.Options{StateDir: dir}); err == nil || !strings.Contains(err.Error(), "another cluster runs in") {
+		t.Errorf("a second Start in the same directory returned %v", err)
+	}
+	if err := cluster.Stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestMissingBinariesAreNamed(t *testing.T) {
 	_, err := localcluster.Start(t.Context(), localcluster.Options{Assets: t.TempDir()})
 	if err == nil || !strings.Contains(err.Error(), "make control-plane") {
