@@ -75,7 +75,7 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("open the demo's log: %w", err)
 	}
-	defer log.Close()
+	defer func() { err = errors.Join(err, log.Close()) }()
 	d.log = log
 	logger := logr.FromSlogHandler(slog.NewTextHandler(log, nil))
 	ctrl.SetLogger(logger)

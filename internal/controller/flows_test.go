@@ -76,7 +76,7 @@ func (c conversation) messagePhase(name string) func() (string, error) {
 	return func() (string, error) {
 		var m v1alpha1.AgentMessage
 		err := api.Get(ctx, types.NamespacedName{Namespace: c.namespace, Name: name}, &m)
-		return string(m.Status.Phase) + " " + m.Status.Reason, err
+		return string(m.Status.Phase) + ": " + m.Status.Reason, err
 	}
 }
 
@@ -84,7 +84,7 @@ var _ = Describe("A chat", func() {
 	It("delegates, and answers the message that caused the work (000, flows 1 to 5)", func() {
 		c := newConversation()
 		c.say("hello", "Summarise what was released this year.")
-		Eventually(c.messagePhase("hello")).Should(Equal("Handled Handled"))
+		Eventually(c.messagePhase("hello")).Should(Equal("Handled: Handled"))
 		Eventually(c.task("chat-1")).Should(Equal("Waiting"))
 		Eventually(c.posts).Should(ContainElement("Assistant  chat-1: Agent Researcher needs input: Which year is it?"))
 
@@ -138,15 +138,15 @@ var _ = Describe("A chat", func() {
 		c.say("hello", "What is 17 * 23?")
 		Eventually(c.task("chat-1")).Should(Equal("Success"))
 		c.write("late", v1alpha1.AgentMessageSpec{Approval: &v1alpha1.Approval{Task: "chat-1", Decision: v1alpha1.DecisionApprove}})
-		Eventually(c.messagePhase("late")).Should(Equal("Rejected TaskFinished"))
+		Eventually(c.messagePhase("late")).Should(Equal("Rejected: TaskFinished"))
 		c.write("nobody", v1alpha1.AgentMessageSpec{Cancel: &v1alpha1.Cancel{Task: "chat-99"}})
-		Eventually(c.messagePhase("nobody")).Should(Equal("Rejected TaskNotFound"))
+		Eventually(c.messagePhase("nobody")).Should(Equal("Rejected: TaskNotFound"))
 	})
 
 	It("waits for its provider, and takes the message that came before (missing references)", func() {
 		c := conversation{newNamespace(nil)}
 		c.say("early", "What is 17 * 23?")
-		Eventually(c.messagePhase("early")).Should(Equal("Pending ChatNotFound"))
+		Eventually(c.messagePhase("early")).Should(Equal("Pending: ChatNotFound"))
 		chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "chat"}}
 		Expect(api.Create(ctx, chat)).To(Succeed())
 		Eventually(ready(chat, func() []metav1.Condition { return chat.Status.Conditions })).Should(HavePrefix("False ProviderNotFound"))
@@ -190,7 +190,7 @@ var _ = Describe("A standalone task", func() {
 		Eventually(c.task("releases")).Should(Equal("Waiting"))
 		c.write("answer", v1alpha1.AgentMessageSpec{Task: "releases", Content: "It is 2024"})
 		Eventually(c.task("releases")).Should(Equal("Success"))
-		Eventually(c.messagePhase("answer")).Should(Equal("Handled Handled"))
+		Eventually(c.messagePhase("answer")).Should(Equal("Handled: Handled"))
 	})
 })
 

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -41,11 +40,10 @@ func (r *Reconciler) settle(ctx context.Context, message *v1alpha1.AgentMessage,
 func (r *Reconciler) target(ctx context.Context, message *v1alpha1.AgentMessage, name string) (string, agent.State, *verdict, error) {
 	var task v1alpha1.AgentTask
 	key := types.NamespacedName{Namespace: message.Namespace, Name: name}
-	err := r.Client.Get(ctx, key, &task)
-	if err != nil && !apierrors.IsNotFound(err) {
+	if err := r.Client.Get(ctx, key, &task); client.IgnoreNotFound(err) != nil {
 		return "", agent.State{}, nil, fmt.Errorf("get task %s: %w", key, err)
 	}
-	if err != nil || task.Spec.Chat != message.Spec.Chat {
+	if task.UID == "" || task.Spec.Chat != message.Spec.Chat {
 		return "", agent.State{}, rejected(v1alpha1.ReasonTaskNotFound, "There is no task %q here.", name), nil
 	}
 	uid, err := r.Runner.TaskUID(ctx, key)
