@@ -187,3 +187,15 @@ func TestARoleWithoutASchemaTakesATask(t *testing.T) {
 		}
 	}
 }
+
+func TestHalfIsKeptWhereTheContextIsNotKnown(t *testing.T) {
+	c := oddSubAgent()
+	history := make([]Message, 20)
+	for i := range history {
+		history[i] = Message{Speaker: User, Text: "some text"}
+	}
+	s := tell(State{}, Started{Config: c, History: history}, ModelFailed{Call: "m1", Attempt: 1, Failure: FailureContext})
+	if s.Request == nil || s.Request.Purpose != PurposeCompact || s.Request.Keep < 8 {
+		t.Errorf("kept %+v of 21 messages, want about half", s.Request)
+	}
+}

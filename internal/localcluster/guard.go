@@ -32,7 +32,7 @@ const script = `
 read -r word && [ "$word" = done ] && exit 0
 for file in "$0"/*.pid; do
 	pid=$(cat "$file") || continue
-	case "$(tr '\\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null || ps -o args= -p "$pid")" in *"$1"*) kill -KILL "$pid" ;; esac
+	case "$(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null || ps -o args= -p "$pid")" in *"$1"*) kill -KILL "$pid" ;; esac
 done
 if [ "$2" = temporary ]; then
 	# A process that is being killed may still write a file.
