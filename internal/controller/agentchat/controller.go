@@ -163,10 +163,7 @@ func (r *Reconciler) project(ctx context.Context, chat *v1alpha1.AgentChat, s ag
 		return nil
 	}
 	chat.Status = next
-	if err := client.IgnoreNotFound(r.Client.Status().Update(ctx, chat)); err != nil {
-		return fmt.Errorf("write the status of chat %s/%s: %w", chat.Namespace, chat.Name, err)
-	}
-	return nil
+	return status.Update(ctx, r.Client, chat)
 }
 
 // facts counts what belongs to the chat.

@@ -136,10 +136,7 @@ func (r *Reconciler) write(ctx context.Context, task *v1alpha1.AgentTask, next v
 		return nil
 	}
 	task.Status = next
-	if err := client.IgnoreNotFound(r.Client.Status().Update(ctx, task)); err != nil {
-		return fmt.Errorf("write the status of task %s/%s: %w", task.Namespace, task.Name, err)
-	}
-	return nil
+	return status.Update(ctx, r.Client, task)
 }
 
 // expire deletes a task that has ended, when its time is up.

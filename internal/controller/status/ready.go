@@ -10,6 +10,7 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -60,10 +61,17 @@ func Write[T client.Object](ctx context.Context, c client.Client, object T, cond
 	if equality.Semantic.DeepEqual(before, object) {
 		return nil
 	}
-	if err := client.IgnoreNotFound(c.Status().Update(ctx, object)); err != nil {
-		return fmt.Errorf("write the status of %s/%s: %w", object.GetNamespace(), object.GetName(), err)
+	return Update(ctx, c, object)
+}
+
+// Update writes the status of an object. One that is gone needs none, and one that somebody has changed since it was read
+// is looked at again anyway, because the change itself is on its way to the controller.
+func Update(ctx context.Context, c client.Client, object client.Object) error {
+	err := client.IgnoreNotFound(c.Status().Update(ctx, object))
+	if err == nil || apierrors.IsConflict(err) {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("write the status of %s/%s: %w", object.GetNamespace(), object.GetName(), err)
 }
 
 func cut(message string) string {

@@ -186,8 +186,5 @@ func (r *Reconciler) write(ctx context.Context, sub *v1alpha1.SubAgent, next v1a
 		return nil
 	}
 	sub.Status = next
-	if err := client.IgnoreNotFound(r.Client.Status().Update(ctx, sub)); err != nil {
-		return fmt.Errorf("write the status of sub-agent %s/%s: %w", sub.Namespace, sub.Name, err)
-	}
-	return nil
+	return status.Update(ctx, r.Client, sub)
 }
