@@ -11,8 +11,8 @@ COPY cmd cmd
 COPY config config
 COPY internal internal
 ARG TARGETOS TARGETARCH VERSION=dev
-RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
-    CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath \
+RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/build-cache \
+    GOCACHE=/build-cache CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath \
     -ldflags "-s -w -X github.com/nestor-dev/nestor/internal/version.version=$VERSION" -o /out/ ./cmd/...
 
 # Distroless: nothing but the program, the certificates it trusts and a user that is not root.

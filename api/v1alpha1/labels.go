@@ -3,6 +3,10 @@
 
 package v1alpha1
 
+// AnnotationCall is on a message that the operator posts about a question or an approval; its value is the id of the call.
+// A reply to such a message is for that call.
+const AnnotationCall = "nestor.dev/call"
+
 // Labels that the operator puts on what it creates.
 const (
 	// LabelChat is on everything that belongs to a chat; its value is the chat's name.

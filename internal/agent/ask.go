@@ -125,6 +125,14 @@ func (s State) openAsk(agent string, kind AskKind) int {
 	return slices.IndexFunc(s.Asks, func(a Ask) bool { return a.Open && a.Kind == kind && a.Agent == agent })
 }
 
+// answeredBy returns the place of the question that a message replies to, or -1. A message that does not say which
+// of an agent's questions it means is taken for the oldest.
+func (s State) answeredBy(f MessageArrived) int {
+	return slices.IndexFunc(s.Asks, func(a Ask) bool {
+		return a.Open && a.Kind == AskQuestion && a.Agent == f.Answers && (f.Call == "" || a.Call == f.Call)
+	})
+}
+
 // questionOf returns the place of the question of an agent that a reply is meant for. If it has several, that is the one
 // that a turn about questions was asked, and else one that the person has been asked.
 func (s State) questionOf(agent string) int {

@@ -24,8 +24,9 @@ type MessageArrived struct {
 	// Message is the name of the message; the same one counts once.
 	Message string `json:"message"`
 	Text    string `json:"text"`
-	// Answers is the name of the agent whose posted question this is a reply to, if it is one.
+	// Answers is the name of the agent whose posted question this is a reply to, if it is one, and Call the question.
 	Answers string `json:"answers,omitempty"`
+	Call    string `json:"call,omitempty"`
 }
 
 // ModelReplied says that a model call was answered.

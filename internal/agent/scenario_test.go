@@ -84,7 +84,7 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 		c.Call = &PlannedCall{Tool: argument(td, "tool"), Arguments: json.RawMessage(td.Input)}
 		return Started{Config: c}
 	case "message":
-		return MessageArrived{Message: first, Text: td.Input, Answers: argument(td, "answers")}
+		return MessageArrived{Message: first, Text: td.Input, Answers: argument(td, "answers"), Call: argument(td, "call")}
 	case "model":
 		return d.reply(td, first)
 	case "model-fails":

@@ -101,7 +101,7 @@ func messageArrived(s State, f MessageArrived) State {
 	}
 	s.Seen = s.Seen.with(f.Message)
 	in := Input{Kind: InputMessage, Text: f.Text, Message: f.Message}
-	if i := s.openAsk(f.Answers, AskQuestion); i >= 0 {
+	if i := s.answeredBy(f); i >= 0 {
 		in.Text = textForwarded(s.Asks[i], f.Text)
 		s = s.replyTo(i, f.Text)
 	}

@@ -37,7 +37,7 @@ func everyFact() []Event {
 		TestsRun: &three, TestsPassed: &three, Warnings: []string{"w"}, Suggestions: []string{"s"}}
 	facts := []Fact{
 		Started{Config: config, History: []Message{{Speaker: Assistant, Text: "before", Calls: []CallRequest{call}, At: 1}, {Speaker: ToolSpeaker, Text: "x", Call: "c1", Outcome: ToolSucceeded, At: 2}}},
-		MessageArrived{Message: "m", Text: "hello", Answers: "chat-1"},
+		MessageArrived{Message: "m", Text: "hello", Answers: "chat-1", Call: "q1"},
 		ModelReplied{Call: "m1", Text: "hi", Calls: []CallRequest{call}, Usage: usage, Finish: FinishLength},
 		ModelFailed{Call: "m1", Attempt: 2, Failure: FailureRetry, Message: "429", RetryAt: 77},
 		ToolFinished{Call: "c1", Outcome: ToolSucceeded, Text: "ok"},

@@ -27,8 +27,6 @@ type delivery struct {
 	end bool
 	// takeOver asks for everything that is outstanding, not only what the fact adds.
 	takeOver bool
-	// ownEffect marks the answer of an effect that this engine performed.
-	ownEffect bool
 	// reserved is what a model call had reserved, to be given back when its usage is part of the state.
 	reserved    agent.Amount
 	modelResult *ledger.ModelResult

@@ -49,7 +49,6 @@ func (a *actor) finish(e agent.Effect, d delivery) {
 		delete(a.inFlight, e.Key())
 	}
 	a.mu.Unlock()
-	d.ownEffect = true
 	a.post(d)
 }
 

@@ -80,8 +80,13 @@ func (a *actor) callModel(ctx context.Context, r *recording, e agent.CallModel) 
 		return
 	}
 	context.AfterFunc(ctx, func() {
-		if waiting.Cancel() { // it never began
-			a.engine.budgets.release(a.uid, e.Reserve)
+		if !waiting.Cancel() {
+			return
+		}
+		// It never began. When the process ends, the next one makes it; else nobody does.
+		a.engine.budgets.release(a.uid, e.Reserve)
+		if a.engine.ctx.Err() == nil {
+			a.post(delivery{modelResult: a.modelRow(e, ledger.StatusCancelled)})
 		}
 	})
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -56,14 +55,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 // Reconcile brings a chat and its orchestrator together.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var chat v1alpha1.AgentChat
-	if err := r.Client.Get(ctx, req.NamespacedName, &chat); err != nil {
-		if apierrors.IsNotFound(err) {
-			return ctrl.Result{}, r.Known.End(req.NamespacedName)
-		}
+	if alive, err := r.Known.Fetch(ctx, r.Client, req.NamespacedName, &chat); err != nil || !alive {
 		return ctrl.Result{}, err
-	}
-	if !chat.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, r.Known.End(req.NamespacedName)
 	}
 	state, begun, err := r.Runner.State(ctx, string(chat.UID))
 	if err != nil {

@@ -123,7 +123,7 @@ func (r *Reconciler) say(ctx context.Context, chat client.Object, message *v1alp
 	if _, begun, err := r.Runner.State(ctx, string(chat.GetUID())); err != nil || !begun {
 		return ptr(pending("ChatNotReady", "The message waits until the chat is ready.")), err
 	}
-	answers, err := r.askedBy(ctx, message)
+	answers, call, err := r.askedBy(ctx, message)
 	if err != nil {
 		return nil, err
 	}
@@ -132,23 +132,25 @@ func (r *Reconciler) say(ctx context.Context, chat client.Object, message *v1alp
 			return nil, err
 		}
 	}
-	return nil, r.Runner.Engine.Deliver(string(chat.GetUID()), agent.MessageArrived{Message: message.Name, Text: message.Spec.Content, Answers: answers})
+	return nil, r.Runner.Engine.Deliver(string(chat.GetUID()), agent.MessageArrived{
+		Message: message.Name, Text: message.Spec.Content, Answers: answers, Call: call,
+	})
 }
 
-// askedBy is the agent whose question a message replies to.
-func (r *Reconciler) askedBy(ctx context.Context, message *v1alpha1.AgentMessage) (string, error) {
+// askedBy is the agent, and its question, that a message replies to.
+func (r *Reconciler) askedBy(ctx context.Context, message *v1alpha1.AgentMessage) (name, call string, err error) {
 	if message.Spec.InReplyTo == "" {
-		return "", nil
+		return "", "", nil
 	}
 	var question v1alpha1.AgentMessage
-	err := r.Client.Get(ctx, types.NamespacedName{Namespace: message.Namespace, Name: message.Spec.InReplyTo}, &question)
+	err = r.Client.Get(ctx, types.NamespacedName{Namespace: message.Namespace, Name: message.Spec.InReplyTo}, &question)
 	if apierrors.IsNotFound(err) || question.Spec.Role == v1alpha1.RoleUser {
-		return "", nil
+		return "", "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("get the message that %s/%s replies to: %w", message.Namespace, message.Name, err)
+		return "", "", fmt.Errorf("get the message that %s/%s replies to: %w", message.Namespace, message.Name, err)
 	}
-	return question.Spec.About, nil
+	return question.Spec.About, question.Annotations[v1alpha1.AnnotationCall], nil
 }
 
 // waitingFor enqueues the messages of a chat that have not been handled.

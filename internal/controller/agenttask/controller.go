@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -53,14 +52,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 // Reconcile brings a task and what does its work together.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var task v1alpha1.AgentTask
-	if err := r.Client.Get(ctx, req.NamespacedName, &task); err != nil {
-		if apierrors.IsNotFound(err) {
-			return ctrl.Result{}, r.Known.End(req.NamespacedName)
-		}
+	if alive, err := r.Known.Fetch(ctx, r.Client, req.NamespacedName, &task); err != nil || !alive {
 		return ctrl.Result{}, err
-	}
-	if !task.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, r.Known.End(req.NamespacedName)
 	}
 	if task.Status.CompletionTime != nil {
 		return r.expire(ctx, &task)

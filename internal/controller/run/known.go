@@ -4,9 +4,13 @@
 package run
 
 import (
+	"context"
+	"fmt"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/internal/engine"
 )
@@ -27,6 +31,21 @@ func (k *Known) Set(name types.NamespacedName, uid types.UID) {
 		k.uids = map[types.NamespacedName]types.UID{}
 	}
 	k.uids[name] = uid
+}
+
+// Fetch reads an object that has an agent. It reports false when the object is gone, or going, and ends the agent then.
+func (k *Known) Fetch(ctx context.Context, c client.Reader, name types.NamespacedName, object client.Object) (bool, error) {
+	err := c.Get(ctx, name, object)
+	if apierrors.IsNotFound(err) {
+		return false, k.End(name)
+	}
+	if err != nil {
+		return false, fmt.Errorf("get %s: %w", name, err)
+	}
+	if !object.GetDeletionTimestamp().IsZero() {
+		return false, k.End(name)
+	}
+	return true, nil
 }
 
 // End cancels the agent of an object that is gone. Deleting is a hard cancel.

@@ -50,6 +50,9 @@ func (r *Runner) post(ctx context.Context, owner Owner, item agent.Item) error {
 		Labels: map[string]string{v1alpha1.LabelChat: owner.Chat},
 	}}
 	message.Spec = v1alpha1.AgentMessageSpec{Chat: owner.Chat, Role: v1alpha1.RoleAssistant, Content: item.Text, About: item.About, InReplyTo: item.InReplyTo}
+	if item.Call != "" {
+		message.Annotations = map[string]string{v1alpha1.AnnotationCall: item.Call}
+	}
 	if item.System {
 		message.Spec.Role = v1alpha1.RoleSystem
 	}

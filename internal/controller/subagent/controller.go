@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -54,14 +53,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 // Reconcile brings a SubAgent and its agent together.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var sub v1alpha1.SubAgent
-	if err := r.Client.Get(ctx, req.NamespacedName, &sub); err != nil {
-		if apierrors.IsNotFound(err) {
-			return ctrl.Result{}, r.Known.End(req.NamespacedName)
-		}
+	if alive, err := r.Known.Fetch(ctx, r.Client, req.NamespacedName, &sub); err != nil || !alive {
 		return ctrl.Result{}, err
-	}
-	if !sub.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, r.Known.End(req.NamespacedName)
 	}
 	state, begun, err := r.Runner.State(ctx, string(sub.UID))
 	if err != nil {
