@@ -58,8 +58,9 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	log := mgr.GetLogger().WithName("engine")
 	eng := engine.New(engine.Options{
 		Ledger: options.Ledger, Scheduler: scheduler, Tools: tools, Models: &backend.Models{Finder: finder, Scheduler: scheduler},
-		Random:  rand.Float64,
-		Trouble: func(err error) { log.Error(err, "An agent cannot go on") },
+		Random:        rand.Float64,
+		AwaitRecovery: true,
+		Trouble:       func(err error) { log.Error(err, "An agent cannot go on") },
 		Changed: func(a ledger.Agent) {
 			name := types.NamespacedName{Namespace: a.Namespace, Name: a.Name}
 			switch a.Kind {

@@ -62,14 +62,24 @@ func (a *actor) post(d delivery) bool {
 	if a.dropped {
 		return false
 	}
-	a.queue = append(a.queue, d)
+	if d.takeOver { // before everything else
+		a.queue = append([]delivery{d}, a.queue...)
+	} else {
+		a.queue = append(a.queue, d)
+	}
 	a.touched = a.engine.options.Now()
 	a.lookLocked()
 	return true
 }
 
+func (a *actor) look() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.lookLocked()
+}
+
 func (a *actor) lookLocked() {
-	if a.working || len(a.queue) == 0 || a.dropped {
+	if a.working || len(a.queue) == 0 || a.dropped || a.engine.held.Load() {
 		return
 	}
 	a.working = true

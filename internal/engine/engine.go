@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
@@ -68,6 +69,9 @@ type Options struct {
 	// TakeOverAfter is how long an agent that another engine has appended to may stand still before this one takes it
 	// over; 0 is 15 seconds.
 	TakeOverAfter time.Duration
+	// AwaitRecovery lets everything that is delivered wait until Recover has been called: an agent must hear that a new
+	// driver has taken over before it hears anything else, or the time in between would count as its own.
+	AwaitRecovery bool
 	// SnapshotEvery is after how many events a snapshot is kept; 0 is 64.
 	SnapshotEvery int64
 }
@@ -80,6 +84,8 @@ type Engine struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	busy   sync.WaitGroup
+
+	held atomic.Bool
 
 	mu     sync.Mutex
 	actors map[string]*actor
@@ -113,7 +119,9 @@ func New(options Options) *Engine {
 		options.SnapshotEvery = 64
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Engine{options: options, budgets: newBudgets(), ctx: ctx, cancel: cancel, actors: map[string]*actor{}}
+	e := &Engine{options: options, budgets: newBudgets(), ctx: ctx, cancel: cancel, actors: map[string]*actor{}}
+	e.held.Store(options.AwaitRecovery)
+	return e
 }
 
 // Start begins an agent's life. An agent that the ledger knows already goes on where it stands: starting is idempotent.
@@ -170,9 +178,20 @@ func (e *Engine) Recover(ctx context.Context) (int, error) {
 			recovered++
 		}
 		if list.Next == "" {
+			e.release()
 			return recovered, nil
 		}
 		page.Cursor = list.Next
+	}
+}
+
+// release lets agents go on that have waited for the recovery.
+func (e *Engine) release() {
+	e.held.Store(false)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, a := range e.actors {
+		a.look()
 	}
 }
 

@@ -173,3 +173,28 @@ func TestADrainWaitsForTheLedger(t *testing.T) {
 		t.Errorf("the result of a tool that had finished is lost: %v (%v)", open.Tools, err)
 	}
 }
+
+func TestNothingIsHeardBeforeTheTakeOver(t *testing.T) {
+	w := newWorld(t, writer)
+	w.task("task", func(c *agent.Config) { c.Role.Approval = agent.ApproveAlways })
+	w.until("the agent to wait", func() bool {
+		s, err := w.engine.View(context.Background(), "uid-task")
+		return err == nil && s.WaitsForPerson()
+	})
+	w.crash()
+	e := w.start(w.ledger)
+	e.held.Store(true)
+	before, err := w.ledger.Agent(t.Context(), "uid-task")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.deliver("uid-task", agent.Cancelled{}) // the controllers are faster than the recovery
+	if _, err := e.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.untilEnded("task")
+	events, err := w.ledger.Events(t.Context(), "uid-task", before.LastSeq, 10)
+	if err != nil || len(events) < 2 || events[0].Type != "Restarted" || events[1].Type != "Cancelled" {
+		t.Errorf("after the restart the log has %v (%v), want Restarted first", events, err)
+	}
+}
