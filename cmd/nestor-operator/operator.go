@@ -78,6 +78,9 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if err := mgr.AddReadyzCheck("ledger", ledgerAnswers(kept)); err != nil {
+		return errors.Join(fmt.Errorf("add the ledger's readiness check: %w", err), kept.Close())
+	}
 	if err := controller.Setup(mgr, controller.Options{OperatorNamespace: operatorNamespace(), Ledger: kept}); err != nil {
 		return errors.Join(err, kept.Close())
 	}
