@@ -142,9 +142,14 @@ func (a *actor) handle(batch []delivery) error {
 	}
 	r := a.step(batch)
 	if r.empty() {
+		a.release(batch)
 		return nil
 	}
 	err := a.engine.options.Ledger.Append(a.engine.ctx, r.batch)
+	if errors.Is(err, ledger.ErrInvalid) && r.batch.Snapshot != nil {
+		r.batch.Snapshot = nil // it is only a shortcut
+		err = a.engine.options.Ledger.Append(a.engine.ctx, r.batch)
+	}
 	var conflict *ledger.ConflictError
 	switch {
 	case err == nil:
@@ -157,6 +162,7 @@ func (a *actor) handle(batch []delivery) error {
 	case errors.Is(err, ledger.ErrInvalid):
 		// Trying again would not help, and would wedge the agent.
 		a.engine.options.Trouble(fmt.Errorf("agent %s: %w", a.uid, err))
+		a.release(batch)
 		return nil
 	default:
 		return err
@@ -169,6 +175,13 @@ func (a *actor) handle(batch []delivery) error {
 	a.act(r)
 	a.engine.options.Changed(r.record)
 	return nil
+}
+
+// release gives back what was reserved for calls whose answers made no difference.
+func (a *actor) release(batch []delivery) {
+	for _, d := range batch {
+		a.engine.budgets.release(a.uid, d.reserved)
+	}
 }
 
 // overtaken means that another engine has appended in the meantime. Its state is the truth now: what was to be recorded goes
