@@ -76,13 +76,9 @@ func (c Config) offers(name string) bool {
 
 // reserved says that a name belongs to a control tool or a role, whatever a tool server may call its tools.
 func (c Config) reserved(name string) bool {
-	_, control := controlNames[name]
+	_, control := controls[name]
 	_, role := c.roleTool(name)
 	return control || role
-}
-
-var controlNames = map[string]struct{}{
-	ToolDelegate: {}, ToolSpawn: {}, ToolAskUser: {}, ToolSubmit: {}, ToolGiveUp: {}, ToolReply: {}, ToolContinue: {}, ToolCancel: {},
 }
 
 // roleTool finds the role that is offered as a tool of this name.

@@ -17,6 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/controller/run"
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/role"
 )
 
 // standaloneDepth is how deep the agents of a standalone task may be nested.
@@ -67,7 +68,7 @@ func (r *Reconciler) createSubAgent(ctx context.Context, task *v1alpha1.AgentTas
 	tighten(&sub.Spec.Limits, task.Spec.Limits)
 	if task.Spec.Chat != "" {
 		sub.Labels[v1alpha1.LabelChat] = task.Spec.Chat
-		if sub.Spec.ModelProvider, sub.Spec.Model, err = r.chatModel(ctx, task); err != nil {
+		if sub.Spec.ModelProvider, sub.Spec.Model, err = r.chatModel(ctx, task, found); err != nil {
 			return err
 		}
 	}
@@ -85,10 +86,9 @@ func (r *Reconciler) createSubAgent(ctx context.Context, task *v1alpha1.AgentTas
 }
 
 // chatModel is the provider that a chat gives to agents whose role names none. Its model is the orchestrator's own.
-func (r *Reconciler) chatModel(ctx context.Context, task *v1alpha1.AgentTask) (provider, model string, err error) {
-	found, err := r.Runner.Finder.Role(ctx, task.Namespace, task.Spec.Role)
-	if err != nil || found.ModelProvider != "" {
-		return found.ModelProvider, found.Model, err
+func (r *Reconciler) chatModel(ctx context.Context, task *v1alpha1.AgentTask, found role.Role) (provider, model string, err error) {
+	if found.ModelProvider != "" {
+		return found.ModelProvider, found.Model, nil
 	}
 	var chat v1alpha1.AgentChat
 	if err := r.Client.Get(ctx, types.NamespacedName{Namespace: task.Namespace, Name: task.Spec.Chat}, &chat); err != nil {
