@@ -39,6 +39,7 @@ type options struct {
 	leaderElect bool
 	metrics     string
 	probes      string
+	pprof       string
 	logLevel    string
 	logFormat   string
 	qps         float64
@@ -52,6 +53,7 @@ func (o *options) register(set *flag.FlagSet) {
 	set.BoolVar(&o.leaderElect, "leader-elect", false, "wait until no other operator is at work; needed when there are several replicas")
 	set.StringVar(&o.metrics, "metrics-bind-address", "0", "`address` for Prometheus metrics, such as :8080; 0 turns them off")
 	set.StringVar(&o.probes, "health-probe-bind-address", "0", "`address` for /healthz and /readyz, such as :8081; 0 turns them off")
+	set.StringVar(&o.pprof, "pprof-bind-address", "0", "`address` for Go's profiles under /debug/pprof, for developers; 0 turns them off")
 	set.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	set.StringVar(&o.logFormat, "log-format", "text", "text or json")
 	set.Float64Var(&o.qps, "kube-api-qps", 500, "requests a second that the operator may make of the API server")
@@ -98,6 +100,7 @@ func (o *options) manager(config *rest.Config) (ctrl.Manager, error) {
 	grace := 30 * time.Second
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: scheme, Cache: o.cache(), Metrics: metricsserver.Options{BindAddress: o.metrics}, HealthProbeBindAddress: o.probes,
+		PprofBindAddress: o.pprof,
 		LeaderElection: o.leaderElect, LeaderElectionID: "nestor-operator.nestor.dev", LeaderElectionNamespace: operatorNamespace(),
 		LeaderElectionReleaseOnCancel: true, GracefulShutdownTimeout: &grace,
 	})
