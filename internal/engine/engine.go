@@ -167,8 +167,8 @@ func (e *Engine) View(ctx context.Context, uid string) (agent.State, error) {
 	return state, err
 }
 
-// Record returns what the ledger says of an agent besides its events, or ledger.ErrNotFound.
-func (e *Engine) Record(ctx context.Context, uid string) (ledger.Agent, error) {
+// Lookup returns what the ledger says of an agent besides its events, or ledger.ErrNotFound.
+func (e *Engine) Lookup(ctx context.Context, uid string) (ledger.Agent, error) {
 	a, err := e.actor(uid)
 	if err != nil {
 		return ledger.Agent{}, err

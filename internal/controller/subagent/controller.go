@@ -189,7 +189,7 @@ func (r *Reconciler) place(ctx context.Context, sub *v1alpha1.SubAgent, record *
 		}
 		uid = string(parent.UID)
 		record.Parent = uid
-		above, err := r.Runner.Engine.Record(ctx, uid)
+		above, err := r.Runner.Engine.Lookup(ctx, uid)
 		if err != nil {
 			return fmt.Errorf("find the top of the tree of sub-agent %s/%s: %w", sub.Namespace, sub.Name, err)
 		}
