@@ -41,6 +41,8 @@ type Options struct {
 	Ledger ledger.Ledger
 	// IdleAfter is how long an agent that waits stays in memory; 0 is a minute.
 	IdleAfter time.Duration
+	// Reached is the engine's; see there.
+	Reached func(engine.Point)
 }
 
 // drainTimeout is how long effects in flight may take to finish when the operator stops.
@@ -60,6 +62,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		Ledger: options.Ledger, Scheduler: scheduler, Tools: tools, Models: &backend.Models{Finder: finder, Scheduler: scheduler},
 		Random:        rand.Float64,
 		AwaitRecovery: true,
+		Reached:       options.Reached,
 		Trouble:       func(err error) { log.Error(err, "An agent cannot go on") },
 		Changed: func(a ledger.Agent) {
 			name := types.NamespacedName{Namespace: a.Namespace, Name: a.Name}

@@ -74,6 +74,8 @@ type Options struct {
 	AwaitRecovery bool
 	// SnapshotEvery is after how many events a snapshot is kept; 0 is 64.
 	SnapshotEvery int64
+	// Reached is told of the points that an effect passes, for tests of crashes; nil in production.
+	Reached func(Point)
 }
 
 // Engine drives agents. It is safe for concurrent use.
@@ -94,6 +96,9 @@ type Engine struct {
 
 // ErrClosed says that the engine takes nothing any more.
 var ErrClosed = errors.New("the engine is closed")
+
+// errForgotten is told to those who wait for a record of an agent that has just been forgotten.
+var errForgotten = errors.New("the agent is gone")
 
 // New makes an engine. It does nothing until agents are started or recovered.
 func New(options Options) *Engine {
@@ -133,6 +138,23 @@ func (e *Engine) Start(record ledger.Agent, started agent.Started) error {
 // when the process dies must be delivered again, and doing so too often does no harm.
 func (e *Engine) Deliver(uid string, fact agent.Fact) error {
 	return e.post(uid, delivery{fact: fact})
+}
+
+// Record gives an agent a fact from outside, and returns when it is durable, or known already. It is for facts that are
+// acknowledged to whoever brought them, who will not bring them again.
+func (e *Engine) Record(ctx context.Context, uid string, fact agent.Fact) error {
+	recorded := make(chan error, 1)
+	if err := e.post(uid, delivery{fact: fact, recorded: func(err error) { recorded <- err }}); err != nil {
+		return err
+	}
+	select {
+	case err := <-recorded:
+		return err
+	case <-e.ctx.Done():
+		return ErrClosed
+	case <-ctx.Done():
+		return fmt.Errorf("record %s of agent %s: %w", agent.FactType(fact), uid, ctx.Err())
+	}
 }
 
 // post finds the mailbox of an agent. One that is evicted in this moment is replaced by another.
