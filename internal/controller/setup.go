@@ -90,10 +90,10 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		&agentrole.Reconciler{Client: c, Finder: finder},
 		&modelprovider.Reconciler{Client: c, Finder: finder},
 		&toolserver.Reconciler{Client: c, Finder: finder, Pool: pool, Changed: servers},
-		&agentchat.Reconciler{Client: c, Runner: runner, Changed: chats, Known: &run.Known{Engine: eng}},
+		&agentchat.Reconciler{Client: c, Runner: runner, Changed: chats, Known: &run.Known{Engine: eng, Kind: "AgentChat"}},
 		&agentmessage.Reconciler{Client: c, Runner: runner},
-		&agenttask.Reconciler{Client: c, Runner: runner, Changed: tasks, Known: &run.Known{Engine: eng}},
-		&subagent.Reconciler{Client: c, Runner: runner, Changed: agents, Known: &run.Known{Engine: eng}},
+		&agenttask.Reconciler{Client: c, Runner: runner, Changed: tasks, Known: &run.Known{Engine: eng, Kind: "AgentTask"}},
+		&subagent.Reconciler{Client: c, Runner: runner, Changed: agents, Known: &run.Known{Engine: eng, Kind: "SubAgent"}},
 	} {
 		if err := reconciler.SetupWithManager(mgr); err != nil {
 			return fmt.Errorf("set up %T: %w", reconciler, err)

@@ -238,6 +238,21 @@ func (e *Engine) End(uid string) error {
 	return e.post(uid, delivery{fact: agent.Cancelled{By: "deletion"}, end: true})
 }
 
+// EndNamed cancels the live agents of an object of which only the name is known: it went while no engine was at work.
+func (e *Engine) EndNamed(ctx context.Context, kind, namespace, name string) error {
+	filter := ledger.AgentFilter{Scope: ledger.Scope{Namespace: namespace}, Kind: kind, Name: name, Live: true}
+	list, err := e.options.Ledger.Agents(ctx, filter, ledger.Page{})
+	if err != nil {
+		return fmt.Errorf("look for agents of the deleted %s %s/%s: %w", kind, namespace, name, err)
+	}
+	for _, record := range list.Items {
+		if err := e.End(record.UID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Forget drops an agent from memory and stops what it has in flight. What is in the ledger stays.
 func (e *Engine) Forget(uid string) {
 	e.mu.Lock()
