@@ -71,9 +71,9 @@ type Stack struct {
 	// Model plays the scripts at ModelURL; its admin paths are at ModelAdmin.
 	Model                *Process
 	ModelURL, ModelAdmin string
-	// Operator is the newest operator; Metrics and Probes are where it serves them.
-	Operator        *Process
-	Metrics, Probes string
+	// Operator is the newest operator; Metrics, Probes and Profiles (pprof) are where it serves them.
+	Operator                  *Process
+	Metrics, Probes, Profiles string
 
 	options Options
 	log     *os.File
@@ -196,7 +196,11 @@ func (s *Stack) LaunchOperator(ctx context.Context, env ...string) error {
 	if s.Probes, err = freeAddress(ctx); err != nil {
 		return err
 	}
-	s.Operator, err = s.runOperator(env, "--metrics-bind-address", s.Metrics, "--health-probe-bind-address", s.Probes)
+	if s.Profiles, err = freeAddress(ctx); err != nil {
+		return err
+	}
+	s.Operator, err = s.runOperator(env,
+		"--metrics-bind-address", s.Metrics, "--health-probe-bind-address", s.Probes, "--pprof-bind-address", s.Profiles)
 	return err
 }
 
