@@ -41,6 +41,8 @@ type Options struct {
 	Ledger ledger.Ledger
 	// IdleAfter is how long an agent that waits stays in memory; 0 is a minute.
 	IdleAfter time.Duration
+	// Reached is the engine's; see there.
+	Reached func(engine.Point)
 }
 
 // drainTimeout is how long effects in flight may take to finish when the operator stops.
@@ -63,6 +65,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		Ledger: options.Ledger, Scheduler: scheduler, Tools: tools, Models: &backend.Models{Finder: finder, Scheduler: scheduler},
 		Random:        rand.Float64,
 		AwaitRecovery: true,
+		Reached:       options.Reached,
 		Trouble:       func(err error) { log.Error(err, "An agent cannot go on") },
 		Changed:       wake.changed,
 	})
@@ -83,10 +86,10 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		&agentrole.Reconciler{Client: c, Finder: finder},
 		&modelprovider.Reconciler{Client: c, Finder: finder},
 		&toolserver.Reconciler{Client: c, Finder: finder, Pool: pool, Changed: wake.servers},
-		&agentchat.Reconciler{Client: c, Runner: runner, Changed: wake.chats, Known: &run.Known{Engine: eng}, Lacking: chats},
+		&agentchat.Reconciler{Client: c, Runner: runner, Changed: wake.chats, Known: &run.Known{Engine: eng, Kind: "AgentChat"}, Lacking: chats},
 		messages,
-		&agenttask.Reconciler{Client: c, Runner: runner, Changed: wake.tasks, Known: &run.Known{Engine: eng}, Lacking: tasks},
-		&subagent.Reconciler{Client: c, Runner: runner, Changed: wake.agents, Tasks: wake.tasks, Known: &run.Known{Engine: eng}, Lacking: agents},
+		&agenttask.Reconciler{Client: c, Runner: runner, Changed: wake.tasks, Known: &run.Known{Engine: eng, Kind: "AgentTask"}, Lacking: tasks},
+		&subagent.Reconciler{Client: c, Runner: runner, Changed: wake.agents, Tasks: wake.tasks, Known: &run.Known{Engine: eng, Kind: "SubAgent"}, Lacking: agents},
 	} {
 		if err := reconciler.SetupWithManager(mgr); err != nil {
 			return fmt.Errorf("set up %T: %w", reconciler, err)

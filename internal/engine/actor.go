@@ -31,6 +31,8 @@ type delivery struct {
 	reserved    agent.Amount
 	modelResult *ledger.ModelResult
 	toolResult  *ledger.ToolResult
+	// recorded, if set, is told once what became of the delivery; nil says that it is durable, or makes no difference.
+	recorded func(error)
 }
 
 // actor is one agent: its mailbox, its state and what it has in flight.
@@ -143,6 +145,7 @@ func (a *actor) handle(batch []delivery) error {
 	r := a.step(batch)
 	if r.empty() {
 		a.release(batch)
+		confirm(batch, r.unheard())
 		return nil
 	}
 	err := a.engine.options.Ledger.Append(a.engine.ctx, r.batch)
@@ -163,18 +166,41 @@ func (a *actor) handle(batch []delivery) error {
 		// Trying again would not help, and would wedge the agent.
 		a.engine.options.Trouble(fmt.Errorf("agent %s: %w", a.uid, err))
 		a.release(batch)
+		confirm(batch, err)
 		return nil
 	default:
 		return err
 	}
+	a.passed(r)
 	a.commit(r)
+	confirm(batch, nil)
 	if r.end {
 		a.engine.Forget(a.uid)
 		return nil
 	}
 	a.act(r)
+	a.engine.reached(BeforeStatus)
 	a.engine.options.Changed(Change{Agent: r.record, Before: r.before, After: r.next, Effects: r.effects})
 	return nil
+}
+
+// passed tells which points an append that succeeded has come to.
+func (a *actor) passed(r *recording) {
+	if len(r.batch.ModelCalls)+len(r.batch.ToolCalls) > 0 {
+		a.engine.reached(AfterIntent)
+	}
+	if len(r.batch.ModelResults)+len(r.batch.ToolResults) > 0 {
+		a.engine.reached(AfterAppend)
+	}
+}
+
+// confirm tells those who wait what became of their deliveries.
+func confirm(batch []delivery, err error) {
+	for _, d := range batch {
+		if d.recorded != nil {
+			d.recorded(err)
+		}
+	}
 }
 
 // release gives back what was reserved for calls whose answers made no difference.
@@ -359,8 +385,10 @@ func (a *actor) quiesce() {
 func (a *actor) drop() {
 	a.mu.Lock()
 	a.dropped = true
+	lost := a.queue
 	a.queue = nil
 	a.mu.Unlock()
+	confirm(lost, errForgotten)
 	a.stopAll()
 }
 

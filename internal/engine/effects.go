@@ -88,6 +88,7 @@ func (a *actor) runTool(ctx context.Context, record ledger.Agent, e agent.RunToo
 		if errors.Is(a.engine.ctx.Err(), context.Canceled) {
 			return // the process ends: what became of the call is not known, and the ledger says so
 		}
+		a.engine.reached(AfterEffect)
 		row := &ledger.ToolResult{Key: a.ledgerKey(e), Status: toolStatus(result), Output: wholeOutput(result), FinishedAt: a.engine.options.Now()}
 		if result.Failure != tool.NoFailure {
 			row.Error = string(result.Failure)

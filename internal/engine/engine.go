@@ -6,6 +6,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -80,6 +81,8 @@ type Options struct {
 	AwaitRecovery bool
 	// SnapshotEvery is after how many events a snapshot is kept; 0 is 64.
 	SnapshotEvery int64
+	// Reached is told of the points that an effect passes, for tests of crashes; nil in production.
+	Reached func(Point)
 }
 
 // Engine drives agents. It is safe for concurrent use.
@@ -102,6 +105,9 @@ type Engine struct {
 
 // ErrClosed says that the engine takes nothing any more.
 var ErrClosed = errors.New("the engine is closed")
+
+// errForgotten is told to those who wait for a record of an agent that has just been forgotten.
+var errForgotten = errors.New("the agent is gone")
 
 // New makes an engine. It does nothing until agents are started or recovered.
 func New(options Options) *Engine {
@@ -142,6 +148,23 @@ func (e *Engine) Start(record ledger.Agent, started agent.Started) error {
 // when the process dies must be delivered again, and doing so too often does no harm.
 func (e *Engine) Deliver(uid string, fact agent.Fact) error {
 	return e.post(uid, delivery{fact: fact})
+}
+
+// Record gives an agent a fact from outside, and returns when it is durable, or known already. It is for facts that are
+// acknowledged to whoever brought them, who will not bring them again.
+func (e *Engine) Record(ctx context.Context, uid string, fact agent.Fact) error {
+	recorded := make(chan error, 1)
+	if err := e.post(uid, delivery{fact: fact, recorded: func(err error) { recorded <- err }}); err != nil {
+		return err
+	}
+	select {
+	case err := <-recorded:
+		return err
+	case <-e.ctx.Done():
+		return ErrClosed
+	case <-ctx.Done():
+		return fmt.Errorf("record %s of agent %s: %w", agent.FactType(fact), uid, ctx.Err())
+	}
 }
 
 // post finds the mailbox of an agent. One that is evicted in this moment is replaced by another.
@@ -192,6 +215,21 @@ func (e *Engine) Recovered() bool { return e.recovered.Load() }
 func (e *Engine) End(uid string) error {
 	e.slots.forget(uid)
 	return e.post(uid, delivery{fact: agent.Cancelled{By: "deletion"}, end: true})
+}
+
+// EndNamed cancels the live agents of an object of which only the name is known: it went while no engine was at work.
+func (e *Engine) EndNamed(ctx context.Context, kind, namespace, name string) error {
+	filter := ledger.AgentFilter{Scope: ledger.Scope{Namespace: namespace}, Kind: kind, Name: name, Live: true}
+	list, err := e.options.Ledger.Agents(ctx, filter, ledger.Page{})
+	if err != nil {
+		return fmt.Errorf("look for agents of the deleted %s %s/%s: %w", kind, namespace, name, err)
+	}
+	for _, record := range list.Items {
+		if err := e.End(record.UID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Forget drops an agent from memory and stops what it has in flight. What is in the ledger stays.

@@ -128,6 +128,7 @@ func (a *actor) complete(ctx context.Context, grant *schedule.Grant, record ledg
 		a.modelFailed(e, grant, err)
 		return
 	}
+	a.engine.reached(AfterEffect)
 	usage, cost := used(req, reply, endpoint.Prices)
 	tokens := usage.Total()
 	grant.Release(schedule.Result{Tokens: &tokens})

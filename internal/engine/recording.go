@@ -34,6 +34,14 @@ func (r *recording) empty() bool {
 	return len(b.Events) == 0 && len(b.ModelResults) == 0 && len(b.ToolResults) == 0
 }
 
+// unheard says why facts that made no difference were not heard: an agent that has not begun hears nothing.
+func (r *recording) unheard() error {
+	if r.next.Phase == agent.PhaseNew {
+		return ledger.ErrNotFound
+	}
+	return nil
+}
+
 // step puts a batch of deliveries through the core. Facts that change nothing leave no event behind: whoever delivers
 // again, to be sure, costs nothing.
 func (a *actor) step(deliveries []delivery) *recording {

@@ -89,7 +89,7 @@ func (r *Reconciler) decide(ctx context.Context, message *v1alpha1.AgentMessage)
 		return rejected(v1alpha1.ReasonWrongToolCall, "The task %q does not wait for a decision on the call %q.", approval.Task, approval.ToolCall), nil
 	}
 	fact := agent.Decided{Call: call, Approve: approval.Decision == v1alpha1.DecisionApprove, Comment: approval.Comment, By: message.Spec.User}
-	return ptr(handled()), r.Runner.Engine.Deliver(uid, fact)
+	return ptr(handled()), r.Runner.Engine.Record(ctx, uid, fact)
 }
 
 // answer answers the question of a standalone task.
@@ -99,7 +99,7 @@ func (r *Reconciler) answer(ctx context.Context, message *v1alpha1.AgentMessage)
 		return no, err
 	}
 	for call := range asks(state, agent.AskQuestion) {
-		return ptr(handled()), r.Runner.Engine.Deliver(uid, agent.Answered{Call: call, Text: message.Spec.Content})
+		return ptr(handled()), r.Runner.Engine.Record(ctx, uid, agent.Answered{Call: call, Text: message.Spec.Content})
 	}
 	return rejected(v1alpha1.ReasonNotWaiting, "The task %q has asked nothing.", message.Spec.Task), nil
 }

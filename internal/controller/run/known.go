@@ -18,6 +18,8 @@ import (
 // Known remembers under which UID the engine knows the objects of a kind: when an object is gone, only its name is left.
 type Known struct {
 	Engine *engine.Engine
+	// Kind is how the ledger calls the kind.
+	Kind string
 
 	mu   sync.Mutex
 	uids map[types.NamespacedName]types.UID
@@ -27,13 +29,13 @@ type Known struct {
 func (k *Known) Fetch(ctx context.Context, c client.Reader, name types.NamespacedName, object client.Object) (bool, error) {
 	err := c.Get(ctx, name, object)
 	if apierrors.IsNotFound(err) {
-		return false, k.End(name)
+		return false, k.End(ctx, name)
 	}
 	if err != nil {
 		return false, fmt.Errorf("get %s: %w", name, err)
 	}
 	if !object.GetDeletionTimestamp().IsZero() {
-		return false, k.End(name)
+		return false, k.End(ctx, name)
 	}
 	return true, k.set(name, object.GetUID())
 }
@@ -53,14 +55,15 @@ func (k *Known) set(name types.NamespacedName, uid types.UID) error {
 	return k.Engine.End(string(before))
 }
 
-// End cancels the agent of an object that is gone. Deleting is a hard cancel.
-func (k *Known) End(name types.NamespacedName) error {
+// End cancels the agent of an object that is gone. Deleting is a hard cancel. An object that was never seen may have gone
+// while no operator was at work: the ledger knows whether it had an agent.
+func (k *Known) End(ctx context.Context, name types.NamespacedName) error {
 	k.mu.Lock()
 	uid, ok := k.uids[name]
 	delete(k.uids, name)
 	k.mu.Unlock()
 	if !ok {
-		return nil
+		return k.Engine.EndNamed(ctx, k.Kind, name.Namespace, name.Name)
 	}
 	return k.Engine.End(string(uid))
 }
