@@ -51,6 +51,8 @@ type Options struct {
 	OperatorFlags []string
 	// Env is added to the environment of the operator.
 	Env []string
+	// Programs is a directory in which Build has put the programs. Empty: they are built for this stack.
+	Programs string
 	// NoOperator leaves it to the caller to start the operator.
 	NoOperator bool
 }
@@ -93,8 +95,11 @@ func Start(ctx context.Context, options Options) (s *Stack, err error) {
 	if s.log, err = os.Create(filepath.Join(s.Dir, "operator.log")); err != nil {
 		return s, fmt.Errorf("make the operator's log: %w", err)
 	}
-	if err := build(ctx, s.Dir, "nestor-operator", "nestor-scripted-model"); err != nil {
-		return s, err
+	if s.options.Programs == "" {
+		s.options.Programs = s.Dir
+		if err := Build(ctx, s.Dir); err != nil {
+			return s, err
+		}
 	}
 	if s.Cluster, err = localcluster.Start(ctx, localcluster.Options{}); err != nil {
 		return s, err
@@ -154,7 +159,7 @@ func (s *Stack) startModel() error {
 		args = append(args, "--script", script)
 	}
 	var err error
-	if s.Model, err = run(in, s.log, nil, filepath.Join(s.Dir, "nestor-scripted-model"), args...); err != nil {
+	if s.Model, err = run(in, s.log, nil, filepath.Join(s.options.Programs, "nestor-scripted-model"), args...); err != nil {
 		return err
 	}
 	go func() {
@@ -192,7 +197,7 @@ func (s *Stack) LaunchOperator(ctx context.Context) error {
 	args := append([]string{
 		"--kubeconfig", s.Cluster.Kubeconfig, "--ledger", s.LedgerURL, "--metrics-bind-address", s.Metrics, "--health-probe-bind-address", s.Probes,
 	}, s.options.OperatorFlags...)
-	s.Operator, err = run(s.log, s.log, s.options.Env, filepath.Join(s.Dir, "nestor-operator"), args...)
+	s.Operator, err = run(s.log, s.log, s.options.Env, filepath.Join(s.options.Programs, "nestor-operator"), args...)
 	return err
 }
 
