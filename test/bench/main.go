@@ -13,7 +13,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 
@@ -131,5 +130,3 @@ func render(from, page string) error {
 	}
 	return r.WritePage(page)
 }
-
-func flagsOf(text string) []string { return strings.Fields(text) }

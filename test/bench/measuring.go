@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -20,7 +21,7 @@ import (
 )
 
 // measure runs the scenarios one after the other. The report is written after each, so that an interrupted run has one too.
-func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) error {
+func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err error) {
 	chosen, err := scenario.Choose(o.scenarios)
 	if err != nil {
 		return err
@@ -28,7 +29,16 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) error {
 	if o.ledger != stack.SQLite && o.ledger != stack.PostgreSQL {
 		return fmt.Errorf("--ledger must be %s or %s, not %q", stack.SQLite, stack.PostgreSQL, o.ledger)
 	}
-	env := scenario.Environment{Ledger: o.ledger, OperatorFlags: flagsOf(o.operatorFlags), Timeout: o.timeout}
+	// They are built once, so that all scenarios measure the same even if somebody edits the sources meanwhile.
+	programs, err := os.MkdirTemp("", "nestor-bench-")
+	if err != nil {
+		return fmt.Errorf("make a directory for the programs: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(programs)) }()
+	if err := stack.Build(ctx, programs); err != nil {
+		return err
+	}
+	env := scenario.Environment{Ledger: o.ledger, Programs: programs, OperatorFlags: strings.Fields(o.operatorFlags), Timeout: o.timeout}
 	env.Say = func(format string, args ...any) {
 		fmt.Fprintf(stderr, time.Now().Format("15:04:05 ")+format+"\n", args...)
 	}
@@ -38,7 +48,7 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) error {
 	r := &report.Report{At: time.Now().UTC().Truncate(time.Second), Version: version(ctx), Ledger: o.ledger, Machine: measure.Machine()}
 	if o.bounds > 0 {
 		env.Say("measuring what the control plane and the disk can do")
-		if r.Bounds, err = bounds(ctx, o.bounds); err != nil {
+		if r.Bounds, err = bounds(ctx, programs, o.bounds); err != nil {
 			return err
 		}
 		env.Say("  %s", r.Bounds)
@@ -65,8 +75,8 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) error {
 }
 
 // bounds measures on a control plane of its own, without an operator.
-func bounds(ctx context.Context, each time.Duration) (b report.Bounds, err error) {
-	s, err := stack.Start(ctx, stack.Options{NoOperator: true})
+func bounds(ctx context.Context, programs string, each time.Duration) (b report.Bounds, err error) {
+	s, err := stack.Start(ctx, stack.Options{Programs: programs, NoOperator: true})
 	if err != nil {
 		return b, err
 	}

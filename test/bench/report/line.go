@@ -28,9 +28,3 @@ func (r Result) String() string {
 	}
 	return b.String()
 }
-
-// String is one line for people who wait.
-func (b Bounds) String() string {
-	return fmt.Sprintf("status PUTs a second: %.0f of 2 KB, %.0f of 20 KB, %.0f of 100 KB; creates of 2 KB: %.0f/s; SQLite rows of 2 KB: %.0f/s",
-		b.StatusPut2KB, b.StatusPut20KB, b.StatusPut100KB, b.Create2KB, b.SQLiteRows2KB)
-}

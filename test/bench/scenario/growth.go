@@ -12,9 +12,6 @@ import (
 	"github.com/nestor-dev/nestor/test/bench/report"
 )
 
-// FigureGrowth is how much more a turn costs at the end of a growth scenario than at its beginning.
-const FigureGrowth = "cost of a turn at the end / at the beginning"
-
 // FinishedAgents runs the same load again and again while what is finished piles up. The cost is the operator's CPU.
 func FinishedAgents(n, rounds int) Scenario {
 	const turns = 5
@@ -34,7 +31,7 @@ func FinishedAgents(n, rounds int) Scenario {
 			r.say("  round %d of %d: %.2f ms of CPU a turn", round+1, rounds, cost*1000)
 			result.Figures = append(result.Figures, report.Figure{Name: fmt.Sprintf("operator CPU a turn, round %d", round+1), Value: cost * 1000, Unit: "ms"})
 		}
-		result.Figures = append(result.Figures, report.Figure{Name: FigureGrowth, Value: costs[len(costs)-1] / costs[0]})
+		result.Figures = append(result.Figures, report.Figure{Name: report.FigureGrowth, Value: costs[len(costs)-1] / costs[0]})
 		return nil
 	}
 	return s
@@ -88,7 +85,7 @@ func LongHistories(n, turns int) Scenario {
 		result.Figures = append(result.Figures,
 			report.Figure{Name: fmt.Sprintf("turns 1 to %d, p50", tenth), Value: first.P50, Unit: "ms"},
 			report.Figure{Name: fmt.Sprintf("turns %d to %d, p50", turns-tenth+1, turns), Value: end.P50, Unit: "ms"},
-			report.Figure{Name: FigureGrowth, Value: end.P50 / first.P50})
+			report.Figure{Name: report.FigureGrowth, Value: end.P50 / first.P50})
 		return nil
 	}
 	return s

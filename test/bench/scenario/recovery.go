@@ -20,7 +20,6 @@ const (
 	FigureLive      = "agents alive when killed"
 	FigureReady     = "new operator ready after"
 	FigureTakenOver = "all taken over after"
-	FigureProgress  = "all progress again after"
 )
 
 // Recovery kills the operator while n agents are alive, and measures until each of them has got further under a new one.
@@ -88,7 +87,7 @@ func (r *rig) reportRecovery(ctx context.Context, launched, ready time.Time, res
 		report.Figure{Name: FigureLive, Value: float64(len(any))},
 		report.Figure{Name: FigureReady, Value: ready.Sub(launched).Seconds(), Unit: "s"},
 		report.Figure{Name: FigureTakenOver, Value: last(any).Sub(launched).Seconds(), Unit: "s"},
-		report.Figure{Name: FigureProgress, Value: last(further).Sub(launched).Seconds(), Unit: "s"})
+		report.Figure{Name: report.FigureProgress, Value: last(further).Sub(launched).Seconds(), Unit: "s"})
 	return nil
 }
 

@@ -49,7 +49,8 @@ func startRig(ctx context.Context, env Environment, s Scenario) (r *rig, err err
 	defer func() { err = errors.Join(err, os.Remove(script)) }()
 	// Recording and checking requests is for tests: here the model should use little of the machine.
 	options := stack.Options{
-		Ledger: env.Ledger, Scripts: []string{script}, ModelFlags: []string{"--record=-1", "--strict=false"}, OperatorFlags: env.OperatorFlags,
+		Ledger: env.Ledger, Programs: env.Programs, Scripts: []string{script},
+		ModelFlags: []string{"--record=-1", "--strict=false"}, OperatorFlags: env.OperatorFlags,
 	}
 	if env.Profiles != "" {
 		if r.pprof, err = freeAddress(ctx); err != nil {
@@ -57,9 +58,11 @@ func startRig(ctx context.Context, env Environment, s Scenario) (r *rig, err err
 		}
 		options.OperatorFlags = append([]string{"--pprof-bind-address", r.pprof}, options.OperatorFlags...)
 	}
-	if r.stack, err = stack.Start(ctx, options); err != nil {
-		return r, err
+	started, err := stack.Start(ctx, options)
+	if err != nil {
+		return r, err // it has stopped itself
 	}
+	r.stack = started
 	if r.api, err = drive.NewClient(r.stack.Cluster.Config); err != nil {
 		return r, err
 	}

@@ -31,6 +31,8 @@ type Scenario struct {
 type Environment struct {
 	// Ledger is stack.SQLite or stack.PostgreSQL.
 	Ledger string
+	// Programs is a directory with the programs to measure; empty: they are built for each scenario.
+	Programs string
 	// OperatorFlags are added to the operator's.
 	OperatorFlags []string
 	// Profiles is a directory for profiles of the operator; empty: none are taken.

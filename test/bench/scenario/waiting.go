@@ -14,7 +14,6 @@ import (
 
 // The figures of the scenario Waiting.
 const (
-	FigureWaitingRSS = "operator memory while all wait"
 	FigureWaitingCPU = "operator CPU in 10 s while all wait"
 	FigureAnswered   = "100 answered, until all have ended"
 )
@@ -63,7 +62,7 @@ func measureRest(ctx context.Context, r *rig, result *report.Result) error {
 		return err
 	}
 	result.Figures = append(result.Figures,
-		report.Figure{Name: FigureWaitingRSS, Value: float64(memory.Now) / (1 << 20), Unit: "MiB"},
+		report.Figure{Name: report.FigureWaitingRSS, Value: float64(memory.Now) / (1 << 20), Unit: "MiB"},
 		report.Figure{Name: FigureWaitingCPU, Value: after - before, Unit: "s"})
 	return nil
 }
