@@ -75,10 +75,11 @@ type Turn struct {
 	Took   time.Duration
 }
 
-// EachTurn reads all turns since a time: what the model took, what the tool took and all that Nestor did between.
-func (l *Ledger) EachTurn(ctx context.Context, since time.Time) (turns []Turn, err error) {
+// EachTurn reads all turns of a role's agents since a time: what the model took, what the tool took and all that Nestor did
+// between.
+func (l *Ledger) EachTurn(ctx context.Context, role string, since time.Time) (turns []Turn, err error) {
 	rows, err := l.db.QueryContext(ctx, fmt.Sprintf(
-		"SELECT agent_uid, started_at FROM model_calls WHERE started_at >= %d ORDER BY agent_uid, started_at, key", since.UnixMicro()))
+		"SELECT agent_uid, started_at FROM model_calls WHERE role = '%s' AND started_at >= %d ORDER BY agent_uid, started_at, key", role, since.UnixMicro()))
 	if err != nil {
 		return nil, fmt.Errorf("read the turns: %w", err)
 	}

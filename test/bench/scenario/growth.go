@@ -64,7 +64,7 @@ func LongHistories(n, turns int) Scenario {
 		if err := run(ctx, r, result); err != nil {
 			return err
 		}
-		all, err := r.ledger.EachTurn(ctx, began)
+		all, err := r.ledger.EachTurn(ctx, workerRole, began)
 		if err != nil {
 			return err
 		}

@@ -15,13 +15,6 @@ import (
 	"github.com/nestor-dev/nestor/test/bench/report"
 )
 
-// The figures of the scenario Recovery.
-const (
-	FigureLive      = "agents alive when killed"
-	FigureReady     = "new operator ready after"
-	FigureTakenOver = "all taken over after"
-)
-
 // Recovery kills the operator while n agents are alive, and measures until each of them has got further under a new one.
 func Recovery(n int) Scenario {
 	const turns = 40
@@ -84,9 +77,9 @@ func (r *rig) reportRecovery(ctx context.Context, launched, ready time.Time, res
 		return err
 	}
 	result.Figures = append(result.Figures,
-		report.Figure{Name: FigureLive, Value: float64(len(any))},
-		report.Figure{Name: FigureReady, Value: ready.Sub(launched).Seconds(), Unit: "s"},
-		report.Figure{Name: FigureTakenOver, Value: last(any).Sub(launched).Seconds(), Unit: "s"},
+		report.Figure{Name: "agents alive when killed", Value: float64(len(any))},
+		report.Figure{Name: "new operator ready after", Value: ready.Sub(launched).Seconds(), Unit: "s"},
+		report.Figure{Name: "all taken over after", Value: last(any).Sub(launched).Seconds(), Unit: "s"},
 		report.Figure{Name: report.FigureProgress, Value: last(further).Sub(launched).Seconds(), Unit: "s"})
 	return nil
 }

@@ -22,8 +22,12 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// namespace is where everything that is measured stands.
-const namespace = "bench"
+const (
+	// namespace is where everything that is measured stands.
+	namespace = "bench"
+	// workerRole is the role of the agents whose turns are measured.
+	workerRole = "worker"
+)
 
 // rig is a stack together with what drives and measures it.
 type rig struct {
@@ -87,9 +91,9 @@ func (r *rig) prepare(ctx context.Context, s Scenario) error {
 	defer cancel()
 	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
 	provider.Spec.BaseURL, provider.Spec.DefaultModel, provider.Spec.MaxConcurrentRequests = r.stack.ModelURL, "scripted", 20_000
-	worker := role("worker", "You do sums.", "calculator")
+	worker := role(workerRole, "You do sums.", "calculator")
 	orchestrator := role("orchestrator", "You lead.")
-	orchestrator.Spec.Delegation = &v1alpha1.Delegation{Roles: []v1alpha1.Name{"worker"}}
+	orchestrator.Spec.Delegation = &v1alpha1.Delegation{Roles: []v1alpha1.Name{workerRole}}
 	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
 	if err := r.stack.API.Create(limited, space); err != nil {
 		return fmt.Errorf("create the namespace: %w", err)

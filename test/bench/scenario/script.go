@@ -23,7 +23,7 @@ const orchestration = `- match: {role: orchestrator, lastMessage: '/^Fan out (?P
 - {match: {role: orchestrator}, reply: {text: 'Answer {{.turn}}.'}}
 `
 
-const question = `- {match: {turn: 1}, reply: {toolCalls: [{name: ask_user, arguments: {question: Which of the two?}}]}}
+const question = `- {match: {turn: 1}, reply: {toolCalls: [{name: ask_user, arguments: {question: 'Which of the two?'}}]}}
 - {reply: {toolCalls: [{name: submit_result, arguments: {result: Work done.}}]}}
 `
 

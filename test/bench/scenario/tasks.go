@@ -96,12 +96,21 @@ func (t *tasks) report(result *report.Result) {
 	result.CompletionMillis = report.Distribute(took)
 }
 
-// wall is from the first create to the last task seen in its phase.
+// wall is from the first create to the last task that was seen in its phase.
 func (t *tasks) wall() time.Duration {
-	if len(t.begun) == 0 {
+	var first, last time.Time
+	for i, begun := range t.begun {
+		if !begun.IsZero() && (first.IsZero() || begun.Before(first)) {
+			first = begun
+		}
+		if t.reached[i].After(last) {
+			last = t.reached[i]
+		}
+	}
+	if last.IsZero() {
 		return 0
 	}
-	return slices.MaxFunc(t.reached, time.Time.Compare).Sub(slices.MinFunc(t.begun, time.Time.Compare))
+	return last.Sub(first)
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -12,12 +12,6 @@ import (
 	"github.com/nestor-dev/nestor/test/bench/report"
 )
 
-// The figures of the scenario Waiting.
-const (
-	FigureWaitingCPU = "operator CPU in 10 s while all wait"
-	FigureAnswered   = "100 answered, until all have ended"
-)
-
 // rest is how long all agents wait before the memory is read: what their start needed has been given back by then.
 const rest = 10 * time.Second
 
@@ -63,7 +57,7 @@ func measureRest(ctx context.Context, r *rig, result *report.Result) error {
 	}
 	result.Figures = append(result.Figures,
 		report.Figure{Name: report.FigureWaitingRSS, Value: float64(memory.Now) / (1 << 20), Unit: "MiB"},
-		report.Figure{Name: FigureWaitingCPU, Value: after - before, Unit: "s"})
+		report.Figure{Name: "operator CPU in 10 s while all wait", Value: after - before, Unit: "s"})
 	return nil
 }
 
@@ -88,6 +82,6 @@ func answer(ctx context.Context, r *rig, n int, result *report.Result) error {
 			result.Failures++
 		}
 	}
-	result.Figures = append(result.Figures, report.Figure{Name: FigureAnswered, Value: time.Since(began).Seconds(), Unit: "s"})
+	result.Figures = append(result.Figures, report.Figure{Name: "100 answered, until all have ended", Value: time.Since(began).Seconds(), Unit: "s"})
 	return nil
 }

@@ -104,7 +104,7 @@ func (w *window) readLedger(ctx context.Context, result *report.Result, latency 
 	bytes, sizeErr := w.rig.ledger.Bytes(ctx)
 	made, turnsErr := w.rig.ledger.Turns(ctx, w.began)
 	failed, failedErr := w.rig.ledger.FailedCalls(ctx, w.began)
-	turns, eachErr := w.rig.ledger.EachTurn(ctx, w.began)
+	turns, eachErr := w.rig.ledger.EachTurn(ctx, workerRole, w.began)
 	result.LedgerBytes, result.Turns = bytes-w.ledger, made
 	result.Failures += int(failed)
 	result.OverheadMillis = report.Distribute(overheads(turns, latency))
