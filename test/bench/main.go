@@ -27,7 +27,7 @@ const usage = `bench measures Nestor on this machine.
 
   go run ./test/bench                                   all scenarios
   go run ./test/bench --scenarios 'agents-1000x5*'      some
-  go run ./test/bench --render REPORT.json --page PAGE.md   write a page from a report
+  go run ./test/bench --render REPORT.json --markdown PAGE.md   write a page from a report
   go run ./test/bench --compare OLD.json NEW.json       compare two reports
 
 It needs the control plane of "make control-plane", or KUBEBUILDER_ASSETS.
@@ -39,7 +39,7 @@ Flags:
 type options struct {
 	scenarios     string
 	out, name     string
-	page          string
+	markdown      string
 	render        string
 	ledger        string
 	operatorFlags string
@@ -54,8 +54,8 @@ func (o *options) register(set *flag.FlagSet) {
 	set.StringVar(&o.scenarios, "scenarios", "", "names or globs, separated by commas or spaces (default: all)")
 	set.StringVar(&o.out, "out", "dist/bench", "`directory` for the report")
 	set.StringVar(&o.name, "name", "report", "what the files of the report are called")
-	set.StringVar(&o.page, "page", "", "`file` to write the page to besides, with its plot beside it")
-	set.StringVar(&o.render, "render", "", "measure nothing: write --page from this report (`file`)")
+	set.StringVar(&o.markdown, "markdown", "", "`file` to write the page to besides, with its plot beside it")
+	set.StringVar(&o.render, "render", "", "measure nothing: write --markdown from this report (`file`)")
 	set.StringVar(&o.ledger, "ledger", "SQLite", "SQLite or PostgreSQL")
 	set.StringVar(&o.operatorFlags, "operator-flags", "", "further `flags` for the operator, separated by spaces")
 	set.DurationVar(&o.timeout, "timeout", 10*time.Minute, "how long a scenario may take")
@@ -99,7 +99,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 		return nil
 	case o.render != "":
-		return render(o.render, o.page)
+		return render(o.render, o.markdown)
 	}
 	return o.measure(ctx, stdout, stderr)
 }
@@ -122,7 +122,7 @@ func compare(args []string, stdout io.Writer) error {
 
 func render(from, page string) error {
 	if page == "" {
-		return errors.New("--render needs --page: where to write the page")
+		return errors.New("--render needs --markdown: where to write the page")
 	}
 	r, err := report.Read(from)
 	if err != nil {

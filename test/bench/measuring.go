@@ -65,8 +65,8 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err er
 			return context.Cause(ctx)
 		}
 	}
-	if o.page != "" {
-		if err := r.WritePage(o.page); err != nil {
+	if o.markdown != "" {
+		if err := r.WritePage(o.markdown); err != nil {
 			return err
 		}
 	}
