@@ -25,8 +25,8 @@ type delivery struct {
 	create *ledger.Agent
 	// end says that nothing will come after this.
 	end bool
-	// takeOver asks for everything that is outstanding, not only what the fact adds.
-	takeOver bool
+	// takeOver asks for everything that is outstanding, not only what the fact adds; fresh says that the agent was just read.
+	takeOver, fresh bool
 	// reserved is what a model call had reserved, to be given back when its usage is part of the state.
 	reserved    agent.Amount
 	modelResult *ledger.ModelResult
@@ -136,7 +136,7 @@ func (a *actor) pause(batch []delivery, err error) {
 // handle steps through a batch, records it and acts. An error means that nothing was recorded and that it is worth trying
 // again.
 func (a *actor) handle(batch []delivery) error {
-	if slices.ContainsFunc(batch, func(d delivery) bool { return d.takeOver }) {
+	if slices.ContainsFunc(batch, func(d delivery) bool { return d.takeOver && !d.fresh }) {
 		a.unload() // whoever was at work may have gone on since this state was read
 	}
 	if err := a.load(a.engine.ctx); err != nil && !errors.Is(err, ledger.ErrNotFound) {
@@ -180,7 +180,7 @@ func (a *actor) handle(batch []delivery) error {
 	}
 	a.act(r)
 	a.engine.reached(BeforeStatus)
-	a.engine.options.Changed(r.record)
+	a.engine.options.Changed(Change{Agent: r.record, Before: r.before, After: r.next, Effects: r.effects})
 	return nil
 }
 
@@ -297,16 +297,17 @@ func (a *actor) load(ctx context.Context) error {
 		a.snapshot = history.Snapshot.Seq
 	}
 	a.engine.budgets.set(a.record, a.state)
+	a.engine.slots.set(a.record, a.state)
 	return nil
 }
 
-func (a *actor) view(ctx context.Context) (agent.State, error) {
+func (a *actor) view(ctx context.Context) (ledger.Agent, agent.State, error) {
 	if err := a.load(ctx); err != nil {
-		return agent.State{}, err
+		return ledger.Agent{}, agent.State{}, err
 	}
 	a.stateMu.Lock()
 	defer a.stateMu.Unlock()
-	return a.state, nil
+	return a.record, a.state, nil
 }
 
 // commit makes what has been recorded the state.
@@ -327,6 +328,7 @@ func (a *actor) commit(r *recording) {
 		released[i] = d.reserved
 	}
 	a.engine.budgets.set(a.record, a.state, released...)
+	a.engine.slots.set(a.record, a.state)
 	for _, d := range r.deliveries {
 		if f, ok := d.fact.(agent.ChildFinished); ok {
 			a.engine.budgets.settled(a.record, f.Child)
@@ -336,15 +338,10 @@ func (a *actor) commit(r *recording) {
 
 // act stops what is no longer outstanding and performs what has become so.
 func (a *actor) act(r *recording) {
-	outstanding := agent.Outstanding(r.next)
-	keys := make(map[string]bool, len(outstanding))
-	for _, e := range outstanding {
-		keys[e.Key()] = true
-	}
 	a.mu.Lock()
 	var stops []func()
 	for key, stop := range a.inFlight {
-		if !keys[key] {
+		if !r.outstanding[key] {
 			stops = append(stops, stop)
 			delete(a.inFlight, key)
 		}
@@ -355,13 +352,14 @@ func (a *actor) act(r *recording) {
 	}
 	fresh := r.effects
 	if r.takeOver {
-		fresh = outstanding
+		fresh = agent.Outstanding(r.next)
 	}
 	for _, e := range fresh {
-		if keys[e.Key()] {
+		if r.outstanding[e.Key()] {
 			a.perform(r, e)
 		}
 	}
+	a.tellParent(r)
 }
 
 // retire makes an actor that has been idle refuse what comes from now on, so that it can be dropped; it reports whether it was.

@@ -26,6 +26,14 @@ func handled() verdict {
 
 func pending(reason, words string) verdict { return verdict{v1alpha1.MessagePending, reason, words} }
 
+// notFound is what becomes of a message before its chat or task exists.
+func notFound(message *v1alpha1.AgentMessage) verdict {
+	if message.Spec.Task != "" {
+		return pending(v1alpha1.ReasonTaskNotFound, fmt.Sprintf("The message waits until the AgentTask %q exists in this namespace.", message.Spec.Task))
+	}
+	return pending(v1alpha1.ReasonChatNotFound, fmt.Sprintf("The message waits until the AgentChat %q exists in this namespace.", message.Spec.Chat))
+}
+
 func rejected(reason, format string, args ...any) *verdict {
 	return &verdict{v1alpha1.MessageRejected, reason, fmt.Sprintf(format, args...)}
 }

@@ -25,16 +25,6 @@ type Known struct {
 	uids map[types.NamespacedName]types.UID
 }
 
-// Set remembers an object.
-func (k *Known) Set(name types.NamespacedName, uid types.UID) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.uids == nil {
-		k.uids = map[types.NamespacedName]types.UID{}
-	}
-	k.uids[name] = uid
-}
-
 // Fetch reads an object that has an agent. It reports false when the object is gone, or going, and ends the agent then.
 func (k *Known) Fetch(ctx context.Context, c client.Reader, name types.NamespacedName, object client.Object) (bool, error) {
 	err := c.Get(ctx, name, object)
@@ -47,7 +37,22 @@ func (k *Known) Fetch(ctx context.Context, c client.Reader, name types.Namespace
 	if !object.GetDeletionTimestamp().IsZero() {
 		return false, k.End(ctx, name)
 	}
-	return true, nil
+	return true, k.set(name, object.GetUID())
+}
+
+// set remembers an object. One of the same name that was there before has been deleted meanwhile.
+func (k *Known) set(name types.NamespacedName, uid types.UID) error {
+	k.mu.Lock()
+	if k.uids == nil {
+		k.uids = map[types.NamespacedName]types.UID{}
+	}
+	before, ok := k.uids[name]
+	k.uids[name] = uid
+	k.mu.Unlock()
+	if !ok || before == uid {
+		return nil
+	}
+	return k.Engine.End(string(before))
 }
 
 // End cancels the agent of an object that is gone. Deleting is a hard cancel. An object that was never seen may have gone
