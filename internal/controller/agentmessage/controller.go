@@ -47,8 +47,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	settled := message.Status.Phase == v1alpha1.MessageHandled || message.Status.Phase == v1alpha1.MessageRejected
-	if settled || message.Spec.Role != v1alpha1.RoleUser || !message.DeletionTimestamp.IsZero() {
+	if settled || !message.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
+	}
+	if message.Spec.Role != v1alpha1.RoleUser {
+		return ctrl.Result{}, r.settle(ctx, &message, posted())
 	}
 	owner, err := r.owner(ctx, &message)
 	if err != nil {

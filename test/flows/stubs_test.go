@@ -1,0 +1,5 @@
+package flows
+
+func conversations(w *world) {}
+func deletion(w *world)      {}
+func badInputs(w *world)     {}
