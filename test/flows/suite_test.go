@@ -17,6 +17,7 @@ func TestFlows(t *testing.T) {
 	RegisterFailHandler(Fail)
 	// The machine may be busy: what takes long is not wrong.
 	SetDefaultEventuallyTimeout(45 * time.Second)
+	EnforceDefaultTimeoutsWhenUsingContexts()
 	SetDefaultEventuallyPollingInterval(25 * time.Millisecond)
 	RunSpecs(t, "Flows")
 }

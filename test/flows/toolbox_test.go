@@ -25,10 +25,16 @@ type toolbox struct {
 }
 
 type (
-	lookInput  struct{ What string }
-	writeInput struct{ Path string }
-	gateInput  struct{ Gate string }
-	noInput    struct{}
+	lookInput struct {
+		What string `json:"what"`
+	}
+	writeInput struct {
+		Path string `json:"path"`
+	}
+	gateInput struct {
+		Gate string `json:"gate"`
+	}
+	noInput struct{}
 )
 
 // serveToolbox runs the server.
