@@ -1,5 +1,3 @@
 package flows
 
-func conversations(w *world) {}
-func deletion(w *world)      {}
-func badInputs(w *world)     {}
+func badInputs(w *world) {}
