@@ -175,7 +175,7 @@ func (s *Stack) startModel() error {
 	}()
 	url, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		return fmt.Errorf("the scripted model did not start: see %s", s.log.Name())
+		return fmt.Errorf("the scripted model did not start:\n%s", s.OperatorLog())
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }()
 	s.ModelURL = strings.TrimSpace(url)
