@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/nestor-dev/nestor/internal/model/scripted"
@@ -19,11 +20,19 @@ func TestChoosing(t *testing.T) {
 	if err != nil || len(all) != len(All()) {
 		t.Errorf("nothing chosen: %d scenarios (%v)", len(all), err)
 	}
-	some, err := Choose("fanout-50, agents-1000x5*")
-	if err != nil || len(some) != 3 || some[0].Name != "agents-1000x5" || some[1].Name != "agents-1000x5-200ms" || some[2].Name != "fanout-50" {
-		t.Errorf("chose %v (%v)", some, err)
+	some, err := Choose("fanout-50, agents-1000x5* fanout-* agents-7x3-1s recovery-8")
+	var names []string
+	for _, s := range some {
+		names = append(names, s.Name)
 	}
-	for _, wrong := range []string{"agents-7x7", "fanout-50 no-such", "["} {
+	want := []string{"fanout-50", "agents-1000x5", "agents-1000x5-200ms", "fanout-10", "fanout-500", "agents-7x3-1s", "recovery-8"}
+	if diff := cmp.Diff(want, names); diff != "" || err != nil {
+		t.Errorf("chosen (%v) (-want +got):\n%s", err, diff)
+	}
+	if s := some[5]; s.Agents != 7 || s.ToolTurns != 3 || s.Latency != time.Second {
+		t.Errorf("agents-7x3-1s is %d agents x %d turns, latency %s", s.Agents, s.ToolTurns, s.Latency)
+	}
+	for _, wrong := range []string{"agents-7", "fanout-50 no-such", "[", "fanout-5x5", "chat-0", "chat-5-200ms"} {
 		if _, err := Choose(wrong); err == nil {
 			t.Errorf("%q was taken for a scenario", wrong)
 		}
