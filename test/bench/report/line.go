@@ -24,7 +24,8 @@ func (r Result) String() string {
 		fmt.Fprintf(&b, "; %s %.2f %s", f.Name, f.Value, f.Unit)
 	}
 	if r.Error != "" {
-		fmt.Fprintf(&b, "; FAILED: %s", r.Error)
+		first, _, _ := strings.Cut(r.Error, "\n")
+		fmt.Fprintf(&b, "; FAILED: %s", first)
 	}
 	return b.String()
 }

@@ -9,8 +9,6 @@ import (
 	"maps"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
-
 	"github.com/nestor-dev/nestor/test/bench/measure"
 	"github.com/nestor-dev/nestor/test/bench/report"
 )
@@ -54,16 +52,20 @@ func (w *window) processorTime() (map[string]float64, error) {
 }
 
 // settled reads the API server's counters when nobody has written for a while: the operator may still be about to write
-// what nobody waits for.
-func (w *window) settled(ctx context.Context) (last measure.APIServer, err error) {
+// what nobody waits for. If it never rests, it is measured as it is.
+func (w *window) settled(ctx context.Context) (measure.APIServer, error) {
 	const quiet, patience = time.Second, 20 * time.Second
-	err = wait.PollUntilContextTimeout(ctx, quiet, patience, true, func(ctx context.Context) (bool, error) {
+	last, err := measure.ReadAPIServer(ctx, w.rig.api)
+	for began := time.Now(); err == nil && time.Since(began) < patience; {
+		select {
+		case <-time.After(quiet):
+		case <-ctx.Done():
+			return last, context.Cause(ctx)
+		}
 		before := last
-		last, err = measure.ReadAPIServer(ctx, w.rig.api)
-		return before.Writes != nil && maps.Equal(before.Writes, last.Writes), err
-	})
-	if wait.Interrupted(err) && ctx.Err() == nil {
-		err = nil // it never rests: then it is measured as it is
+		if last, err = measure.ReadAPIServer(ctx, w.rig.api); maps.Equal(before.Writes, last.Writes) {
+			break
+		}
 	}
 	return last, err
 }
