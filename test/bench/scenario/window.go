@@ -109,7 +109,9 @@ func (w *window) readLedger(ctx context.Context, result *report.Result, latency 
 	turns, eachErr := w.rig.ledger.EachTurn(ctx, workerRole, w.began)
 	result.LedgerBytes, result.Turns = bytes-w.ledger, made
 	result.Failures += int(failed)
-	result.OverheadMillis = report.Distribute(overheads(turns, latency))
+	if result.ToolTurns > 0 { // else the time between two calls is a person's
+		result.OverheadMillis = report.Distribute(overheads(turns, latency))
+	}
 	return errors.Join(sizeErr, turnsErr, failedErr, eachErr)
 }
 
