@@ -109,6 +109,9 @@ func (w *window) readLedger(ctx context.Context, result *report.Result, latency 
 	turns, eachErr := w.rig.ledger.EachTurn(ctx, workerRole, w.began)
 	result.LedgerBytes, result.Turns = bytes-w.ledger, made
 	result.Failures += int(failed)
+	if missing := result.Agents*result.ToolTurns - int(made); result.Failures == 0 && missing > 0 {
+		result.Failures = missing // an agent of a fan-out that did not do its work
+	}
 	if result.ToolTurns > 0 { // else the time between two calls is a person's
 		result.OverheadMillis = report.Distribute(overheads(turns, latency))
 	}
