@@ -12,6 +12,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/nestor-dev/nestor/internal/model/scripted"
+	"github.com/nestor-dev/nestor/test/bench/report"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
@@ -49,6 +50,42 @@ func TestScenariosHaveNamesOfTheirOwnAndScriptsThatParse(t *testing.T) {
 		if _, err := scripted.Parse(s.Name, []byte(s.script)); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+func TestGrowthComparesTheFirstTenthWithTheLast(t *testing.T) {
+	took := make([]float64, 100)
+	for i := range took {
+		took[i] = 10
+	}
+	for i := 90; i < 100; i++ {
+		took[i] = 25
+	}
+	result := report.Result{Figures: growth("answer", took)}
+	if got, _ := result.Figure(report.FigureGrowth); got != 2.5 {
+		t.Errorf("growth %v, want 2.5: %v", got, result.Figures)
+	}
+	if took[0] != 10 || took[99] != 25 {
+		t.Error("what was measured is in another order")
+	}
+}
+
+func TestTheWallEndsWithTheLastThatGotThere(t *testing.T) {
+	now := time.Now()
+	some := newTasks("agent", 3, "Success")
+	if wall := some.wall(); wall != 0 {
+		t.Errorf("nothing was created, and it took %s", wall)
+	}
+	some.begun = []time.Time{now.Add(time.Second), now, {}}
+	some.reached[0], some.phases[0] = now.Add(5*time.Second), "Success"
+	some.reached[1], some.phases[1] = now.Add(3*time.Second), "Failed"
+	if wall := some.wall(); wall != 5*time.Second {
+		t.Errorf("wall %s, want 5s", wall)
+	}
+	var result report.Result
+	some.report(&result)
+	if result.Failures != 2 || result.CompletionMillis.Count != 1 || result.CompletionMillis.Max != 4000 {
+		t.Errorf("%d failures, %+v", result.Failures, result.CompletionMillis)
 	}
 }
 
