@@ -4,10 +4,13 @@
 package metrics_test
 
 import (
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
@@ -85,4 +88,43 @@ func TestMetricsAreRegisteredOnce(t *testing.T) {
 	if _, err := metrics.New(registry); err == nil {
 		t.Error("the same metrics were registered twice")
 	}
+}
+
+// The page lists every metric, and no other.
+func TestThePageListsTheMetrics(t *testing.T) {
+	page, err := os.ReadFile("../../docs/reference/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for _, match := range regexp.MustCompile("(?m)^\\| `(nestor_[a-z_]+)` \\|").FindAllStringSubmatch(string(page), -1) {
+		listed[match[1]] = true
+	}
+	known := &names{known: map[string]bool{}}
+	if _, err := metrics.New(known); err != nil {
+		t.Fatal(err)
+	}
+	if err := known.Register(metrics.Engine{}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(known.known, listed); diff != "" {
+		t.Errorf("docs/reference/metrics.md lists other metrics than there are (-there are +listed):\n%s", diff)
+	}
+}
+
+// names is a registry that only remembers what metrics are called.
+type names struct {
+	prometheus.Registerer
+
+	known map[string]bool
+}
+
+func (n *names) Register(c prometheus.Collector) error {
+	descriptions := make(chan *prometheus.Desc, 16)
+	c.Describe(descriptions)
+	close(descriptions)
+	for d := range descriptions {
+		n.known[regexp.MustCompile(`fqName: "([^"]+)"`).FindStringSubmatch(d.String())[1]] = true
+	}
+	return nil
 }
