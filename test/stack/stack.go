@@ -52,6 +52,8 @@ type Options struct {
 	OperatorFlags []string
 	// Env is added to the environment of the operator.
 	Env []string
+	// Programs is a directory in which Build has put the programs. Empty: they are built for this stack.
+	Programs string
 	// NoOperator leaves it to the caller to start the operator.
 	NoOperator bool
 	// LedgerDir is where the file of SQLite stands; empty is the stack's directory.
@@ -96,8 +98,11 @@ func Start(ctx context.Context, options Options) (s *Stack, err error) {
 	if s.log, err = os.Create(filepath.Join(s.Dir, "operator.log")); err != nil {
 		return s, fmt.Errorf("make the operator's log: %w", err)
 	}
-	if err := build(ctx, s.Dir, "nestor-operator", "nestor-scripted-model"); err != nil {
-		return s, err
+	if s.options.Programs == "" {
+		s.options.Programs = s.Dir
+		if err := Build(ctx, s.Dir); err != nil {
+			return s, err
+		}
 	}
 	if s.Cluster, err = localcluster.Start(ctx, localcluster.Options{}); err != nil {
 		return s, err
@@ -161,7 +166,7 @@ func (s *Stack) startModel() error {
 		args = append(args, "--script", script)
 	}
 	var err error
-	if s.Model, err = run(in, s.log, nil, filepath.Join(s.Dir, "nestor-scripted-model"), args...); err != nil {
+	if s.Model, err = run(in, s.log, nil, filepath.Join(s.options.Programs, "nestor-scripted-model"), args...); err != nil {
 		return err
 	}
 	go func() {
@@ -170,7 +175,7 @@ func (s *Stack) startModel() error {
 	}()
 	url, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		return fmt.Errorf("the scripted model did not start: see %s", s.log.Name())
+		return fmt.Errorf("the scripted model did not start:\n%s", s.OperatorLog())
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }()
 	s.ModelURL = strings.TrimSpace(url)
@@ -210,7 +215,7 @@ func (s *Stack) LaunchRival() (*Process, error) { return s.runOperator(nil) }
 func (s *Stack) runOperator(env []string, flags ...string) (*Process, error) {
 	args := append([]string{"--kubeconfig", s.Cluster.Kubeconfig, "--ledger", s.LedgerURL}, flags...)
 	args = append(args, s.options.OperatorFlags...)
-	return run(s.log, s.log, slices.Concat(s.options.Env, env), filepath.Join(s.Dir, "nestor-operator"), args...)
+	return run(s.log, s.log, slices.Concat(s.options.Env, env), filepath.Join(s.options.Programs, "nestor-operator"), args...)
 }
 
 // AwaitReady waits until the newest operator says that it is ready.

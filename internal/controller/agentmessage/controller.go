@@ -63,8 +63,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Client.Get(ctx, req.NamespacedName, &message); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if settled(&message) || message.Spec.Role != v1alpha1.RoleUser || !message.DeletionTimestamp.IsZero() {
+	if settled(&message) || !message.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
+	}
+	if message.Spec.Role != v1alpha1.RoleUser {
+		return status.Result(r.settle(ctx, &message, posted()))
 	}
 	owner, err := r.owner(ctx, &message)
 	if err != nil {

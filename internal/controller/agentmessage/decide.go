@@ -24,6 +24,11 @@ func handled() verdict {
 	return verdict{v1alpha1.MessageHandled, v1alpha1.ReasonHandled, "The message did what it says."}
 }
 
+// posted is what became of a message of the operator's own: it is there to be read.
+func posted() verdict {
+	return verdict{v1alpha1.MessageHandled, v1alpha1.ReasonHandled, "The message was posted for the user to read."}
+}
+
 func pending(reason, words string) verdict { return verdict{v1alpha1.MessagePending, reason, words} }
 
 // notFound is what becomes of a message before its chat or task exists.

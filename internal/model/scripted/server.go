@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -35,6 +36,8 @@ type Server struct {
 	options  Options
 	mux      *http.ServeMux
 	recorder recorder
+	// underWay counts the replies that are being played: a client that leaves ends its own.
+	underWay atomic.Int64
 
 	mu       sync.RWMutex
 	playlist *playlist
@@ -108,6 +111,8 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 	}
 	rec.Status = out.status()
 	s.recorder.add(rec)
+	s.underWay.Add(1)
+	defer s.underWay.Add(-1)
 	out.play(w, r)
 }
 
