@@ -39,7 +39,7 @@ func (w *world) heardOnce(ctx context.Context) error {
 		}
 	}
 	for i := range found.messages.Items {
-		if m := &found.messages.Items[i]; m.Spec.Role == v1alpha1.RoleUser && m.Status.Phase != v1alpha1.MessageHandled && m.Status.Phase != v1alpha1.MessageRejected {
+		if m := &found.messages.Items[i]; m.Spec.Role == v1alpha1.RoleUser && !isLetter(m) && m.Status.Phase != v1alpha1.MessageHandled && m.Status.Phase != v1alpha1.MessageRejected {
 			wrong.add("message %s is %q (%s)", m.Name, m.Status.Phase, m.Status.Reason)
 		}
 	}
@@ -97,7 +97,7 @@ func (w *world) owned(ctx context.Context) error {
 		owner := metav1.GetControllerOf(o)
 		switch {
 		case owner == nil:
-			if _, top := o.(*v1alpha1.AgentChat); !top && !w.isOrder(o.GetName()) {
+			if _, top := o.(*v1alpha1.AgentChat); !top && !w.isOrder(o.GetName()) && !isLetter(o) {
 				wrong.add("%T %s belongs to nobody", o, o.GetName())
 			}
 		case alive[owner.UID] == "":
