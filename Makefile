@@ -57,7 +57,16 @@ hack/mcp-servers/node_modules/.package-lock.json: hack/mcp-servers/package-lock.
 ##@ Measure
 
 .PHONY: bench
-bench: ## Run the benchmarks and print figures (BENCH=Append for some of the Go ones)
+bench: control-plane ## Measure all of Nestor on this machine (SCENARIOS='agents-1000x5*' for some, BENCHFLAGS=--pprof)
+	@go build -o bin/bench ./test/bench
+	@KUBEBUILDER_ASSETS="$(K8S_BIN)" bin/bench --scenarios '$(SCENARIOS)' $(BENCHFLAGS)
+
+.PHONY: bench-compare
+bench-compare: ## Compare two reports of the benchmark (OLD=a.json NEW=b.json)
+	@go run ./test/bench --compare '$(OLD)' '$(NEW)'
+
+.PHONY: bench-go
+bench-go: ## Run the Go benchmarks and print figures (BENCH=Append for some)
 	go test -run '^$$' -bench '$(or $(BENCH),.)' -benchtime $(or $(BENCHTIME),1s) ./internal/...
 	NESTOR_BENCH=1 go test ./internal/tool/workspace/search -run TestSpeedBesideRipgrep -count=1 -v
 

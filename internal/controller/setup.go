@@ -41,6 +41,8 @@ type Options struct {
 	Ledger ledger.Ledger
 	// IdleAfter is how long an agent that waits stays in memory; 0 is a minute.
 	IdleAfter time.Duration
+	// Reached is the engine's; see there.
+	Reached func(engine.Point)
 }
 
 // drainTimeout is how long effects in flight may take to finish when the operator stops.
@@ -48,10 +50,13 @@ const drainTimeout = 20 * time.Second
 
 // Setup registers all controllers, and the engine, with a manager.
 func Setup(mgr ctrl.Manager, options Options) error {
-	finder := resolve.Finder{Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), OperatorNamespace: options.OperatorNamespace}
-	chats, tasks, agents, servers := poke.New(), poke.New(), poke.New(), poke.New()
+	finder := resolve.Finder{Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), OperatorNamespace: options.OperatorNamespace, Secrets: &resolve.Secrets{}}
+	wake := &wakers{chats: poke.New(), messages: poke.New(), tasks: poke.New(), agents: poke.New(), servers: poke.New()}
+	chats, tasks, agents := &run.Lacking{Queue: wake.chats}, &run.Lacking{Queue: wake.tasks}, &run.Lacking{Queue: wake.agents}
+	references := &run.References{Cache: mgr.GetCache(), OperatorNamespace: options.OperatorNamespace, Lacking: []*run.Lacking{chats, tasks, agents}}
 	pool := mcp.NewPool(mcp.Options{Version: version.String(), Changed: func(key mcp.Key) {
-		servers.Add(types.NamespacedName{Namespace: key.Namespace, Name: key.Server})
+		wake.servers.Add(types.NamespacedName{Namespace: key.Namespace, Name: key.Server})
+		references.Retry("")
 	}})
 	scheduler := schedule.New(schedule.Options{})
 	tools := &backend.Tools{Finder: finder, Pool: pool, Results: backend.WholeOutputs{Ledger: options.Ledger}}
@@ -60,37 +65,31 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		Ledger: options.Ledger, Scheduler: scheduler, Tools: tools, Models: &backend.Models{Finder: finder, Scheduler: scheduler},
 		Random:        rand.Float64,
 		AwaitRecovery: true,
+		Reached:       options.Reached,
 		Trouble:       func(err error) { log.Error(err, "An agent cannot go on") },
-		Changed: func(a ledger.Agent) {
-			name := types.NamespacedName{Namespace: a.Namespace, Name: a.Name}
-			switch a.Kind {
-			case "AgentChat":
-				chats.Add(name)
-				return
-			case "SubAgent":
-				agents.Add(name)
-			}
-			tasks.Add(name)
-			if a.Chat != "" { // what it asks for, or no longer does, is shown in the chat
-				chats.Add(types.NamespacedName{Namespace: a.Namespace, Name: a.Chat})
-			}
-		},
+		Changed:       wake.changed,
 	})
-	for _, runnable := range []manager.Runnable{chats, tasks, agents, servers, driver{engine: eng, idle: options.IdleAfter}, closer{pool}} {
+	if err := run.Index(context.Background(), mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	for _, runnable := range []manager.Runnable{references, driver{engine: eng, idle: options.IdleAfter}, closer{pool}} {
 		if err := mgr.Add(runnable); err != nil {
 			return fmt.Errorf("add %T: %w", runnable, err)
 		}
 	}
 	c := mgr.GetClient()
-	runner := &run.Runner{Client: c, Engine: eng, Finder: finder, Tools: tools}
+	runner := &run.Runner{Client: c, Engine: eng, Finder: finder, Tools: tools, Ledger: options.Ledger,
+		Events: mgr.GetEventRecorder("nestor-operator"), Pace: run.NewPace()}
+	messages := &agentmessage.Reconciler{Client: c, Runner: runner, Changed: wake.messages}
+	wake.chatBegan = messages.ChatBegan
 	for _, reconciler := range []interface{ SetupWithManager(ctrl.Manager) error }{
 		&agentrole.Reconciler{Client: c, Finder: finder},
 		&modelprovider.Reconciler{Client: c, Finder: finder},
-		&toolserver.Reconciler{Client: c, Finder: finder, Pool: pool, Changed: servers},
-		&agentchat.Reconciler{Client: c, Runner: runner, Changed: chats, Known: &run.Known{Engine: eng}},
-		&agentmessage.Reconciler{Client: c, Runner: runner},
-		&agenttask.Reconciler{Client: c, Runner: runner, Changed: tasks, Known: &run.Known{Engine: eng}},
-		&subagent.Reconciler{Client: c, Runner: runner, Changed: agents, Known: &run.Known{Engine: eng}},
+		&toolserver.Reconciler{Client: c, Finder: finder, Pool: pool, Changed: wake.servers},
+		&agentchat.Reconciler{Client: c, Runner: runner, Changed: wake.chats, Known: &run.Known{Engine: eng, Kind: "AgentChat"}, Lacking: chats},
+		messages,
+		&agenttask.Reconciler{Client: c, Runner: runner, Changed: wake.tasks, Known: &run.Known{Engine: eng, Kind: "AgentTask"}, Lacking: tasks},
+		&subagent.Reconciler{Client: c, Runner: runner, Changed: wake.agents, Tasks: wake.tasks, Known: &run.Known{Engine: eng, Kind: "SubAgent"}, Lacking: agents},
 	} {
 		if err := reconciler.SetupWithManager(mgr); err != nil {
 			return fmt.Errorf("set up %T: %w", reconciler, err)

@@ -47,6 +47,7 @@ type Cluster struct {
 	env       *envtest.Environment
 	manager   *managerProcess
 	guard     *guard
+	successor *successor
 	stateDir  string
 	temporary bool
 }
@@ -186,6 +187,9 @@ func (c *Cluster) Stop() error {
 	var errs []error
 	if c.manager != nil {
 		errs = append(errs, c.manager.stop())
+	}
+	if c.successor != nil {
+		errs = append(errs, c.successor.stop())
 	}
 	if c.env != nil {
 		if err := c.env.Stop(); err != nil {

@@ -11,6 +11,11 @@ import (
 	"strings"
 )
 
+// Build puts the programs of a stack into a directory, for callers that start several stacks of the same programs.
+func Build(ctx context.Context, dir string) error {
+	return build(ctx, dir, "nestor-operator", "nestor-scripted-model")
+}
+
 // build puts programs of this module into a directory. A second time costs little: the Go tool has a cache.
 func build(ctx context.Context, dir string, programs ...string) error {
 	root, err := moduleRoot(ctx)

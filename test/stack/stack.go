@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,8 +52,12 @@ type Options struct {
 	OperatorFlags []string
 	// Env is added to the environment of the operator.
 	Env []string
+	// Programs is a directory in which Build has put the programs. Empty: they are built for this stack.
+	Programs string
 	// NoOperator leaves it to the caller to start the operator.
 	NoOperator bool
+	// LedgerDir is where the file of SQLite stands; empty is the stack's directory.
+	LedgerDir string
 }
 
 // Stack is all of Nestor, running.
@@ -68,9 +73,9 @@ type Stack struct {
 	// Model plays the scripts at ModelURL; its admin paths are at ModelAdmin.
 	Model                *Process
 	ModelURL, ModelAdmin string
-	// Operator is the newest operator; Metrics and Probes are where it serves them.
-	Operator        *Process
-	Metrics, Probes string
+	// Operator is the newest operator; Metrics, Probes and Profiles (pprof) are where it serves them.
+	Operator                  *Process
+	Metrics, Probes, Profiles string
 
 	options Options
 	log     *os.File
@@ -93,8 +98,11 @@ func Start(ctx context.Context, options Options) (s *Stack, err error) {
 	if s.log, err = os.Create(filepath.Join(s.Dir, "operator.log")); err != nil {
 		return s, fmt.Errorf("make the operator's log: %w", err)
 	}
-	if err := build(ctx, s.Dir, "nestor-operator", "nestor-scripted-model"); err != nil {
-		return s, err
+	if s.options.Programs == "" {
+		s.options.Programs = s.Dir
+		if err := Build(ctx, s.Dir); err != nil {
+			return s, err
+		}
 	}
 	if s.Cluster, err = localcluster.Start(ctx, localcluster.Options{}); err != nil {
 		return s, err
@@ -135,7 +143,11 @@ func (s *Stack) connect(ctx context.Context) error {
 
 func (s *Stack) openLedger(ctx context.Context) error {
 	if s.options.Ledger != PostgreSQL {
-		s.LedgerURL = "sqlite:" + filepath.Join(s.Dir, "ledger.db")
+		dir := s.options.LedgerDir
+		if dir == "" {
+			dir = s.Dir
+		}
+		s.LedgerURL = "sqlite:" + filepath.Join(dir, "ledger.db")
 		return nil
 	}
 	var err error
@@ -154,7 +166,7 @@ func (s *Stack) startModel() error {
 		args = append(args, "--script", script)
 	}
 	var err error
-	if s.Model, err = run(in, s.log, nil, filepath.Join(s.Dir, "nestor-scripted-model"), args...); err != nil {
+	if s.Model, err = run(in, s.log, nil, filepath.Join(s.options.Programs, "nestor-scripted-model"), args...); err != nil {
 		return err
 	}
 	go func() {
@@ -180,8 +192,8 @@ func (s *Stack) StartOperator(ctx context.Context) error {
 	return s.AwaitReady(ctx)
 }
 
-// LaunchOperator runs an operator and does not wait.
-func (s *Stack) LaunchOperator(ctx context.Context) error {
+// LaunchOperator runs an operator and does not wait. env is added to its environment, for this one only.
+func (s *Stack) LaunchOperator(ctx context.Context, env ...string) error {
 	var err error
 	if s.Metrics, err = freeAddress(ctx); err != nil {
 		return err
@@ -189,11 +201,21 @@ func (s *Stack) LaunchOperator(ctx context.Context) error {
 	if s.Probes, err = freeAddress(ctx); err != nil {
 		return err
 	}
-	args := append([]string{
-		"--kubeconfig", s.Cluster.Kubeconfig, "--ledger", s.LedgerURL, "--metrics-bind-address", s.Metrics, "--health-probe-bind-address", s.Probes,
-	}, s.options.OperatorFlags...)
-	s.Operator, err = run(s.log, s.log, s.options.Env, filepath.Join(s.Dir, "nestor-operator"), args...)
+	if s.Profiles, err = freeAddress(ctx); err != nil {
+		return err
+	}
+	s.Operator, err = s.runOperator(env,
+		"--metrics-bind-address", s.Metrics, "--health-probe-bind-address", s.Probes, "--pprof-bind-address", s.Profiles)
 	return err
+}
+
+// LaunchRival runs one more operator beside the others, as a mistake in a deployment would. The caller ends it.
+func (s *Stack) LaunchRival() (*Process, error) { return s.runOperator(nil) }
+
+func (s *Stack) runOperator(env []string, flags ...string) (*Process, error) {
+	args := append([]string{"--kubeconfig", s.Cluster.Kubeconfig, "--ledger", s.LedgerURL}, flags...)
+	args = append(args, s.options.OperatorFlags...)
+	return run(s.log, s.log, slices.Concat(s.options.Env, env), filepath.Join(s.options.Programs, "nestor-operator"), args...)
 }
 
 // AwaitReady waits until the newest operator says that it is ready.

@@ -31,6 +31,14 @@ func posted() verdict {
 
 func pending(reason, words string) verdict { return verdict{v1alpha1.MessagePending, reason, words} }
 
+// notFound is what becomes of a message before its chat or task exists.
+func notFound(message *v1alpha1.AgentMessage) verdict {
+	if message.Spec.Task != "" {
+		return pending(v1alpha1.ReasonTaskNotFound, fmt.Sprintf("The message waits until the AgentTask %q exists in this namespace.", message.Spec.Task))
+	}
+	return pending(v1alpha1.ReasonChatNotFound, fmt.Sprintf("The message waits until the AgentChat %q exists in this namespace.", message.Spec.Chat))
+}
+
 func rejected(reason, format string, args ...any) *verdict {
 	return &verdict{v1alpha1.MessageRejected, reason, fmt.Sprintf(format, args...)}
 }
@@ -86,7 +94,7 @@ func (r *Reconciler) decide(ctx context.Context, message *v1alpha1.AgentMessage)
 		return rejected(v1alpha1.ReasonWrongToolCall, "The task %q does not wait for a decision on the call %q.", approval.Task, approval.ToolCall), nil
 	}
 	fact := agent.Decided{Call: call, Approve: approval.Decision == v1alpha1.DecisionApprove, Comment: approval.Comment, By: message.Spec.User}
-	return ptr(handled()), r.Runner.Engine.Deliver(uid, fact)
+	return ptr(handled()), r.Runner.Engine.Record(ctx, uid, fact)
 }
 
 // answer answers the question of a standalone task.
@@ -96,7 +104,7 @@ func (r *Reconciler) answer(ctx context.Context, message *v1alpha1.AgentMessage)
 		return no, err
 	}
 	for call := range asks(state, agent.AskQuestion) {
-		return ptr(handled()), r.Runner.Engine.Deliver(uid, agent.Answered{Call: call, Text: message.Spec.Content})
+		return ptr(handled()), r.Runner.Engine.Record(ctx, uid, agent.Answered{Call: call, Text: message.Spec.Content})
 	}
 	return rejected(v1alpha1.ReasonNotWaiting, "The task %q has asked nothing.", message.Spec.Task), nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Options configure a Server. The zero value is strict and plays nothing.
@@ -96,7 +97,7 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 		writeError(w, badRequest("", "read the request: %v", err))
 		return
 	}
-	rec := Recorded{IdempotencyKey: r.Header.Get("Idempotency-Key"), Authorized: r.Header.Get("Authorization") != "", Body: body}
+	rec := Recorded{At: time.Now(), IdempotencyKey: r.Header.Get("Idempotency-Key"), Authorized: r.Header.Get("Authorization") != "", Body: body}
 	out, err := s.answer(r, body, &rec)
 	if err != nil {
 		e := asAPIError(err)
