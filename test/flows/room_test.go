@@ -50,7 +50,7 @@ func (r *room) say(ctx context.Context, name, text string) {
 	r.create(ctx, MakeMessage(name).Content(text).Obj())
 }
 
-// chat, task, sub and message read an object of the room; they are for Eventually.
+// chat, task, sub, message and so on read an object of the room; they are for Eventually.
 func (r *room) chat(ctx context.Context) (*v1alpha1.AgentChat, error) {
 	return fetch(ctx, r, "chat", &v1alpha1.AgentChat{})
 }
@@ -71,6 +71,20 @@ func (r *room) message(name string) func(context.Context) (*v1alpha1.AgentMessag
 	return func(ctx context.Context) (*v1alpha1.AgentMessage, error) {
 		return fetch(ctx, r, name, &v1alpha1.AgentMessage{})
 	}
+}
+
+func (r *room) role(name string) func(context.Context) (*v1alpha1.AgentRole, error) {
+	return func(ctx context.Context) (*v1alpha1.AgentRole, error) { return fetch(ctx, r, name, &v1alpha1.AgentRole{}) }
+}
+
+func (r *room) provider(name string) func(context.Context) (*v1alpha1.ModelProvider, error) {
+	return func(ctx context.Context) (*v1alpha1.ModelProvider, error) {
+		return fetch(ctx, r, name, &v1alpha1.ModelProvider{})
+	}
+}
+
+func (r *room) toolServer(name string) func(context.Context) (*v1alpha1.ToolServer, error) {
+	return func(ctx context.Context) (*v1alpha1.ToolServer, error) { return fetch(ctx, r, name, &v1alpha1.ToolServer{}) }
 }
 
 func fetch[T client.Object](ctx context.Context, r *room, name string, into T) (T, error) {
