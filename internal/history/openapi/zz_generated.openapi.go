@@ -296,16 +296,9 @@ func schema_nestor_api_history_v1alpha1_Delta(ref common.ReferenceCallback) comm
 							Ref:         ref(v1alpha1.ToolCallDelta{}.OpenAPIModelName()),
 						},
 					},
-					"restart": {
-						SchemaProps: spec.SchemaProps{
-							Description: "restart says that the pieces so far are void: the call is made again, or this piece begins with all that came so far.",
-							Type:        []string{"boolean"},
-							Format:      "",
-						},
-					},
 					"lost": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lost says that the reader was too slow and that pieces before this one were dropped; the whole comes with the reply.",
+							Description: "lost says that the reply is too long for the live view and that pieces are left out from here on; the whole comes with the reply.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -341,7 +334,7 @@ func schema_nestor_api_history_v1alpha1_Entry(ref common.ReferenceCallback) comm
 					},
 					"kind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "kind is what the entry tells, and which of the other fields it has.\n\nPossible enum values:\n - `\"Answer\"` : somebody answered the question that the agent asked; content is the answer, toolCalls has the question.\n - `\"Approval\"` : child, an agent or tool run somewhere below the chat, needs a person's decision about toolCalls.\n - `\"Assistant\"` : the model replied with content, toolCalls or both.\n - `\"Cancelled\"` : somebody wants the work to stop, all of it or child.\n - `\"ChildResult\"` : child came to an end; content is its result in short, or what went wrong.\n - `\"Decision\"` : a person decided about toolCalls; content is their comment.\n - `\"Delta\"` : a piece of a reply that streams in, in delta. Only a log that follows has it; it is no part of the record, and the Assistant entry with the whole reply replaces all that came since the entry before.\n - `\"Error\"` : a model call was not answered; content are the provider's words, error its class.\n - `\"Limit\"` : a limit was reached while nothing else happened; content says which.\n - `\"Question\"` : child, an agent somewhere below the chat, asks content.\n - `\"Restarted\"` : another operator took over; toolCalls has those whose outcome nobody can tell.\n - `\"Started\"` : the agent began; content is what it was asked to do, systemPrompt what its model is told first.\n - `\"Summary\"` : the model summarised the older part of a history that became too long; content stands for it from now on.\n - `\"ToolResult\"` : a tool ended; content is what the model is told, toolCalls has the call.\n - `\"User\"` : the person of the chat said content, in message.",
+							Description: "kind is what the entry tells, and which of the other fields it has.\n\nPossible enum values:\n - `\"Answer\"` : somebody answered the question that the agent asked; content is the answer, toolCalls has the question.\n - `\"Approval\"` : child, an agent or tool run somewhere below the chat, needs a person's decision about toolCalls.\n - `\"Assistant\"` : the model replied with content, toolCalls or both.\n - `\"Cancelled\"` : somebody wants the work to stop, all of it or child.\n - `\"ChildResult\"` : child came to an end; content is its result in short, or what went wrong.\n - `\"Decision\"` : a person decided about toolCalls; content is their comment.\n - `\"Delta\"` : a piece of the reply to modelCall, in delta, while it streams in. Only a log that follows has it; it is no part of the record. The next entry that is not a Delta makes all pieces void: it has the whole reply, or there will be none. A reader that joins in the middle first gets all that came so far, in one piece.\n - `\"Error\"` : a model call was not answered; content are the provider's words, error its class.\n - `\"Limit\"` : a limit was reached while nothing else happened; content says which.\n - `\"Question\"` : child, an agent somewhere below the chat, asks content.\n - `\"Restarted\"` : another operator took over; toolCalls has those whose outcome nobody can tell.\n - `\"Started\"` : the agent began; content is what it was asked to do, systemPrompt what its model is told first.\n - `\"Summary\"` : the model summarised the older part of a history that became too long; content stands for it from now on.\n - `\"ToolResult\"` : a tool ended; content is what the model is told, toolCalls has the call.\n - `\"User\"` : the person of the chat said content, in message.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -378,7 +371,7 @@ func schema_nestor_api_history_v1alpha1_Entry(ref common.ReferenceCallback) comm
 					},
 					"modelCall": {
 						SchemaProps: spec.SchemaProps{
-							Description: "modelCall is the name of the ModelCall that was answered or failed.",
+							Description: "modelCall is the name of the ModelCall that was answered, failed, or is being answered.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -444,6 +437,13 @@ func schema_nestor_api_history_v1alpha1_Entry(ref common.ReferenceCallback) comm
 						SchemaProps: spec.SchemaProps{
 							Description: "usage is what the model call used; of a child's end, what the child used with everything below it.",
 							Ref:         ref(v1alpha1.TokenUsage{}.OpenAPIModelName()),
+						},
+					},
+					"limit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "limit says which limit was reached by it, if one was.",
+							Type:        []string{"string"},
+							Format:      "",
 						},
 					},
 					"outcome": {
