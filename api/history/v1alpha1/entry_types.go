@@ -212,7 +212,7 @@ type Outcome struct {
 	// iterations is how many model calls it took.
 	// +optional
 	Iterations int32 `json:"iterations,omitempty"`
-	// durationMillis is how long it took, time spent waiting for a person not counted.
+	// durationMillis is how long it took, time spent waiting included.
 	// +optional
 	DurationMillis int64 `json:"durationMillis,omitempty"`
 }
