@@ -100,7 +100,9 @@ func (c *Cursor) Seq() int64 { return c.place.seq }
 
 // Read returns up to limit entries and moves behind them. It says whether there are more.
 func (c *Cursor) Read(ctx context.Context, limit int) (entries []api.Entry, more bool, err error) {
-	defer func() { c.reader.places.keep(c.uid, c.place) }()
+	// A client goes on with the last entry that it has, or with Seq, which is at most a few events further.
+	stopped := c.place
+	defer func() { c.reader.places.keep(c.uid, stopped) }()
 	size := 0
 	for {
 		steps, err := c.steps(ctx, int64(min(limit-len(entries)+1, ledger.MaxLimit)))
@@ -109,14 +111,16 @@ func (c *Cursor) Read(ctx context.Context, limit int) (entries []api.Entry, more
 		}
 		for _, step := range steps {
 			entry, ok := step.Entry()
-			if ok && entry.Seq > c.since {
-				if len(entries) == limit || size > pageBytes {
-					return entries, true, nil
-				}
-				entries = append(entries, entry)
-				size += len(step.Record.Data)
+			wanted := ok && entry.Seq > c.since
+			if wanted && (len(entries) == limit || size > pageBytes) {
+				return entries, true, nil
 			}
 			c.pass(step)
+			if wanted {
+				entries = append(entries, entry)
+				size += len(step.Record.Data)
+				stopped = c.place
+			}
 		}
 	}
 }
