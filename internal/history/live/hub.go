@@ -72,6 +72,17 @@ func (h *Hub) Follow(uid string) *Reader {
 	return r
 }
 
+// Following counts the readers.
+func (h *Hub) Following() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	readers := 0
+	for _, f := range h.feeds {
+		readers += len(f.readers)
+	}
+	return readers
+}
+
 func (h *Hub) feed(uid string) *feed {
 	f, ok := h.feeds[uid]
 	if ok {
