@@ -132,6 +132,7 @@ func reading(open func() ledger.Ledger) {
 		Expect(rest.Items).To(HaveExactElements(HaveField("Name", "subagent.release-1")))
 		Expect(rest.Continue).To(BeEmpty())
 		Expect(firstColumn(must(kubectl("get", "usages", "-n", "team-a", "--chunk-size=2")))).To(HaveLen(6))
+		Expect(refusal(kubectl("get", "--raw", raw("team-a", "usages?limit=2&continue=bm9uZQ")))).To(ContainSubstring("not the Next of a page"))
 		Expect(refusal(kubectl("get", "--raw", raw("team-a", "transcripts?limit=2&continue=???")))).To(ContainSubstring("continue must be"))
 		Expect(refusal(kubectl("get", "--raw", raw("team-a", "transcripts?limit=2&continue=bm9uZQ")))).To(ContainSubstring("not the Next of a page"))
 	})
