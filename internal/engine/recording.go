@@ -57,8 +57,8 @@ func (a *actor) step(deliveries []delivery) *recording {
 		// A take-over is always on record: the append is what gives the right to act, and time that nobody was there
 		// for must not count.
 		// So is a deletion, which ends an orchestrator that has nothing to cancel as well.
-		alive := next.Phase != agent.PhaseNew && !next.Phase.Terminal()
-		if len(effects) == 0 && next.Same(r.next) && !(alive && (d.takeOver || d.end)) {
+		onRecord := (d.takeOver || d.end) && next.Phase != agent.PhaseNew && !next.Phase.Terminal()
+		if len(effects) == 0 && next.Same(r.next) && !onRecord {
 			continue
 		}
 		data, err := json.Marshal(event)
