@@ -149,7 +149,20 @@ func (f *faults) rival(ctx context.Context) error {
 }
 
 func (f *faults) restartAPIServer(ctx context.Context) error {
-	return f.world.stack.Cluster.RestartAPIServer(ctx, func() { pause(ctx, f.between(0, 1000)) })
+	wellAgain := func(context.Context) error { return nil }
+	var failed error
+	err := f.world.stack.Cluster.RestartAPIServer(ctx, func() {
+		pause(ctx, f.between(0, 1000))
+		if restart, err := f.perhapsRestart(ctx); err == nil {
+			wellAgain = restart
+		} else {
+			failed = err
+		}
+	})
+	if err := errors.Join(err, failed); err != nil {
+		return err
+	}
+	return wellAgain(ctx)
 }
 
 func (f *faults) killPostgres(ctx context.Context) error {
@@ -157,7 +170,32 @@ func (f *faults) killPostgres(ctx context.Context) error {
 		return err
 	}
 	pause(ctx, f.between(0, 1500))
-	return f.world.stack.Postgres.Start(ctx)
+	wellAgain, err := f.perhapsRestart(ctx)
+	if err != nil {
+		return err
+	}
+	if err := f.world.stack.Postgres.Start(ctx); err != nil {
+		return err
+	}
+	return wellAgain(ctx)
+}
+
+// perhapsRestart kills the operator in the middle of another mishap, every other time, and starts one that finds the world
+// as it is. What it returns is called when the world is well again: one that gave up is followed by another, as a cluster
+// would see to it.
+func (f *faults) perhapsRestart(ctx context.Context) (wellAgain func(context.Context) error, err error) {
+	if f.random.IntN(2) == 0 {
+		return func(context.Context) error { return nil }, nil
+	}
+	f.counts["the operator is killed in the middle of it"]++
+	if err := f.world.stack.Operator.Kill(); err != nil {
+		return nil, err
+	}
+	if err := f.world.stack.LaunchOperator(ctx); err != nil {
+		return nil, err
+	}
+	pause(ctx, f.between(500, 2000))
+	return f.killOperator, nil
 }
 
 func (f *faults) fillDisk(ctx context.Context) error {
@@ -166,7 +204,14 @@ func (f *faults) fillDisk(ctx context.Context) error {
 		return err
 	}
 	pause(ctx, f.between(500, 2000))
-	return free()
+	wellAgain, err := f.perhapsRestart(ctx)
+	if err != nil {
+		return errors.Join(err, free())
+	}
+	if err := free(); err != nil {
+		return err
+	}
+	return wellAgain(ctx)
 }
 
 func (f *faults) failModel(ctx context.Context) error {

@@ -62,7 +62,7 @@ func newWorld(t *testing.T, s settings) *world {
 	}
 	var err error
 	w.stack, err = stack.Start(t.Context(), stack.Options{
-		Ledger: s.ledger, LedgerDir: w.disk, Scripts: []string{file}, ModelFlags: []string{"--record", "1000000"}, NoOperator: true,
+		Ledger: s.ledger, Programs: s.programs, LedgerDir: w.disk, Scripts: []string{file}, ModelFlags: []string{"--record", "1000000"}, NoOperator: true,
 	})
 	if err != nil {
 		t.Fatal(err)
