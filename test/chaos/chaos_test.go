@@ -134,7 +134,7 @@ func (w *world) keepTraces() {
 // placeAll places all orders, spread over some time, however often the API server refuses.
 func (w *world) placeAll(ctx context.Context, over time.Duration) {
 	for _, o := range w.orders {
-		for !w.deleted.has(o.name) && w.place(ctx, o) != nil && ctx.Err() == nil {
+		for w.place(ctx, o) != nil && ctx.Err() == nil {
 			pause(ctx, 100*time.Millisecond)
 		}
 		pause(ctx, over/time.Duration(len(w.orders)))

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -230,8 +229,10 @@ func (f *faults) failTool(context.Context) error {
 
 // nextDoomed is an order that is to be deleted and has not been.
 func (f *faults) nextDoomed() *order {
+	f.world.placing.Lock()
+	defer f.world.placing.Unlock()
 	for _, o := range f.world.orders {
-		if o.doomed && !f.world.deleted.has(o.name) {
+		if o.doomed && !f.world.deleted[o.name] {
 			return o
 		}
 	}
@@ -247,7 +248,9 @@ func (f *faults) deleteDoomed(ctx context.Context) error {
 	if err := f.world.place(ctx, o); err != nil { // it must have been there
 		return err
 	}
-	f.world.deleted.add(o.name)
+	f.world.placing.Lock()
+	defer f.world.placing.Unlock()
+	f.world.deleted[o.name] = true
 	return client.IgnoreNotFound(f.world.stack.API.Delete(ctx, o.objects()[0]))
 }
 
@@ -260,27 +263,6 @@ func (f *faults) deleteUnseen(ctx context.Context) error {
 		return err
 	}
 	return f.killOperator(ctx)
-}
-
-// names is a set that several goroutines use.
-type names struct {
-	mu  sync.Mutex
-	set map[string]bool
-}
-
-func (n *names) add(name string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.set == nil {
-		n.set = map[string]bool{}
-	}
-	n.set[name] = true
-}
-
-func (n *names) has(name string) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.set[name]
 }
 
 // eventually polls until a condition holds; its error says what is missing.
