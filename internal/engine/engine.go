@@ -206,6 +206,26 @@ func (e *Engine) View(ctx context.Context, uid string) (agent.State, error) {
 	return state, err
 }
 
+// Refresh sees to it that the next View is at least what the ledger has now. Another engine may have gone on with the agent,
+// which nobody tells this one; whoever is about to refuse something because of a state should ask for it.
+func (e *Engine) Refresh(ctx context.Context, uid string) error {
+	record, err := e.options.Ledger.Agent(ctx, uid)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look how far agent %s is: %w", uid, err)
+	}
+	a, err := e.actor(uid)
+	if err != nil {
+		return err
+	}
+	if a.lastSeq() < record.LastSeq {
+		a.unload()
+	}
+	return nil
+}
+
 // Lookup returns what the ledger says of an agent besides its events, or ledger.ErrNotFound.
 func (e *Engine) Lookup(ctx context.Context, uid string) (ledger.Agent, error) {
 	a, err := e.actor(uid)
