@@ -74,7 +74,9 @@ func (r *room) message(name string) func(context.Context) (*v1alpha1.AgentMessag
 }
 
 func (r *room) role(name string) func(context.Context) (*v1alpha1.AgentRole, error) {
-	return func(ctx context.Context) (*v1alpha1.AgentRole, error) { return fetch(ctx, r, name, &v1alpha1.AgentRole{}) }
+	return func(ctx context.Context) (*v1alpha1.AgentRole, error) {
+		return fetch(ctx, r, name, &v1alpha1.AgentRole{})
+	}
 }
 
 func (r *room) provider(name string) func(context.Context) (*v1alpha1.ModelProvider, error) {
@@ -84,7 +86,9 @@ func (r *room) provider(name string) func(context.Context) (*v1alpha1.ModelProvi
 }
 
 func (r *room) toolServer(name string) func(context.Context) (*v1alpha1.ToolServer, error) {
-	return func(ctx context.Context) (*v1alpha1.ToolServer, error) { return fetch(ctx, r, name, &v1alpha1.ToolServer{}) }
+	return func(ctx context.Context) (*v1alpha1.ToolServer, error) {
+		return fetch(ctx, r, name, &v1alpha1.ToolServer{})
+	}
 }
 
 func fetch[T client.Object](ctx context.Context, r *room, name string, into T) (T, error) {
