@@ -23,6 +23,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -88,7 +89,7 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 	if err := mgr.AddReadyzCheck("ledger", ledgerAnswers(kept)); err != nil {
 		return errors.Join(fmt.Errorf("add the ledger's readiness check: %w", err), kept.Close())
 	}
-	if err := controller.Setup(mgr, controller.Options{OperatorNamespace: operatorNamespace(), Ledger: kept, Reached: reached}); err != nil {
+	if err := controller.Setup(mgr, controller.Options{OperatorNamespace: operatorNamespace(), Ledger: kept, Reached: reached, Metrics: ctrlmetrics.Registry}); err != nil {
 		return errors.Join(err, kept.Close())
 	}
 	logger.Info("Starting", "version", version.String(), "operatorNamespace", operatorNamespace(), "ledger", kept.Name())

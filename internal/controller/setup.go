@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -28,6 +29,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/toolserver"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/metrics"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 	"github.com/nestor-dev/nestor/internal/version"
@@ -39,11 +41,28 @@ type Options struct {
 	OperatorNamespace string
 	// Ledger keeps the history of every agent.
 	Ledger ledger.Ledger
+	// Metrics is where the operator's own metrics are registered; nil keeps them to itself.
+	Metrics prometheus.Registerer
 	// IdleAfter is how long an agent that waits stays in memory; 0 is a minute.
 	IdleAfter time.Duration
 	// Reached is the engine's; see there.
 	Reached func(engine.Point)
 }
+
+// countIn makes the metrics, in a registry that nobody reads if none is given.
+func countIn(registry prometheus.Registerer) (*metrics.Metrics, error) {
+	if registry == nil {
+		registry = prometheus.NewRegistry()
+	}
+	counted, err := metrics.New(registry)
+	if err != nil {
+		return nil, fmt.Errorf("register the metrics: %w", err)
+	}
+	return counted, nil
+}
+
+// The operator that leads holds a lease in its own namespace.
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update,namespace=nestor-system
 
 // drainTimeout is how long effects in flight may take to finish when the operator stops.
 const drainTimeout = 20 * time.Second
@@ -58,7 +77,11 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		wake.servers.Add(types.NamespacedName{Namespace: key.Namespace, Name: key.Server})
 		references.Retry("")
 	}})
-	scheduler := schedule.New(schedule.Options{})
+	counted, err := countIn(options.Metrics)
+	if err != nil {
+		return err
+	}
+	scheduler := schedule.New(schedule.Options{Observer: counted})
 	tools := &backend.Tools{Finder: finder, Pool: pool, Results: backend.WholeOutputs{Ledger: options.Ledger}}
 	log := mgr.GetLogger().WithName("engine")
 	eng := engine.New(engine.Options{
@@ -66,9 +89,21 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		Random:        rand.Float64,
 		AwaitRecovery: true,
 		Reached:       options.Reached,
-		Trouble:       func(err error) { log.Error(err, "An agent cannot go on") },
-		Changed:       wake.changed,
+		Called:        counted.Called,
+		Trouble: func(err error) {
+			counted.Trouble()
+			log.Error(err, "An agent cannot go on")
+		},
+		Changed: func(c engine.Change) {
+			counted.Changed(c)
+			wake.changed(c)
+		},
 	})
+	if options.Metrics != nil {
+		if err := options.Metrics.Register(metrics.Engine{Stats: eng.Stats}); err != nil {
+			return fmt.Errorf("register the engine's metrics: %w", err)
+		}
+	}
 	if err := run.Index(context.Background(), mgr.GetFieldIndexer()); err != nil {
 		return err
 	}

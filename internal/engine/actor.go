@@ -146,6 +146,9 @@ func (a *actor) handle(batch []delivery) error {
 	if r.empty() {
 		a.release(batch)
 		confirm(batch, r.unheard())
+		if r.end {
+			a.engine.Forget(a.uid)
+		}
 		return nil
 	}
 	if r.end {

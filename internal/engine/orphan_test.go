@@ -6,6 +6,7 @@ package engine
 import (
 	"testing"
 
+	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
@@ -23,6 +24,22 @@ func TestAnAgentWhoseObjectWentUnseenIsEnded(t *testing.T) {
 		t.Fatal("the agent of another object was ended")
 	}
 	if err := w.engine.EndNamed(t.Context(), "AgentChat", "ns", "chat"); err != nil {
+		t.Fatal(err)
+	}
+	w.until("the agent to end", func() bool { return w.record("uid-chat").Status == ledger.StatusCancelled })
+}
+
+// An orchestrator that has nothing to do has nothing to cancel; deleting its chat ends it all the same.
+func TestAnIdleChatThatIsDeletedIsEnded(t *testing.T) {
+	w := newWorld(t, "load")
+	w.chat(nil)
+	w.say("m1", "Load")
+	w.untilPosted("Loaded.")
+	w.until("the chat to have nothing to do", func() bool {
+		s, err := w.engine.View(t.Context(), "uid-chat")
+		return err == nil && s.Phase == agent.PhaseIdle && len(s.Outbox) == 0
+	})
+	if err := w.engine.End("uid-chat"); err != nil {
 		t.Fatal(err)
 	}
 	w.until("the agent to end", func() bool { return w.record("uid-chat").Status == ledger.StatusCancelled })

@@ -67,9 +67,9 @@ func (a *actor) step(deliveries []delivery) *recording {
 		next, effects := agent.Step(r.next, event)
 		// A take-over is always on record: the append is what gives the right to act, and time that nobody was there
 		// for must not count.
-		// So is the end of an orchestrator that has nothing to cancel: it would stay among the live ones for ever.
-		lasting := (d.takeOver || (d.end && record.Live())) && next.Phase != agent.PhaseNew && !next.Phase.Terminal()
-		if len(effects) == 0 && next.Same(r.next) && !lasting {
+		// So is the end of an agent whose object is gone, even if it had nothing to cancel: it would be live for ever.
+		always := (d.takeOver || (d.end && record.Live())) && next.Phase != agent.PhaseNew && !next.Phase.Terminal()
+		if len(effects) == 0 && next.Same(r.next) && !always {
 			continue
 		}
 		data, err := json.Marshal(event)

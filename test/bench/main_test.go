@@ -19,7 +19,7 @@ func TestWrongUseIsExplained(t *testing.T) {
 		want string
 	}{
 		"an argument":           {[]string{"agents-1x5"}, `unexpected argument "agents-1x5"`},
-		"an unknown scenario":   {[]string{"--scenarios", "agents-7x7"}, "--list shows them"},
+		"an unknown scenario":   {[]string{"--scenarios", "agents-7"}, "--list shows them"},
 		"an unknown ledger":     {[]string{"--ledger", "MySQL"}, "--ledger must be SQLite or PostgreSQL"},
 		"one report to compare": {[]string{"--compare", "a.json"}, "needs two reports"},
 		"no such report":        {[]string{"--compare", "a.json", "b.json"}, "read the report"},

@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +28,11 @@ type settings struct {
 	duration time.Duration
 	ledger   string
 	begun    time.Time
+}
+
+// random is a source for one purpose. The two ledgers have different ones, so that they do not do the same twice.
+func (s settings) random(purpose string) *rand.Rand {
+	return rand.New(rand.NewPCG(s.seed, uint64(hash(s.ledger+purpose))))
 }
 
 // The short form, which is part of `make test`: few agents, and only some of the mishaps.
@@ -59,9 +66,6 @@ func TestEverythingHoldsWhileEverythingFails(t *testing.T) {
 		t.Run(ledger, func(t *testing.T) {
 			s := readSettings(t)
 			s.ledger, s.begun = ledger, time.Now()
-			if ledger == stack.PostgreSQL {
-				s.seed++ // so that the short form does not do the same twice
-			}
 			t.Logf("seed %d, %d agents, failures for %s; again: make chaos SEED=%d AGENTS=%d DURATION=%s LEDGERS=%s",
 				s.seed, s.agents, s.duration, s.seed, s.agents, s.duration, ledger)
 			run(t, s)
@@ -78,7 +82,7 @@ func run(t *testing.T, s settings) {
 	w := newWorld(t, s)
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("the operator said at last:\n%s", w.stack.OperatorLog())
+			w.keepTraces()
 		}
 	})
 	if err := w.stack.StartOperator(t.Context()); err != nil {
@@ -101,6 +105,25 @@ func run(t *testing.T, s settings) {
 	w.check()
 	stop()
 	helpers.Wait()
+}
+
+// keepTraces keeps what helps to understand a failure: all that the operators have logged, and what the last one is doing.
+func (w *world) keepTraces() {
+	stacks, err := w.profile(context.WithoutCancel(w.t.Context()), "goroutine?debug=2")
+	if err != nil {
+		stacks = err.Error()
+	}
+	log, err := os.ReadFile(filepath.Join(w.stack.Dir, "operator.log"))
+	if err != nil {
+		log = []byte(err.Error())
+	}
+	dir := w.t.ArtifactDir()
+	for name, words := range map[string][]byte{"operator.log": log, "goroutines.txt": []byte(stacks)} {
+		if err := os.WriteFile(filepath.Join(dir, name), words, 0o600); err != nil {
+			w.t.Error(err)
+		}
+	}
+	w.t.Logf("see operator.log and goroutines.txt in %s (with -artifacts they are kept); the operator said at last:\n%s", dir, w.stack.OperatorLog())
 }
 
 // placeAll places all orders, spread over some time, however often the API server refuses.

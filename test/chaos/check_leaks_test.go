@@ -72,7 +72,7 @@ func (w *world) noneOf(ctx context.Context, prefix string) error {
 		return err
 	}
 	for _, o := range found.all() {
-		if strings.HasPrefix(o.GetName(), prefix) {
+		if strings.HasPrefix(o.GetName(), prefix) && !isLetter(o) {
 			return fmt.Errorf("%T %s is left", o, o.GetName())
 		}
 	}

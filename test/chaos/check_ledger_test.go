@@ -33,7 +33,9 @@ func (w *world) replays(ctx context.Context) error {
 		var wrong complaints
 		for i := range found.agents.Items {
 			sub := &found.agents.Items[i]
-			if l := lives[string(sub.UID)]; l == nil {
+			if l := lives[string(sub.UID)]; l == nil && sub.Status.Error != nil && sub.Status.StartTime == nil {
+				continue // it was cancelled before it began
+			} else if l == nil {
 				wrong.add("the ledger does not know sub-agent %s, which is %s", sub.Name, sub.Status.Phase)
 			} else {
 				compare(&wrong, "sub-agent "+sub.Name, sub.Status, projection.SubAgent(l.state, sub.Status, sub.Generation))
@@ -42,7 +44,11 @@ func (w *world) replays(ctx context.Context) error {
 		for i := range found.tasks.Items {
 			task := &found.tasks.Items[i]
 			if l := lives[runnerOf(found, task)]; l != nil {
-				compare(&wrong, "task "+task.Name, task.Status, projection.Task(l.state, task.Status, task.Generation))
+				folded := projection.Task(l.state, task.Status, task.Generation)
+				if folded.CompletionTime == nil { // while it is at work, the sub-agent has the numbers
+					folded.Iterations, folded.Usage = task.Status.Iterations, task.Status.Usage
+				}
+				compare(&wrong, "task "+task.Name, task.Status, folded)
 			}
 		}
 		for i := range found.chats.Items {

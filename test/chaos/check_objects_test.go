@@ -39,7 +39,7 @@ func (w *world) heardOnce(ctx context.Context) error {
 		}
 	}
 	for i := range found.messages.Items {
-		if m := &found.messages.Items[i]; m.Spec.Role == v1alpha1.RoleUser && m.Status.Phase != v1alpha1.MessageHandled && m.Status.Phase != v1alpha1.MessageRejected {
+		if m := &found.messages.Items[i]; m.Spec.Role == v1alpha1.RoleUser && !isLetter(m) && m.Status.Phase != v1alpha1.MessageHandled && m.Status.Phase != v1alpha1.MessageRejected {
 			wrong.add("message %s is %q (%s)", m.Name, m.Status.Phase, m.Status.Reason)
 		}
 	}
@@ -97,7 +97,7 @@ func (w *world) owned(ctx context.Context) error {
 		owner := metav1.GetControllerOf(o)
 		switch {
 		case owner == nil:
-			if _, top := o.(*v1alpha1.AgentChat); !top && !w.isOrder(o.GetName()) {
+			if _, top := o.(*v1alpha1.AgentChat); !top && !w.isOrder(o.GetName()) && !isLetter(o) {
 				wrong.add("%T %s belongs to nobody", o, o.GetName())
 			}
 		case alive[owner.UID] == "":
@@ -180,14 +180,23 @@ func (w *world) leavesNothing(ctx context.Context) error {
 	return err
 }
 
+// isLetter says that an object is a message of the user to something that was gone before it came: it waits for it, and
+// belongs to nobody.
+func isLetter(o client.Object) bool {
+	message, ok := o.(*v1alpha1.AgentMessage)
+	return ok && message.Spec.Role == v1alpha1.RoleUser && metav1.GetControllerOf(message) == nil
+}
+
 // empty says what is left.
 func (w *world) empty(ctx context.Context) error {
 	found, err := w.objects(ctx)
 	if err != nil {
 		return err
 	}
-	if n := found.count(); n > 0 {
-		return fmt.Errorf("%d objects are left, the first is %T %s", n, found.all()[0], found.all()[0].GetName())
+	for _, o := range found.all() {
+		if !isLetter(o) {
+			return fmt.Errorf("%d objects are left, among them %T %s", len(found.all()), o, o.GetName())
+		}
 	}
 	list, err := w.ledger.Agents(ctx, ledger.AgentFilter{Live: true}, ledger.Page{})
 	if err != nil {

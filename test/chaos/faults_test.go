@@ -34,7 +34,7 @@ type interval struct{ from, to time.Time }
 func (i interval) contains(t time.Time) bool { return !t.Before(i.from) && !t.After(i.to) }
 
 func newFaults(w *world) *faults {
-	return &faults{world: w, random: rand.New(rand.NewPCG(w.settings.seed, 2)), counts: map[string]int{}}
+	return &faults{world: w, random: w.settings.random("faults"), counts: map[string]int{}}
 }
 
 // mishap is one way in which things fail. An error means that the test itself cannot go on.

@@ -35,11 +35,6 @@ func (w *world) objects(ctx context.Context) (*objects, error) {
 	return o, nil
 }
 
-// count is how many objects there are.
-func (o *objects) count() int {
-	return len(o.chats.Items) + len(o.tasks.Items) + len(o.agents.Items) + len(o.messages.Items)
-}
-
 // life is an agent as the ledger has it.
 type life struct {
 	record ledger.Agent

@@ -88,5 +88,9 @@ var modelFaults = map[string]string{
 
 // failingScript makes the next calls of a model fail in one of these ways.
 func failingScript(kind string, times int) string {
-	return fmt.Sprintf("name: failing\nrules:\n- match: {}\n  times: %d\n  reply: {%s}\n", times, modelFaults[kind])
+	match := ""
+	if kind == "empty" { // it ends the turn of an orchestrator, which would never start what it was asked for
+		match = "tools: [submit_result]"
+	}
+	return fmt.Sprintf("name: failing\nrules:\n- match: {%s}\n  times: %d\n  reply: {%s}\n", match, times, modelFaults[kind])
 }

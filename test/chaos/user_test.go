@@ -12,7 +12,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
@@ -67,24 +66,20 @@ func (u *user) messages() []string {
 
 // due is what the user would say now.
 func (u *user) due(ctx context.Context) []*v1alpha1.AgentMessage {
-	var tasks v1alpha1.AgentTaskList
-	var chats v1alpha1.AgentChatList
-	var posts v1alpha1.AgentMessageList
-	for _, list := range []client.ObjectList{&tasks, &chats, &posts} {
-		if err := u.world.stack.API.List(ctx, list, client.InNamespace(namespace)); err != nil {
-			return nil
-		}
+	found, err := u.world.objects(ctx)
+	if err != nil {
+		return nil
 	}
 	var due []*v1alpha1.AgentMessage
-	for i := range tasks.Items {
-		if m := u.aboutTask(&tasks.Items[i]); m != nil {
+	for i := range found.tasks.Items {
+		if m := u.aboutTask(&found.tasks.Items[i]); m != nil {
 			due = append(due, m)
 		}
 	}
-	for i := range chats.Items {
-		due = append(due, u.aboutChat(&chats.Items[i], posts.Items)...)
+	for i := range found.chats.Items {
+		due = append(due, u.aboutChat(&found.chats.Items[i], found.messages.Items)...)
 	}
-	return append(due, u.cancels(tasks.Items)...)
+	return append(due, u.cancels(found.agents.Items)...)
 }
 
 // aboutTask answers or decides for a task that belongs to no chat.
@@ -143,11 +138,11 @@ func (u *user) decision(task, call string) v1alpha1.Decision {
 }
 
 // cancels stops the orders that are to be cancelled, once something of them is at work.
-func (u *user) cancels(tasks []v1alpha1.AgentTask) []*v1alpha1.AgentMessage {
+func (u *user) cancels(agents []v1alpha1.SubAgent) []*v1alpha1.AgentMessage {
 	atWork := map[string]bool{}
-	for i := range tasks {
-		top, _, _ := strings.Cut(jobOf(tasks[i].Spec.Instruction), ".")
-		if tasks[i].Status.Waiting != nil || tasks[i].Status.Iterations >= 2 {
+	for i := range agents {
+		top, _, _ := strings.Cut(jobOf(agents[i].Spec.Instruction), ".")
+		if agents[i].Status.Iterations >= 2 {
 			atWork[top] = true
 		}
 	}

@@ -52,7 +52,7 @@ type world struct {
 }
 
 func newWorld(t *testing.T, s settings) *world {
-	w := &world{t: t, settings: s, random: rand.New(rand.NewPCG(s.seed, 1)), workshop: openWorkshop(t)}
+	w := &world{t: t, settings: s, random: s.random("workload"), workshop: openWorkshop(t)}
 	file := filepath.Join(t.TempDir(), "chaos.yaml")
 	if err := os.WriteFile(file, []byte(script()), 0o600); err != nil {
 		t.Fatal(err)

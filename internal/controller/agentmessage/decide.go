@@ -69,6 +69,8 @@ func (r *Reconciler) target(ctx context.Context, message *v1alpha1.AgentMessage,
 		return "", agent.State{}, nil, err
 	case !begun:
 		return "", agent.State{}, rejected(v1alpha1.ReasonNotWaiting, "The task %q has not begun.", name), nil
+	case state.Heard(message.Name): // and whoever delivered it could not say so
+		return "", agent.State{}, ptr(handled()), nil
 	case state.Phase.Terminal():
 		return "", agent.State{}, rejected(v1alpha1.ReasonTaskFinished, "The task %q has ended already.", name), nil
 	}
@@ -93,7 +95,7 @@ func (r *Reconciler) decide(ctx context.Context, message *v1alpha1.AgentMessage)
 	case !undecided[call]:
 		return rejected(v1alpha1.ReasonWrongToolCall, "The task %q does not wait for a decision on the call %q.", approval.Task, approval.ToolCall), nil
 	}
-	fact := agent.Decided{Call: call, Approve: approval.Decision == v1alpha1.DecisionApprove, Comment: approval.Comment, By: message.Spec.User}
+	fact := agent.Decided{Call: call, Approve: approval.Decision == v1alpha1.DecisionApprove, Comment: approval.Comment, By: message.Spec.User, Message: message.Name}
 	return ptr(handled()), r.Runner.Engine.Record(ctx, uid, fact)
 }
 
@@ -104,7 +106,7 @@ func (r *Reconciler) answer(ctx context.Context, message *v1alpha1.AgentMessage)
 		return no, err
 	}
 	for call := range asks(state, agent.AskQuestion) {
-		return ptr(handled()), r.Runner.Engine.Record(ctx, uid, agent.Answered{Call: call, Text: message.Spec.Content})
+		return ptr(handled()), r.Runner.Engine.Record(ctx, uid, agent.Answered{Call: call, Text: message.Spec.Content, Message: message.Name})
 	}
 	return rejected(v1alpha1.ReasonNotWaiting, "The task %q has asked nothing.", message.Spec.Task), nil
 }

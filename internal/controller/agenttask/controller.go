@@ -110,7 +110,7 @@ func (r *Reconciler) project(ctx context.Context, task *v1alpha1.AgentTask, s ag
 		return r.expire(ctx, task)
 	}
 	result, err := run.Show(ctx, r.Runner, task, &task.Status, next, next.Phase == v1alpha1.TaskRunning)
-	if err != nil || task.Status.CompletionTime == nil {
+	if err != nil || !result.IsZero() || task.Status.CompletionTime == nil { // what was not written must be looked at again
 		return result, err
 	}
 	return r.expire(ctx, task)

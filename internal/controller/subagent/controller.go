@@ -88,8 +88,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return status.Result(err)
 	}
 	next := projection.SubAgent(state, sub.Status, sub.Generation)
-	// That it is at work, and how far, is progress.
-	progress := next.Phase == v1alpha1.SubAgentActive || next.Phase == sub.Status.Phase
+	// That it is at work, and how far, is progress; and of an end its task tells at once, so that its own status may lag a little
+	// when very many end at the same time.
+	progress := next.Phase == v1alpha1.SubAgentActive || next.Phase == sub.Status.Phase || state.Phase.Terminal()
 	return run.Show(ctx, r.Runner, &sub, &sub.Status, next, progress)
 }
 

@@ -8,6 +8,7 @@ package drive
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,6 +18,9 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
 )
+
+// patience is how long to wait when the API server asks for it; it says a second itself.
+const patience = time.Second
 
 // Writers is how many requests are under way at a time when many are made.
 const Writers = 50
@@ -42,24 +46,51 @@ func NewClient(config *rest.Config) (*Client, error) {
 
 // Write sends a body with POST or PUT and returns the answer's.
 func (c *Client) Write(ctx context.Context, method, path string, body []byte) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	answer, err := c.do(ctx, method, path, body)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Close()
+	text, err := io.ReadAll(answer)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", method, path, err)
 	}
-	request.Header.Set("Content-Type", "application/json")
-	response, err := c.http.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", method, path, err)
+	return text, nil
+}
+
+// Open reads a path; the caller closes it.
+func (c *Client) Open(ctx context.Context, path string) (io.ReadCloser, error) {
+	return c.do(ctx, http.MethodGet, path, nil)
+}
+
+// do makes a request, and again when the API server asks for patience: it does while it gets to know a new kind.
+func (c *Client) do(ctx context.Context, method, path string, body []byte) (io.ReadCloser, error) {
+	for {
+		request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: %w", method, path, err)
+		}
+		request.Header.Set("Content-Type", "application/json")
+		response, err := c.http.Do(request)
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: %w", method, path, err)
+		}
+		if response.StatusCode < http.StatusMultipleChoices {
+			return response.Body, nil
+		}
+		words, err := io.ReadAll(response.Body)
+		if err := errors.Join(err, response.Body.Close()); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", method, path, err)
+		}
+		if response.StatusCode != http.StatusTooManyRequests {
+			return nil, fmt.Errorf("%s %s: %s: %s", method, path, response.Status, words)
+		}
+		select {
+		case <-time.After(patience):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
 	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", method, path, err)
-	}
-	if response.StatusCode >= http.StatusMultipleChoices {
-		return nil, fmt.Errorf("%s %s: %s: %s", method, path, response.Status, answer)
-	}
-	return answer, nil
 }
 
 // CreateAll creates one object for each body, and returns when each request was begun.

@@ -6,10 +6,7 @@ package drive
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
 )
 
 // Object is what the driver reads of an object.
@@ -87,20 +84,4 @@ func (c *Client) follow(ctx context.Context, path, version string, see func(Obje
 			}
 		}
 	}
-}
-
-// Open reads a path; the caller closes it.
-func (c *Client) Open(ctx context.Context, path string) (io.ReadCloser, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+path, nil)
-	if err != nil {
-		return nil, fmt.Errorf("GET %s: %w", path, err)
-	}
-	response, err := c.http.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("GET %s: %w", path, err)
-	}
-	if response.StatusCode != http.StatusOK {
-		return nil, errors.Join(fmt.Errorf("GET %s: %s", path, response.Status), response.Body.Close())
-	}
-	return response.Body, nil
 }

@@ -15,10 +15,15 @@ import (
 	"github.com/nestor-dev/nestor/test/bench/drive"
 )
 
-// TestAWatchThatEndsIsBegunAgain has the first watch end after one event, and the second one tell the rest.
+// TestAWatchThatEndsIsBegunAgain has the first list refused for now, the first watch end after one event, and the
+// second one tell the rest.
 func TestAWatchThatEndsIsBegunAgain(t *testing.T) {
-	var watches atomic.Int32
+	var requests, watches atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if requests.Add(1) == 1 {
+			http.Error(w, "storage is initializing", http.StatusTooManyRequests)
+			return
+		}
 		if r.URL.Query().Get("watch") == "" {
 			fmt.Fprint(w, `{"metadata":{"resourceVersion":"5"},"items":[{"metadata":{"name":"a"},"status":{"phase":"Running"}}]}`)
 			return

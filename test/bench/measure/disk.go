@@ -39,7 +39,7 @@ func sqliteRate(ctx context.Context, dir string, each time.Duration) (rate float
 	return float64(seq*groupSize) / time.Since(began).Seconds(), nil
 }
 
-func insertGroup(ctx context.Context, db *sql.DB, seq int, payload string) error {
+func insertGroup(ctx context.Context, db *sql.DB, seq int, payload string) (err error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func insertGroup(ctx context.Context, db *sql.DB, seq int, payload string) error
 	if err != nil {
 		return errors.Join(err, tx.Rollback())
 	}
-	defer insert.Close()
+	defer func() { err = errors.Join(err, insert.Close()) }()
 	for i := range groupSize {
 		if _, err := insert.ExecContext(ctx, fmt.Sprintf("agent-%d", i), seq, payload); err != nil {
 			return errors.Join(err, tx.Rollback())

@@ -6,6 +6,7 @@ package measure
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -83,7 +84,7 @@ func (l *Ledger) EachTurn(ctx context.Context, role string, since time.Time) (tu
 	if err != nil {
 		return nil, fmt.Errorf("read the turns: %w", err)
 	}
-	defer rows.Close()
+	defer func() { err = errors.Join(err, rows.Close()) }()
 	var last string
 	var before int64
 	number := 0
@@ -105,14 +106,14 @@ func (l *Ledger) EachTurn(ctx context.Context, role string, since time.Time) (tu
 }
 
 // FirstEvents is when each agent had its first event since a time, but for the named types.
-func (l *Ledger) FirstEvents(ctx context.Context, since time.Time, but string) (map[string]time.Time, error) {
+func (l *Ledger) FirstEvents(ctx context.Context, since time.Time, but string) (first map[string]time.Time, err error) {
 	rows, err := l.db.QueryContext(ctx, fmt.Sprintf(
 		"SELECT agent_uid, MIN(at) FROM events WHERE at >= %d AND type <> '%s' GROUP BY agent_uid", since.UnixMicro(), but))
 	if err != nil {
 		return nil, fmt.Errorf("read the first events: %w", err)
 	}
-	defer rows.Close()
-	first := map[string]time.Time{}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	first = map[string]time.Time{}
 	for rows.Next() {
 		var agent string
 		var at int64

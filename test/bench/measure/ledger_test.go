@@ -5,6 +5,7 @@ package measure_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -41,7 +42,6 @@ func TestTheLedgerIsReadAsItIsWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer written.Close()
 	began := time.Now().Truncate(time.Second)
 	for uid, at := range map[string]time.Time{"before": began.Add(-time.Hour), "a": began, "b": began.Add(time.Minute)} {
 		if err := write(t.Context(), written, uid, at, 3); err != nil {
@@ -52,7 +52,11 @@ func TestTheLedgerIsReadAsItIsWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	t.Cleanup(func() {
+		if err := errors.Join(l.Close(), written.Close()); err != nil {
+			t.Error(err)
+		}
+	})
 	for name, count := range map[string]struct {
 		of   func(context.Context, time.Time) (int64, error)
 		want int64

@@ -23,6 +23,18 @@ func TestProcessorTimeOfAnOddName(t *testing.T) {
 	}
 }
 
+func TestProcessorTimeOfTheMachine(t *testing.T) {
+	seconds, err := parseMachine("cpu  100 100 100 5000 7000 50 50 100 33 33\ncpu0 1 1 1 1 1 1 1 1 1 1\n")
+	if err != nil || seconds != 5 {
+		t.Errorf("%v seconds (%v), want 5", seconds, err)
+	}
+	for _, bad := range []string{"", "cpu 1 2 3", "cpu0 1 2 3 4 5 6 7 8"} {
+		if _, err := parseMachine(bad); err == nil {
+			t.Errorf("%q was taken for /proc/stat", bad)
+		}
+	}
+}
+
 func TestMemory(t *testing.T) {
 	m, err := parseMemory("Name:\tx\nVmHWM:\t    2048 kB\nVmRSS:\t    1024 kB\n")
 	if err != nil || m != (Memory{Now: 1 << 20, Peak: 2 << 20}) {

@@ -41,6 +41,35 @@ func parseStat(text string) (float64, error) {
 	return float64(user+system) / clockTicks, nil
 }
 
+// MachineCPUSeconds is the processor time that everything on the machine has used, and what a hypervisor gave to others.
+func MachineCPUSeconds() (float64, error) {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, fmt.Errorf("read the processor time of the machine: %w", err)
+	}
+	return parseMachine(string(text))
+}
+
+// parseMachine sums the first line: user, nice, system, idle, iowait, irq, softirq, steal. Guests are part of user and nice.
+func parseMachine(text string) (float64, error) {
+	line, _, _ := strings.Cut(text, "\n")
+	fields := strings.Fields(line)
+	if len(fields) < 9 || fields[0] != "cpu" {
+		return 0, fmt.Errorf("read the processor time of the machine: %q is not how /proc/stat begins", line)
+	}
+	busy := int64(0)
+	for i, field := range fields[1:9] {
+		ticks, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("read the processor time of the machine: %w", err)
+		}
+		if idle := i == 3 || i == 4; !idle {
+			busy += ticks
+		}
+	}
+	return float64(busy) / clockTicks, nil
+}
+
 // Memory is the resident memory of a process in bytes: now, and at its highest.
 type Memory struct{ Now, Peak int64 }
 

@@ -55,6 +55,9 @@ func Compare(older, newer *Report) string {
 			continue
 		}
 		compareResults(&b, before, now)
+		if x, y := over(before.TurnsPerSecond(), older.Bounds.StatusPut2KB), over(now.TurnsPerSecond(), newer.Bounds.StatusPut2KB); x > 0 && y > 0 {
+			fmt.Fprintf(&b, "| %s | turns/s ÷ bound | %.4g | %.4g | %s | %s |\n", now.Name, x, y, change(x, y), judge(x, y, true))
+		}
 	}
 	for _, before := range older.Results {
 		if _, ok := newer.result(before.Name); !ok {

@@ -18,13 +18,14 @@ func (r Result) String() string {
 	if d := r.OverheadMillis; d != nil {
 		fmt.Fprintf(&b, ", overhead p50 %.1f ms p95 %.1f ms", d.P50, d.P95)
 	}
-	fmt.Fprintf(&b, ", %.1f writes an agent, operator %.1f s CPU and %d MiB, API server %.1f s CPU, %d failures",
-		r.WritesPerAgent(), r.CPUSeconds["operator"], r.PeakRSSBytes>>20, r.CPUSeconds["API server"], r.Failures)
+	fmt.Fprintf(&b, ", %.1f writes an agent, operator %.1f s CPU and %d MiB, API server %.1f s CPU, others %.1f s CPU, %d failures",
+		r.WritesPerAgent(), r.CPUSeconds["operator"], r.PeakRSSBytes>>20, r.CPUSeconds["API server"], r.CPUSeconds["others"], r.Failures)
 	for _, f := range r.Figures {
 		fmt.Fprintf(&b, "; %s %.2f %s", f.Name, f.Value, f.Unit)
 	}
 	if r.Error != "" {
-		fmt.Fprintf(&b, "; FAILED: %s", r.Error)
+		first, _, _ := strings.Cut(r.Error, "\n")
+		fmt.Fprintf(&b, "; FAILED: %s", first)
 	}
 	return b.String()
 }

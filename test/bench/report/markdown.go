@@ -70,6 +70,11 @@ func (p page) WritesToBound(r Result) string {
 	return ratio(over(float64(r.AllWrites()), r.WallSeconds), p.Bounds.StatusPut2KB)
 }
 
+// TurnsToBound is the throughput in a unit that a busy machine does not change much.
+func (p page) TurnsToBound(r Result) string {
+	return ifTurns(r, ratio(r.TurnsPerSecond(), p.Bounds.StatusPut2KB))
+}
+
 // RowsToBound is how much of the disk's writing a scenario used up.
 func (p page) RowsToBound(r Result) string {
 	const row = 2 << 10

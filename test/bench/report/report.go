@@ -113,6 +113,18 @@ func (r Result) WritesPerAgent() float64 { return over(float64(r.AllWrites()), f
 // LedgerBytesPerTurn is what a turn leaves in the ledger.
 func (r Result) LedgerBytesPerTurn() float64 { return over(float64(r.LedgerBytes), float64(r.Turns)) }
 
+// MarshalJSON adds the figures that follow from the others.
+func (r Result) MarshalJSON() ([]byte, error) {
+	type plain Result
+	return json.Marshal(struct {
+		plain
+		TurnsPerSecond     float64 `json:"turnsPerSecond"`
+		WritesPerTurn      float64 `json:"writesPerTurn"`
+		WritesPerAgent     float64 `json:"writesPerAgent"`
+		LedgerBytesPerTurn float64 `json:"ledgerBytesPerTurn"`
+	}{plain(r), r.TurnsPerSecond(), r.WritesPerTurn(), r.WritesPerAgent(), r.LedgerBytesPerTurn()})
+}
+
 func over(a, b float64) float64 {
 	if b == 0 {
 		return 0

@@ -130,7 +130,7 @@ func TestAReportIsWrittenAndReadBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"| agents-1000x5 | 5.00 s | 1000 | 3.0 ms | 20.0 ms | 30.0 ms | - | - | 0 |",
+		"| agents-1000x5 | 5.00 s | 1000 | 2.50 | 3.0 ms | 20.0 ms | 30.0 ms | - | - | 0 |",
 		"| agents-1000x5 | 0.60 | 4.0 | 2.00 | 2.0 | 0.10 | 0.0 MiB | 2.5 s | 0.50 ms | 100.0 MiB |",
 		"| agents-1000x5 | POST agenttasks: 1000, POST subagents: 1000, PUT agenttasks/status: 2000 |",
 		"| status PUTs of 2 KB | 400 |", "](r.svg)", "## fanout-50 failed", "    last words",
@@ -177,6 +177,7 @@ func TestComparing(t *testing.T) {
 	for _, want := range []string{
 		"# v2 compared with v1",
 		"| agents-1000x5 | turns/s | 1000 | 2000 | +100 % | better |",
+		"| agents-1000x5 | turns/s ÷ bound | 2.5 | 5 | +100 % | better |",
 		"| agents-1000x5 | wall, s | 5 | 2.5 | -50 % | better |",
 		"| agents-1000x5 | peak memory, MiB | 100 | 104 | +4 % |  |",
 		"| agents-1000x5 | failures | 0 | 2 | - | **worse** |",

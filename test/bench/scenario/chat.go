@@ -7,13 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
+	"slices"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/test/bench/drive"
 	"github.com/nestor-dev/nestor/test/bench/report"
 )
 
@@ -52,79 +48,21 @@ func Chat(n int) Scenario {
 			took = append(took, milliseconds(answer))
 		}
 		result.WallSeconds = time.Since(began).Seconds()
-		tenth := max(1, len(took)/10)
-		first, last := report.Distribute(append([]float64{}, took[:tenth]...)), report.Distribute(append([]float64{}, took[len(took)-tenth:]...))
+		result.Figures = append(result.Figures, report.Figure{Name: "messages answered a second", Value: float64(len(took)) / result.WallSeconds})
+		result.Figures = append(result.Figures, growth("answer", took)...)
 		result.CompletionMillis = report.Distribute(took)
-		result.Figures = append(result.Figures,
-			report.Figure{Name: "messages answered", Value: float64(len(took)), Unit: ""},
-			report.Figure{Name: "messages per second", Value: float64(len(took)) / result.WallSeconds, Unit: "/s"},
-			report.Figure{Name: "answer, first tenth, p50", Value: first.P50, Unit: "ms"},
-			report.Figure{Name: "answer, last tenth, p50", Value: last.P50, Unit: "ms"})
 		return errors.Join(err, talk.end())
 	}
 	return s
 }
 
-// openChat makes the chat and waits for a first answer in it.
-func openChat(ctx context.Context, r *rig) error {
-	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "bench"}}
-	chat.Spec.Limits.MaxParallelTasks = 1000
-	if err := r.stack.API.Create(ctx, chat); err != nil {
-		return fmt.Errorf("create the chat: %w", err)
+// growth compares the first tenth of what was measured with the last.
+func growth(what string, took []float64) []report.Figure {
+	tenth := max(1, len(took)/10)
+	first, last := report.Distribute(slices.Clone(took[:tenth])), report.Distribute(slices.Clone(took[len(took)-tenth:]))
+	return []report.Figure{
+		{Name: what + ", first tenth, p50", Value: first.P50, Unit: "ms"},
+		{Name: what + ", last tenth, p50", Value: last.P50, Unit: "ms"},
+		{Name: report.FigureGrowth, Value: last.P50 / first.P50},
 	}
-	talk := startTalk(ctx, r)
-	_, err := talk.say("hello", "Hello.")
-	return errors.Join(err, talk.end())
-}
-
-// talk is a person in the chat who waits for answers.
-type talk struct {
-	ctx     context.Context
-	rig     *rig
-	cancel  context.CancelFunc
-	answers chan string
-	watched chan error
-}
-
-func startTalk(ctx context.Context, r *rig) *talk {
-	t := &talk{rig: r, answers: make(chan string, 1000), watched: make(chan error, 1)}
-	t.ctx, t.cancel = context.WithCancel(ctx)
-	go func() {
-		t.watched <- r.api.Watch(t.ctx, messagesPath, func(o drive.Object) bool {
-			if o.Spec.Role == string(v1alpha1.RoleAssistant) {
-				t.answers <- o.Spec.InReplyTo
-			}
-			return false
-		})
-	}()
-	return t
-}
-
-// say sends a message and waits for the answer to it.
-func (t *talk) say(name, content string) (time.Duration, error) {
-	body := fmt.Appendf(nil, `{"apiVersion":"nestor.dev/v1alpha1","kind":"AgentMessage","metadata":{"name":%q},"spec":{"chat":"bench","content":%q}}`, name, content)
-	began := time.Now()
-	if _, err := t.rig.api.Write(t.ctx, http.MethodPost, messagesPath, body); err != nil {
-		return 0, err
-	}
-	for {
-		select {
-		case to := <-t.answers:
-			if to == name {
-				return time.Since(began), nil
-			}
-		case err := <-t.watched:
-			t.watched <- err
-			return time.Since(began), fmt.Errorf("message %s was not answered: %w", name, err)
-		}
-	}
-}
-
-// end stops the watch. That it was stopped is no error.
-func (t *talk) end() error {
-	t.cancel()
-	if err := <-t.watched; !errors.Is(err, context.Canceled) {
-		return err
-	}
-	return nil
 }

@@ -5,7 +5,9 @@ package scenario
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nestor-dev/nestor/test/bench/measure"
@@ -68,24 +70,11 @@ func LongHistories(n, turns int) Scenario {
 		if err != nil {
 			return err
 		}
-		tenth := turns / 10
-		var early, late []measure.Turn
-		for _, turn := range all {
-			if turn.Number <= tenth {
-				early = append(early, turn)
-			}
-			if turn.Number > turns-tenth {
-				late = append(late, turn)
-			}
+		if len(all) == 0 {
+			return errors.New("the ledger has no turns of the agents")
 		}
-		first, end := report.Distribute(overheads(early, 0)), report.Distribute(overheads(late, 0))
-		if first == nil || end == nil {
-			return fmt.Errorf("the ledger has no turns of the agents")
-		}
-		result.Figures = append(result.Figures,
-			report.Figure{Name: fmt.Sprintf("turns 1 to %d, p50", tenth), Value: first.P50, Unit: "ms"},
-			report.Figure{Name: fmt.Sprintf("turns %d to %d, p50", turns-tenth+1, turns), Value: end.P50, Unit: "ms"},
-			report.Figure{Name: report.FigureGrowth, Value: end.P50 / first.P50})
+		slices.SortStableFunc(all, func(a, b measure.Turn) int { return a.Number - b.Number })
+		result.Figures = append(result.Figures, growth("turn", overheads(all, 0))...)
 		return nil
 	}
 	return s

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // slice is how many seconds one processor profile covers. They follow each other until the scenario ends;
@@ -40,10 +41,15 @@ func (p *profiles) take(ctx context.Context) error {
 		return fmt.Errorf("save profiles: %w", err)
 	}
 	for i := 1; ctx.Err() == nil; i++ {
-		// The profile under way when the scenario ends is finished: it may be the only one. An operator that is killed
-		// takes its profile with it.
-		if err := p.save(context.WithoutCancel(ctx), fmt.Sprintf("profile?seconds=%d", slice), fmt.Sprintf("cpu-%02d.pprof", i)); err != nil {
-			return err
+		// The profile under way when the scenario ends is finished: it may be the only one.
+		err := p.save(context.WithoutCancel(ctx), fmt.Sprintf("profile?seconds=%d", slice), fmt.Sprintf("cpu-%02d.pprof", i))
+		if err == nil {
+			continue
+		}
+		// An operator that is killed takes its profile with it. If there is none for good, the heap's profile tells.
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
 		}
 	}
 	return nil

@@ -68,7 +68,7 @@ func (r *rig) reportRecovery(ctx context.Context, launched, ready time.Time, res
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)
-	any, err := r.ledger.FirstEvents(ctx, launched, "")
+	touched, err := r.ledger.FirstEvents(ctx, launched, "")
 	if err != nil {
 		return err
 	}
@@ -77,9 +77,9 @@ func (r *rig) reportRecovery(ctx context.Context, launched, ready time.Time, res
 		return err
 	}
 	result.Figures = append(result.Figures,
-		report.Figure{Name: "agents alive when killed", Value: float64(len(any))},
+		report.Figure{Name: "agents alive when killed", Value: float64(len(touched))},
 		report.Figure{Name: "new operator ready after", Value: ready.Sub(launched).Seconds(), Unit: "s"},
-		report.Figure{Name: "all taken over after", Value: last(any).Sub(launched).Seconds(), Unit: "s"},
+		report.Figure{Name: "all taken over after", Value: last(touched).Sub(launched).Seconds(), Unit: "s"},
 		report.Figure{Name: report.FigureProgress, Value: last(further).Sub(launched).Seconds(), Unit: "s"})
 	return nil
 }

@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/nestor-dev/nestor/internal/model/scripted"
+	"github.com/nestor-dev/nestor/test/bench/report"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
@@ -19,11 +21,19 @@ func TestChoosing(t *testing.T) {
 	if err != nil || len(all) != len(All()) {
 		t.Errorf("nothing chosen: %d scenarios (%v)", len(all), err)
 	}
-	some, err := Choose("fanout-50, agents-1000x5*")
-	if err != nil || len(some) != 3 || some[0].Name != "agents-1000x5" || some[1].Name != "agents-1000x5-200ms" || some[2].Name != "fanout-50" {
-		t.Errorf("chose %v (%v)", some, err)
+	some, err := Choose("fanout-50, agents-1000x5* fanout-* agents-7x3-1s recovery-8")
+	var names []string
+	for _, s := range some {
+		names = append(names, s.Name)
 	}
-	for _, wrong := range []string{"agents-7x7", "fanout-50 no-such", "["} {
+	want := []string{"fanout-50", "agents-1000x5", "agents-1000x5-200ms", "fanout-10", "fanout-500", "agents-7x3-1s", "recovery-8"}
+	if diff := cmp.Diff(want, names); diff != "" || err != nil {
+		t.Errorf("chosen (%v) (-want +got):\n%s", err, diff)
+	}
+	if s := some[5]; s.Agents != 7 || s.ToolTurns != 3 || s.Latency != time.Second {
+		t.Errorf("agents-7x3-1s is %d agents x %d turns, latency %s", s.Agents, s.ToolTurns, s.Latency)
+	}
+	for _, wrong := range []string{"agents-7", "fanout-50 no-such", "[", "fanout-5x5", "chat-0", "chat-5-200ms"} {
 		if _, err := Choose(wrong); err == nil {
 			t.Errorf("%q was taken for a scenario", wrong)
 		}
@@ -40,6 +50,42 @@ func TestScenariosHaveNamesOfTheirOwnAndScriptsThatParse(t *testing.T) {
 		if _, err := scripted.Parse(s.Name, []byte(s.script)); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+func TestGrowthComparesTheFirstTenthWithTheLast(t *testing.T) {
+	took := make([]float64, 100)
+	for i := range took {
+		took[i] = 10
+	}
+	for i := 90; i < 100; i++ {
+		took[i] = 25
+	}
+	result := report.Result{Figures: growth("answer", took)}
+	if got, _ := result.Figure(report.FigureGrowth); got != 2.5 {
+		t.Errorf("growth %v, want 2.5: %v", got, result.Figures)
+	}
+	if took[0] != 10 || took[99] != 25 {
+		t.Error("what was measured is in another order")
+	}
+}
+
+func TestTheWallEndsWithTheLastThatGotThere(t *testing.T) {
+	now := time.Now()
+	some := newTasks("agent", 3, "Success")
+	if wall := some.wall(); wall != 0 {
+		t.Errorf("nothing was created, and it took %s", wall)
+	}
+	some.begun = []time.Time{now.Add(time.Second), now, {}}
+	some.reached[0], some.phases[0] = now.Add(5*time.Second), "Success"
+	some.reached[1], some.phases[1] = now.Add(3*time.Second), "Failed"
+	if wall := some.wall(); wall != 5*time.Second {
+		t.Errorf("wall %s, want 5s", wall)
+	}
+	var result report.Result
+	some.report(&result)
+	if result.Failures != 2 || result.CompletionMillis.Count != 1 || result.CompletionMillis.Max != 4000 {
+		t.Errorf("%d failures, %+v", result.Failures, result.CompletionMillis)
 	}
 }
 

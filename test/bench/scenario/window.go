@@ -9,8 +9,6 @@ import (
 	"maps"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
-
 	"github.com/nestor-dev/nestor/test/bench/measure"
 	"github.com/nestor-dev/nestor/test/bench/report"
 )
@@ -50,20 +48,29 @@ func (w *window) processorTime() (map[string]float64, error) {
 			return nil, err
 		}
 	}
-	return used, nil
+	machine, err := measure.MachineCPUSeconds()
+	used[theMachine] = machine
+	return used, err
 }
 
+// theMachine stands for all processes together.
+const theMachine = "machine"
+
 // settled reads the API server's counters when nobody has written for a while: the operator may still be about to write
-// what nobody waits for.
-func (w *window) settled(ctx context.Context) (last measure.APIServer, err error) {
+// what nobody waits for. If it never rests, it is measured as it is.
+func (w *window) settled(ctx context.Context) (measure.APIServer, error) {
 	const quiet, patience = time.Second, 20 * time.Second
-	err = wait.PollUntilContextTimeout(ctx, quiet, patience, true, func(ctx context.Context) (bool, error) {
+	last, err := measure.ReadAPIServer(ctx, w.rig.api)
+	for began := time.Now(); err == nil && time.Since(began) < patience; {
+		select {
+		case <-time.After(quiet):
+		case <-ctx.Done():
+			return last, context.Cause(ctx)
+		}
 		before := last
-		last, err = measure.ReadAPIServer(ctx, w.rig.api)
-		return before.Writes != nil && maps.Equal(before.Writes, last.Writes), err
-	})
-	if wait.Interrupted(err) && ctx.Err() == nil {
-		err = nil // it never rests: then it is measured as it is
+		if last, err = measure.ReadAPIServer(ctx, w.rig.api); maps.Equal(before.Writes, last.Writes) {
+			break
+		}
 	}
 	return last, err
 }
@@ -81,6 +88,7 @@ func (w *window) close(ctx context.Context, result *report.Result, latency time.
 			result.CPUSeconds[name] = used
 		}
 	}
+	result.CPUSeconds["others"] = others(result.CPUSeconds)
 	memory, err := measure.ResidentMemory(w.rig.stack.Operator.Pid)
 	if err != nil {
 		return err
@@ -100,6 +108,17 @@ func (w *window) close(ctx context.Context, result *report.Result, latency time.
 	return w.readLedger(ctx, result, latency)
 }
 
+// others is what processes used that have nothing to do with the benchmark; PostgreSQL counts among them.
+func others(used map[string]float64) float64 {
+	left := used[theMachine]
+	for name, seconds := range used {
+		if name != theMachine {
+			left -= seconds
+		}
+	}
+	return max(0, left)
+}
+
 func (w *window) readLedger(ctx context.Context, result *report.Result, latency time.Duration) error {
 	bytes, sizeErr := w.rig.ledger.Bytes(ctx)
 	made, turnsErr := w.rig.ledger.Turns(ctx, w.began)
@@ -107,7 +126,12 @@ func (w *window) readLedger(ctx context.Context, result *report.Result, latency 
 	turns, eachErr := w.rig.ledger.EachTurn(ctx, workerRole, w.began)
 	result.LedgerBytes, result.Turns = bytes-w.ledger, made
 	result.Failures += int(failed)
-	result.OverheadMillis = report.Distribute(overheads(turns, latency))
+	if missing := result.Agents*result.ToolTurns - int(made); result.Failures == 0 && missing > 0 {
+		result.Failures = missing // an agent of a fan-out that did not do its work
+	}
+	if result.ToolTurns > 0 { // else the time between two calls is a person's
+		result.OverheadMillis = report.Distribute(overheads(turns, latency))
+	}
 	return errors.Join(sizeErr, turnsErr, failedErr, eachErr)
 }
 
