@@ -103,6 +103,19 @@ func must[T any](ctx context.Context, read func(context.Context) (T, error)) T {
 	return object
 }
 
+// change updates an object that others write to as well.
+func change[T client.Object](ctx context.Context, r *room, read func(context.Context) (T, error), how func(T)) {
+	GinkgoHelper()
+	Eventually(func(ctx context.Context) error {
+		object, err := read(ctx)
+		if err != nil {
+			return err
+		}
+		how(object)
+		return r.API.Update(ctx, object)
+	}).WithContext(ctx).Should(Succeed())
+}
+
 // posts returns what the operator said in the room, in order.
 func (r *room) posts(ctx context.Context) ([]v1alpha1.AgentMessage, error) {
 	var list v1alpha1.AgentMessageList
