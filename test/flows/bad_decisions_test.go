@@ -107,4 +107,3 @@ func awaitWrite(ctx context.Context, r *room) (call, path string) {
 	Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
 	return must(ctx, r.chat).Status.Waiting[0].ToolCall, path
 }
-

@@ -37,10 +37,11 @@ func badReferences(w *world) []TableEntry {
 			private := MakeProvider("private-"+r.namespace, w.ModelURL).Obj()
 			private.Namespace = stack.OperatorNamespace
 			Expect(w.API.Create(ctx, private)).To(Succeed())
-			missing(v1alpha1.ReasonProviderNotFound, "allowedNamespaces", several(MakeChat("chat").Provider(private.Name).Obj()), nil, func(ctx context.Context, _ *room) {
-				private.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesAll}
-				private.ResourceVersion = ""
-				Expect(w.API.Update(ctx, private)).To(Succeed())
+			missing(v1alpha1.ReasonProviderNotFound, "allowedNamespaces", several(MakeChat("chat").Provider(private.Name).Obj()), nil, func(ctx context.Context, r *room) {
+				system := &room{world: w, namespace: stack.OperatorNamespace}
+				change(ctx, r, system.provider(private.Name), func(p *v1alpha1.ModelProvider) {
+					p.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesAll}
+				})
 			})(ctx, r)
 		})),
 		Entry("a chat for which nobody names a model", mischief(func(ctx context.Context, r *room) {
@@ -63,10 +64,9 @@ func badReferences(w *world) []TableEntry {
 		Entry("a chat with a budget whose model has no price", mischief(func(ctx context.Context, r *room) {
 			free := MakeProvider("default", w.ModelURL).Obj()
 			missing(v1alpha1.ReasonPriceUnknown, "add the prices of scripted", several(free, MakeChat("chat").MaxCost(1_000_000).Obj()), nil, func(ctx context.Context, r *room) {
-				priced, err := fetch(ctx, r, "default", &v1alpha1.ModelProvider{})
-				Expect(err).NotTo(HaveOccurred())
-				priced.Spec.Models = MakeProvider("", "").Price("scripted", 1).Obj().Spec.Models
-				Expect(w.API.Update(ctx, priced)).To(Succeed())
+				change(ctx, r, r.provider("default"), func(p *v1alpha1.ModelProvider) {
+					p.Spec.Models = MakeProvider("", "").Price("scripted", 1).Obj().Spec.Models
+				})
 			})(ctx, r)
 		})),
 		Entry("a chat whose role has its prompt from a ConfigMap that does not exist", mischief(func(ctx context.Context, r *room) {
@@ -80,10 +80,7 @@ func badReferences(w *world) []TableEntry {
 		Entry("a chat whose role allows the tools of a server that does not answer", mischief(func(ctx context.Context, r *room) {
 			missing(v1alpha1.ReasonToolServerNotReady, `The ToolServer "box" is not ready`, several(MakeProvider("default", w.ModelURL).Obj(),
 				MakeRole("orchestrator").Allow("box__*").Obj(), MakeToolServer("box", nowhere), MakeChat("chat").Obj()), nil, func(ctx context.Context, r *room) {
-				server, err := fetch(ctx, r, "box", &v1alpha1.ToolServer{})
-				Expect(err).NotTo(HaveOccurred())
-				server.Spec.URL = w.tools.URL
-				Expect(w.API.Update(ctx, server)).To(Succeed())
+				change(ctx, r, r.toolServer("box"), func(s *v1alpha1.ToolServer) { s.Spec.URL = w.tools.URL })
 			})(ctx, r)
 		})),
 		Entry("a role that delegates to one that does not exist", mischief(func(ctx context.Context, r *room) {

@@ -31,7 +31,12 @@ func badTools(w *world) []TableEntry {
 		Entry("arguments that are not JSON", told("box__look", "Call a tool with nonsense")),
 		Entry("arguments that are a list", told("calculator", "Call a tool with a list")),
 		Entry("a tool that fails", told("the disk is full", "Use the tool that fails")),
-		Entry("a tool that says more than a model can read", told("read_result", "Use the tool that floods")),
+		Entry("a tool that says more than a model can read", mischief(func(ctx context.Context, r *room) {
+			told("water", "Use the tool that floods")(ctx, r)
+			answer := must(ctx, w.requestsOf(must(ctx, r.sub("work")).UID))[1].last()
+			Expect(answer).To(ContainSubstring("read_result"))
+			Expect(len(answer)).To(BeNumerically("<", 40_000))
+		})),
 		Entry("a tool that the agent may not have", told(`There is no tool "spawn_agents" for you`, "Spawn although you may not")),
 		Entry("a tool that hangs", mischief(func(ctx context.Context, r *room) {
 			slow := MakeToolServer("box", w.tools.URL)

@@ -74,7 +74,9 @@ func (r *room) message(name string) func(context.Context) (*v1alpha1.AgentMessag
 }
 
 func (r *room) role(name string) func(context.Context) (*v1alpha1.AgentRole, error) {
-	return func(ctx context.Context) (*v1alpha1.AgentRole, error) { return fetch(ctx, r, name, &v1alpha1.AgentRole{}) }
+	return func(ctx context.Context) (*v1alpha1.AgentRole, error) {
+		return fetch(ctx, r, name, &v1alpha1.AgentRole{})
+	}
 }
 
 func (r *room) provider(name string) func(context.Context) (*v1alpha1.ModelProvider, error) {
@@ -84,7 +86,9 @@ func (r *room) provider(name string) func(context.Context) (*v1alpha1.ModelProvi
 }
 
 func (r *room) toolServer(name string) func(context.Context) (*v1alpha1.ToolServer, error) {
-	return func(ctx context.Context) (*v1alpha1.ToolServer, error) { return fetch(ctx, r, name, &v1alpha1.ToolServer{}) }
+	return func(ctx context.Context) (*v1alpha1.ToolServer, error) {
+		return fetch(ctx, r, name, &v1alpha1.ToolServer{})
+	}
 }
 
 func fetch[T client.Object](ctx context.Context, r *room, name string, into T) (T, error) {
@@ -97,6 +101,19 @@ func must[T any](ctx context.Context, read func(context.Context) (T, error)) T {
 	object, err := read(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	return object
+}
+
+// change updates an object that others write to as well.
+func change[T client.Object](ctx context.Context, r *room, read func(context.Context) (T, error), how func(T)) {
+	GinkgoHelper()
+	Eventually(func(ctx context.Context) error {
+		object, err := read(ctx)
+		if err != nil {
+			return err
+		}
+		how(object)
+		return r.API.Update(ctx, object)
+	}).WithContext(ctx).Should(Succeed())
 }
 
 // posts returns what the operator said in the room, in order.
