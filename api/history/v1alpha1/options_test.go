@@ -77,7 +77,7 @@ func TestWrongParametersAreNamed(t *testing.T) {
 		"deltas=2":            "deltas must be true or false",
 		"tail=1&since=1":      "since and tail do not go together",
 		"follow=true&limit=1": "limit and follow do not go together",
-		"sinse=1":             `unknown parameter "sinse"`,
+		"begin=1":             `unknown parameter "begin"`,
 	} {
 		values, err := url.ParseQuery(query)
 		if err != nil {

@@ -16,9 +16,9 @@ import (
 // elsewhere or as another kind.
 func testRunsByFilter(t *testing.T, db Database) {
 	l := db.Open(t)
-	seed := func(uid, kind, namespace, name string, created int, finish *ledger.Finish) {
+	seed := func(uid, kind, namespace string, created int, finish *ledger.Finish) {
 		a := Agent(uid)
-		a.Kind, a.Namespace, a.Name, a.CreatedAt = kind, namespace, name, at(created)
+		a.Kind, a.Namespace, a.Name, a.CreatedAt = kind, namespace, "release", at(created)
 		batch := First(a, 1)
 		batch.Finish = finish
 		batch.ModelCalls = []ledger.ModelCall{modelCall(uid+"/m1", created)}
@@ -26,11 +26,11 @@ func testRunsByFilter(t *testing.T, db Database) {
 		Append(t, l, batch)
 	}
 	ended := &ledger.Finish{Status: ledger.StatusCancelled, At: at(9)}
-	seed("a", "AgentChat", "team-a", "release", 0, ended)
-	seed("c", "AgentChat", "team-a", "release", 1, ended)
-	seed("b", "AgentChat", "team-a", "release", 1, nil)
-	seed("d", "SubAgent", "team-a", "release", 2, nil)
-	seed("e", "AgentChat", "team-b", "release", 3, nil)
+	seed("a", "AgentChat", "team-a", 0, ended)
+	seed("c", "AgentChat", "team-a", 1, ended)
+	seed("b", "AgentChat", "team-a", 1, nil)
+	seed("d", "SubAgent", "team-a", 2, nil)
+	seed("e", "AgentChat", "team-b", 3, nil)
 
 	for name, test := range map[string]struct {
 		filter ledger.AgentFilter
