@@ -74,10 +74,11 @@ fuzz: ## Fuzz the core with arbitrary event logs (FUZZTIME)
 .PHONY: generate
 generate: ## Regenerate deepcopy functions, CRDs and the API reference
 	$(TOOL) controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
-	$(TOOL) controller-gen crd:allowDangerousTypes=false paths=./api/... output:crd:dir=config/crd/bases
+	$(TOOL) controller-gen crd:allowDangerousTypes=false paths=./api/v1alpha1 output:crd:dir=config/crd/bases
 	$(TOOL) crd-ref-docs --config=hack/crd-ref-docs.yaml --source-path=api/v1alpha1 --renderer=markdown --output-path=docs/reference/api.md
 	@# Aliases of string have no section of their own: say what they are instead of linking to nowhere.
 	@sed -E -i.bak 's/_\[($(ALIASES))\]\(#[a-z]+\)( array)?_/_string\2_/g; /^- \[($(ALIASES))\]/d' docs/reference/api.md && rm docs/reference/api.md.bak
+	$(TOOL) crd-ref-docs --config=hack/crd-ref-docs.yaml --source-path=api/history/v1alpha1 --renderer=markdown --output-path=docs/reference/history-api.md
 	gofmt -s -w api
 
 .PHONY: verify
