@@ -12,7 +12,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -30,50 +29,26 @@ type Cluster struct {
 	Mapper meta.RESTMapper
 }
 
-// Scope says what to keep up with: a chat, the standalone tasks of a namespace, or, with neither, all of the namespace.
-type Scope struct {
-	Namespace  string
-	Chat       string
-	Standalone bool
-}
-
-func (s Scope) selector() (labels.Selector, error) {
-	switch {
-	case s.Chat != "":
-		return labels.SelectorFromSet(labels.Set{v1alpha1.LabelChat: s.Chat}), nil
-	case s.Standalone:
-		return labels.Parse("!" + v1alpha1.LabelChat)
-	}
-	return labels.Everything(), nil
-}
-
-// kinds are what a snapshot is made of, and lists the same, in the same order.
+// kinds are what a snapshot is made of.
 func kinds() []client.Object {
 	return []client.Object{&v1alpha1.AgentChat{}, &v1alpha1.AgentMessage{}, &v1alpha1.AgentTask{}, &v1alpha1.SubAgent{}}
-}
-
-func (s Snapshot) lists() []client.ObjectList {
-	return []client.ObjectList{&v1alpha1.AgentChatList{}, &v1alpha1.AgentMessageList{}, &v1alpha1.AgentTaskList{}, &v1alpha1.SubAgentList{}}
 }
 
 // Watch returns snapshots of a scope, the first at once, until ctx ends; then the channel is closed. A reader that is slow
 // misses some, never the newest. What the user may not read is an error here, and a lost connection is one in the
 // snapshots.
 func Watch(ctx context.Context, cluster Cluster, scope Scope) (<-chan Snapshot, error) {
-	selector, err := scope.selector()
-	if err != nil {
-		return nil, fmt.Errorf("select what belongs to the chat: %w", err)
-	}
+	var err error
 	w := &watcher{scope: scope, changed: make(chan struct{}, 1)}
 	if w.api, err = client.New(cluster.Config, client.Options{Scheme: cluster.Scheme, Mapper: cluster.Mapper}); err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
-	if err := w.mayRead(ctx, selector); err != nil {
+	if err := w.mayRead(ctx); err != nil {
 		return nil, err
 	}
 	byObject := map[client.Object]cache.ByObject{}
 	for _, kind := range kinds() {
-		byObject[kind] = cache.ByObject{Label: selector}
+		byObject[kind] = cache.ByObject{Label: scope.selector()}
 		if _, isChat := kind.(*v1alpha1.AgentChat); isChat {
 			byObject[kind] = cache.ByObject{Label: labels.Everything(), Field: scope.chatField()}
 		}
@@ -88,13 +63,6 @@ func Watch(ctx context.Context, cluster Cluster, scope Scope) (<-chan Snapshot, 
 	return w.start(ctx)
 }
 
-func (s Scope) chatField() fields.Selector {
-	if s.Chat == "" {
-		return fields.Everything()
-	}
-	return fields.OneTermEqualSelector("metadata.name", s.Chat)
-}
-
 type watcher struct {
 	scope   Scope
 	api     client.Client
@@ -104,14 +72,11 @@ type watcher struct {
 }
 
 // mayRead lists a little of everything, because a watch that is refused is tried again for ever without a word.
-func (w *watcher) mayRead(ctx context.Context, selector labels.Selector) error {
-	for _, list := range (Snapshot{}).lists() {
-		err := w.api.List(ctx, list, client.InNamespace(w.scope.Namespace), client.MatchingLabelsSelector{Selector: selector}, client.Limit(1))
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+func (w *watcher) mayRead(ctx context.Context) error {
+	_, err := read(ctx, w.api, func(list client.ObjectList) []client.ListOption {
+		return append(w.scope.options(list), client.Limit(1))
+	})
+	return err
 }
 
 func (w *watcher) start(ctx context.Context) (<-chan Snapshot, error) {
@@ -174,22 +139,13 @@ func (w *watcher) publish(ctx context.Context, out chan Snapshot) {
 }
 
 func (w *watcher) snapshot(ctx context.Context) (Snapshot, error) {
-	var s Snapshot
-	lists := s.lists()
-	for _, list := range lists {
-		if err := w.cache.List(ctx, list, client.InNamespace(w.scope.Namespace)); err != nil {
-			return s, err
-		}
-	}
-	s.Chats = lists[0].(*v1alpha1.AgentChatList).Items
-	s.Messages = lists[1].(*v1alpha1.AgentMessageList).Items
-	s.Tasks = lists[2].(*v1alpha1.AgentTaskList).Items
-	s.Agents = lists[3].(*v1alpha1.SubAgentList).Items
-	sortMessages(s.Messages)
+	s, err := read(ctx, w.cache, func(client.ObjectList) []client.ListOption {
+		return []client.ListOption{client.InNamespace(w.scope.Namespace)} // the cache has nothing but the scope
+	})
 	if err := w.trouble.Load(); err != nil {
 		s.Trouble = *err
 	}
-	return s, nil
+	return s, err
 }
 
 // lost is told when a watch ends. It is begun again by itself; here only the reader is told, until the server answers.

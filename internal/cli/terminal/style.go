@@ -8,6 +8,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/term"
 )
 
 // The looks that text may have. They use the terminal's own sixteen colours, which fit its background.
@@ -61,3 +62,6 @@ func Mark(phase string) string {
 	}
 	return phaseStyle(phase).Render(sign)
 }
+
+// IsTerminal reports whether a file descriptor is a terminal.
+func IsTerminal(fd uintptr) bool { return term.IsTerminal(fd) }
