@@ -49,7 +49,7 @@ func newCancel(f *Factory) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the work has stopped.")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 30*time.Second, "How long to wait for the operator.")
-	o.print.AddFlags(cmd)
+	addPrinted(cmd, o.print)
 	return cmd
 }
 

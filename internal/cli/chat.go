@@ -36,7 +36,7 @@ func newChat(f *Factory) *cobra.Command {
 			  esc                   while an agent asks: talk to the orchestrator instead, and back
 			  ctrl+y, ctrl+n        approve, deny the call that is shown; what you have written becomes the comment
 			  ctrl+g                show all of that call
-			  tab                   to the tasks and back; there: arrows choose, enter opens, x cancels
+			  tab                   to the tasks and back; there: arrows choose, enter opens, ctrl+x cancels
 			  ctrl+o                open or close all tasks
 			  pgup, pgdn            scroll; with nothing written also the arrows, home and end
 			  ctrl+c                leave

@@ -77,7 +77,7 @@ func (o *decideOptions) command(f *Factory, use, short string) *cobra.Command {
 	cmd.Flags().StringVarP(&o.comment, "comment", "c", "", "Told to the model.")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 30*time.Second, "How long to wait for the operator to take note.")
 	cmd.MarkFlagsMutuallyExclusive("call", "all")
-	o.print.AddFlags(cmd)
+	addPrinted(cmd, o.print)
 	return cmd
 }
 

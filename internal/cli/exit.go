@@ -9,9 +9,8 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/live"
 )
 
 // What the exit code tells.
@@ -29,7 +28,7 @@ const (
 const exitCodes = `Exit codes: 0 success; 1 the command itself failed; 2 wrong usage; 3 the work failed; 4 it was cancelled; 5 it waits for a
 person; 6 the time given with --timeout is over.`
 
-// exitError is an error with an exit code of its own.
+// exitStatus is an error with an exit code of its own.
 type exitStatus struct {
 	code int
 	err  error
@@ -66,7 +65,7 @@ func explain(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case notInstalled(err):
+	case live.NoSuchAPI(err):
 		return fmt.Errorf("the cluster does not know Nestor's resources (%w): install Nestor, or look at another cluster with --context; `kubectl nestor doctor` tells more", err)
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("%w: ask whoever administers the namespace for the right, or use another one with -n; `kubectl nestor doctor` lists what is missing", err)
@@ -74,17 +73,4 @@ func explain(err error) error {
 		return fmt.Errorf("the cluster does not accept your credentials (%w): log in again, or use another --context", err)
 	}
 	return err
-}
-
-// notInstalled tells a server without the CRDs from an object that is not there.
-func notInstalled(err error) bool {
-	if meta.IsNoMatchError(err) {
-		return true
-	}
-	var status apierrors.APIStatus
-	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
-		return false
-	}
-	details := status.Status().Details
-	return details == nil || (details.Name == "" && details.Group != v1alpha1.GroupVersion.Group) || details.Name == ""
 }

@@ -26,8 +26,8 @@ type exchange struct {
 	snapshots <-chan live.Snapshot
 	now       live.Snapshot // the newest
 	message   *v1alpha1.AgentMessage
-	before    int  // how many messages there were when it was sent
-	warned    bool // that the chat is not ready
+	before    map[string]bool // the messages that there were when it was sent, and itself
+	warned    bool            // that the chat is not ready
 }
 
 // open begins to watch a chat.
@@ -57,8 +57,13 @@ func (e *exchange) next(ctx context.Context) error {
 // send says something in the chat.
 func (e *exchange) send(ctx context.Context, spec v1alpha1.AgentMessageSpec) (err error) {
 	spec.Chat = e.chat
-	e.before = len(e.now.Messages) + 1
-	e.message, err = e.s.post(ctx, spec)
+	e.before = map[string]bool{}
+	for _, m := range e.now.Messages {
+		e.before[m.Name] = true
+	}
+	if e.message, err = e.s.post(ctx, spec); err == nil {
+		e.before[e.message.Name] = true
+	}
 	return err
 }
 
@@ -68,7 +73,7 @@ func (e *exchange) finish(ctx context.Context, tell func(live.Snapshot)) (live.P
 	defer quiet.Stop()
 	for {
 		tell(e.now)
-		progress := e.now.ProgressOf(e.chat, e.message.Name, e.before)
+		progress := e.now.ProgressOf(e.chat, e.message.Name, len(e.before))
 		switch progress {
 		case live.Working:
 			e.warn()
@@ -143,8 +148,8 @@ func (e *exchange) outcome(progress live.Progress) error {
 // answers are what was said in the chat since the message was sent, by others than people.
 func (e *exchange) answers() []v1alpha1.AgentMessage {
 	var said []v1alpha1.AgentMessage
-	for _, m := range e.now.Messages[min(len(e.now.Messages), e.before-1):] {
-		if m.Spec.Role != v1alpha1.RoleUser {
+	for _, m := range e.now.Messages {
+		if m.Spec.Role != v1alpha1.RoleUser && !e.before[m.Name] {
 			said = append(said, m)
 		}
 	}

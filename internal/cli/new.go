@@ -64,7 +64,7 @@ func newNew(f *Factory) *cobra.Command {
 	flags.StringVarP(&o.message, "message", "m", "", "Say this in the new chat.")
 	o.workspace.register(cmd)
 	o.dryRun.register(cmd)
-	o.print.AddFlags(cmd)
+	addPrinted(cmd, o.print)
 	_ = cmd.RegisterFlagCompletionFunc("role", f.flag(roles))
 	_ = cmd.RegisterFlagCompletionFunc("provider", f.flag(providers))
 	return cmd

@@ -21,6 +21,15 @@ import (
 // printed returns the -o flag of commands that create an object; without it they say "KIND/NAME done".
 func printed(done string) *genericclioptions.PrintFlags { return genericclioptions.NewPrintFlags(done) }
 
+// addPrinted adds the -o flag, with those of its companions that few people need out of sight.
+func addPrinted(cmd *cobra.Command, flags *genericclioptions.PrintFlags) {
+	flags.AddFlags(cmd)
+	for _, name := range []string{"allow-missing-template-keys", "show-managed-fields", "template"} {
+		_ = cmd.Flags().MarkHidden(name)
+	}
+	cmd.Flags().Lookup("output").Usage = "Output format: json, yaml, name, or one of kubectl's templates such as jsonpath='{.metadata.name}'."
+}
+
 // print prints an object the way that flags say.
 func (s *session) print(flags *genericclioptions.PrintFlags, object runtime.Object) error {
 	printer, err := flags.WithTypeSetter(s.scheme).ToPrinter()

@@ -69,7 +69,7 @@ func NewCommand(streams genericiooptions.IOStreams, environ []string) *cobra.Com
 			kubectl nestor doctor
 		`),
 		SilenceUsage: true, SilenceErrors: true,
-		Args: cobra.NoArgs,
+		Args: knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(streams.In)
@@ -100,6 +100,17 @@ func NewCommand(streams genericiooptions.IOStreams, environ []string) *cobra.Com
 	completeFlags(root, f)
 	mendUsage(root)
 	return root
+}
+
+// knownCommand refuses what is not a command, and says which may have been meant.
+func knownCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if similar := root.SuggestionsFor(args[0]); len(similar) > 0 {
+		return usagef("there is no command %q; did you mean %s?", args[0], strings.Join(similar, " or "))
+	}
+	return usagef("there is no command %q", args[0])
 }
 
 // text takes the indentation of the source, which is that of the first line, out of a help text.

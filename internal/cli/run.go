@@ -70,7 +70,7 @@ func newRun(f *Factory) *cobra.Command {
 	flags.DurationVar(&o.ttl, "ttl", -1, "Delete the task this long after it has ended; 0s deletes it at once (default: keep it).")
 	o.workspace.register(cmd)
 	o.dryRun.register(cmd)
-	o.print.AddFlags(cmd)
+	addPrinted(cmd, o.print)
 	_ = cmd.RegisterFlagCompletionFunc("provider", f.flag(providers))
 	return cmd
 }

@@ -60,7 +60,7 @@ func newSend(f *Factory) *cobra.Command {
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the work is done and print the answer.")
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "Wait, and print everything that is said and done meanwhile.")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "With --wait or --follow: give up after this time, for example 5m. 0 waits for ever. The work goes on.")
-	o.print.AddFlags(cmd)
+	addPrinted(cmd, o.print)
 	return cmd
 }
 

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/live"
 )
 
 // target is what a NAME on the command line means: a chat or a task.
@@ -62,7 +63,7 @@ func (s *session) findEither(ctx context.Context, name string) (target, error) {
 		return target{chat: chat}, nil
 	case errTask == nil:
 		return target{task: task}, nil
-	case notInstalled(errChat):
+	case live.NoSuchAPI(errChat):
 		return target{}, errChat
 	}
 	return target{}, fmt.Errorf("there is no chat and no task called %q in namespace %s: `kubectl nestor tree` lists them", name, s.namespace)
@@ -85,7 +86,7 @@ func (s *session) get(ctx context.Context, name string, into client.Object) erro
 // mustChat returns a chat, or says how to get one.
 func (s *session) mustChat(ctx context.Context, name string) (*v1alpha1.AgentChat, error) {
 	chat, err := s.getChat(ctx, strings.TrimPrefix(name, "chat/"))
-	if apierrors.IsNotFound(err) && !notInstalled(err) {
+	if apierrors.IsNotFound(err) && !live.NoSuchAPI(err) {
 		return nil, fmt.Errorf("there is no chat %q in namespace %s: `kubectl nestor new %s` makes it, `kubectl nestor tree` lists those there are", name, s.namespace, name)
 	}
 	return chat, err

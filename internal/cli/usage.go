@@ -158,10 +158,16 @@ func (o *usageOptions) print(s *session, usages []historyv1.Usage) {
 }
 
 func valueOf(u historyv1.Usage) string {
-	if u.Value == "" {
-		return "(none)"
+	if u.Value != "" {
+		return terminal.Line(u.Value)
 	}
-	return terminal.Line(u.Value)
+	switch u.By {
+	case historyv1.UsageByChat:
+		return "(standalone tasks)"
+	case historyv1.UsageByModel:
+		return "(the provider's default)"
+	}
+	return "(none)"
 }
 
 func costOf(c historyv1.CallUsage) string {

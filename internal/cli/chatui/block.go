@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/live"
@@ -19,14 +20,16 @@ import (
 // writeBlock writes a task: a line, and below it what it is doing or, if it is open, all that its status tells, with the
 // blocks of its sub-agents inside.
 func (m Model) writeBlock(s *sheet, n *live.Node, indent string) {
-	s.blocks = append(s.blocks, place{n.Task.Name, len(s.lines)})
+	at := len(s.blocks)
+	s.blocks = append(s.blocks, place{task: n.Task.Name, line: len(s.lines)})
+	defer func() { s.blocks[at].end = len(s.lines) - 1 }()
 	arrow := "▸ "
 	if m.opened[n.Task.Name] {
 		arrow = "▾ "
 	}
 	head := terminal.Fit(arrow+m.title(n), m.width-terminal.Width(indent))
 	if m.focused && m.selected == n.Task.Name {
-		head = selectedStyle.Render(ansiStrip(head))
+		head = selectedStyle.Render(ansi.Strip(head))
 	}
 	s.write(indent + head)
 	inner := indent + terminal.Faint.Render("│ ")

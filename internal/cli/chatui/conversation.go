@@ -13,10 +13,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
 
-// place is where a block begins.
+// place is where a block begins and ends.
 type place struct {
-	task string
-	line int
+	task      string
+	line, end int
 }
 
 // sheet is the conversation being written.
@@ -40,8 +40,15 @@ func (m Model) conversation() sheet {
 	tree := m.snapshot.Tree(m.chat)
 	shown := map[string]bool{}
 	for _, message := range m.snapshot.Messages {
-		s.gap()
-		m.writeMessage(&s, message)
+		switch {
+		case message.Spec.Approval != nil || message.Spec.Cancel != nil:
+			s.write("  " + terminal.Fit(m.deed(message), m.width-2))
+		case asksApproval(message):
+			s.write(m.request(message)...)
+		default:
+			s.gap()
+			m.writeMessage(&s, message)
+		}
 		for _, node := range tree {
 			if node.Task.Spec.TriggerMessage == message.Name {
 				shown[node.Task.Name] = true
@@ -68,36 +75,53 @@ func (m Model) conversation() sheet {
 
 func (m Model) writeMessage(s *sheet, message v1alpha1.AgentMessage) {
 	head := terminal.Accent.Render(narrate.Speaker(message)) + terminal.Faint.Render(" "+message.CreationTimestamp.Local().Format("15:04"))
+	s.write(terminal.Fit(head+fate(message), m.width))
+	if message.Spec.Role == v1alpha1.RoleUser || message.Spec.Role == "" {
+		s.write(terminal.Indent(terminal.Wrap(terminal.Clean(message.Spec.Content), m.width-2), "  ")...)
+		return
+	}
+	s.write(terminal.Indent(m.pages.markdown(message.Spec.Content, m.width-2), "  ")...)
+}
+
+// fate says of a person's message what became of it, where that is not what one expects.
+func fate(message v1alpha1.AgentMessage) string {
 	switch {
-	case message.Spec.Role != v1alpha1.RoleUser:
+	case message.Spec.Role != v1alpha1.RoleUser || message.Status.Phase == v1alpha1.MessageHandled:
+		return ""
 	case message.Status.Phase == v1alpha1.MessageRejected:
-		head += terminal.Bad.Render(" · rejected: " + terminal.Line(message.Status.Reason))
-	case message.Status.Phase != v1alpha1.MessageHandled:
-		head += terminal.Faint.Render(" · not taken yet")
+		return terminal.Bad.Render(" · rejected: " + terminal.Line(message.Status.Reason))
 	}
-	s.write(terminal.Fit(head, m.width))
-	width := m.width - 2
-	switch {
-	case message.Annotations[v1alpha1.AnnotationCall] != "" && strings.Contains(message.Spec.Content, ":\n"):
-		s.write(terminal.Indent(m.request(message.Spec.Content, width), "  ")...)
-	case message.Spec.Role == v1alpha1.RoleUser || message.Spec.Role == "":
-		s.write(terminal.Indent(terminal.Wrap(terminal.Clean(narrate.Content(message)), width), "  ")...)
-	default:
-		s.write(terminal.Indent(m.pages.markdown(message.Spec.Content, width), "  ")...)
+	return terminal.Faint.Render(" · not taken yet")
+}
+
+// deed is a decision or a cancellation, in one line.
+func (m Model) deed(message v1alpha1.AgentMessage) string {
+	sign := terminal.Mark("Success")
+	if message.Spec.Cancel != nil || message.Spec.Approval.Decision == v1alpha1.DecisionDeny {
+		sign = terminal.Mark("Cancelled")
 	}
+	words := strings.Trim(terminal.Line(narrate.Content(message)), "()")
+	return sign + " " + terminal.Faint.Render(narrate.Speaker(message)+" "+words) + fate(message)
+}
+
+func asksApproval(message v1alpha1.AgentMessage) bool {
+	return message.Annotations[v1alpha1.AnnotationCall] != "" && strings.Contains(message.Spec.Content, " asks for approval of ")
 }
 
 // requestLines is how many lines of a call's arguments the conversation shows.
 const requestLines = 6
 
-// request writes the request for an approval, which is a sentence and the call's arguments.
-func (m Model) request(content string, width int) []string {
-	sentence, arguments, _ := strings.Cut(content, ":\n")
-	lines := terminal.Wrap(terminal.Line(sentence), width)
-	shown, rest := cut(argumentLines(arguments, width-2), requestLines)
-	lines = append(lines, terminal.Indent(shown, "  ")...)
+// request writes the request for an approval: who wants to run what, and the call's arguments.
+func (m Model) request(message v1alpha1.AgentMessage) []string {
+	sentence, arguments, _ := strings.Cut(message.Spec.Content, ":\n")
+	sentence, _, _ = strings.Cut(sentence, " (task ")
+	lines := []string{"  " + terminal.Fit(terminal.Mark("Waiting")+" "+terminal.Line(strings.ReplaceAll(sentence, "`", ""))+" ("+terminal.Line(message.Spec.About)+")", m.width-2)}
+	shown, rest := cut(argumentLines(arguments, m.width-4), requestLines)
+	for _, line := range shown {
+		lines = append(lines, "    "+terminal.Faint.Render(line))
+	}
 	if rest > 0 {
-		lines = append(lines, terminal.Faint.Render(fmt.Sprintf("  … %d more lines", rest)))
+		lines = append(lines, terminal.Faint.Render(fmt.Sprintf("    … %d more lines", rest)))
 	}
 	return lines
 }

@@ -15,7 +15,7 @@ import (
 // press handles a key: first those that mean the same everywhere, then those of the part that has the focus.
 func (m Model) press(k tea.KeyPressMsg) (Model, tea.Cmd) {
 	m.notice = notice{}
-	if k.String() != "x" {
+	if k.String() != "ctrl+x" {
 		m.doomed = ""
 	}
 	switch k.String() {
@@ -91,24 +91,35 @@ func (m Model) pressInBlocks(k tea.KeyPressMsg) (Model, tea.Cmd) {
 	switch k.String() {
 	case "esc":
 		return m.changeFocus(), nil
-	case "up", "k":
+	case "up":
 		return m.selectNext(-1), nil
-	case "down", "j":
+	case "down":
 		return m.selectNext(1), nil
 	case "enter", "space":
-		m.opened[m.selected] = !m.opened[m.selected]
-	case "right", "l":
-		m.opened[m.selected] = true
-	case "left", "h":
-		m.opened[m.selected] = false
+		return m.open(!m.opened[m.selected]), nil
+	case "right":
+		return m.open(true), nil
+	case "left":
+		return m.open(false), nil
 	case "home":
 		m.pane.GotoTop()
 	case "end":
 		m.pane.GotoBottom()
-	case "x":
+	case "ctrl+x":
 		return m.cancelSelected()
 	}
-	return m, nil
+	if k.Text == "" {
+		return m, nil
+	}
+	m.focused = false // who types wants to write
+	m.input.Focus()
+	return m.pressInInput(k)
+}
+
+// open opens or closes the selected block, and shows as much of it as there is room for.
+func (m Model) open(open bool) Model {
+	m.opened[m.selected] = open
+	return m.layout().reveal()
 }
 
 // changeFocus goes from the input to the newest block and back.
@@ -140,9 +151,10 @@ func (m Model) selectNext(step int) Model {
 	return m.reveal()
 }
 
-// reveal scrolls to the selected block.
+// reveal scrolls to the selected block: to its end, and then to its beginning, which is seen in any case.
 func (m Model) reveal() Model {
 	if i := m.blockAt(m.selected); i >= 0 {
+		m.pane.EnsureVisible(m.blocks[i].end, 0, 0)
 		m.pane.EnsureVisible(m.blocks[i].line, 0, 0)
 	}
 	return m
@@ -157,11 +169,11 @@ func (m Model) openAll() Model {
 	return m
 }
 
-// cancelSelected stops the selected task when x is pressed a second time.
+// cancelSelected stops the selected task when the key is pressed a second time.
 func (m Model) cancelSelected() (Model, tea.Cmd) {
 	if m.doomed != m.selected {
 		m.doomed = m.selected
-		m.notice = notice{fmt.Sprintf("press x again to cancel %s and everything below it", m.selected), true}
+		m.notice = notice{fmt.Sprintf("press ctrl+x again to cancel %s and everything below it", m.selected), true}
 		return m, nil
 	}
 	m.doomed = ""

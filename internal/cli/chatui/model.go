@@ -60,7 +60,7 @@ type Model struct {
 	focused  bool    // on the blocks rather than on the input
 	selected string  // the task of the selected block
 	opened   map[string]bool
-	doomed   string // the task that x was pressed on once
+	doomed   string // the task that is cancelled if the key is pressed once more
 
 	prompt  prompt
 	aside   bool // what is written is for the orchestrator though a question waits

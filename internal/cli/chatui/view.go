@@ -10,7 +10,6 @@ import (
 	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
-	"github.com/charmbracelet/x/ansi"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -35,8 +34,11 @@ func (m Model) layout() Model {
 	m.pane.SetWidth(m.width)
 	m.pane.SetHeight(max(1, m.height-len(m.header())-len(m.panelLines())-m.input.Height()-2))
 	m.pane.SetContentLines(s.lines)
-	if atEnd && !m.focused {
+	if atEnd {
 		m.pane.GotoBottom()
+	}
+	if atEnd && m.focused {
+		return m.reveal()
 	}
 	return m
 }
@@ -104,8 +106,10 @@ func (m Model) footer() string {
 		return terminal.Bad.Render(terminal.Fit(terminal.Line(m.notice.text), m.width))
 	case m.notice.text != "":
 		return terminal.Fit(terminal.Line(m.notice.text), m.width)
+	case m.focused && !m.pane.AtBottom():
+		return terminal.Faint.Render(terminal.Fit("▼ more below · ↑↓ choose · enter open · ctrl+x cancel · tab write", m.width))
 	case m.focused:
-		return terminal.Faint.Render(terminal.Fit("↑↓ choose · enter open · x cancel · tab back to writing · ctrl+o open all", m.width))
+		return terminal.Faint.Render(terminal.Fit("↑↓ choose · enter open · ctrl+o open all · ctrl+x cancel · tab write", m.width))
 	case !m.pane.AtBottom():
 		return terminal.Faint.Render(terminal.Fit(fmt.Sprintf("▼ more below (%d%%) · pgdn · tab tasks · ctrl+c leave", int(m.pane.ScrollPercent()*100)), m.width))
 	}
@@ -138,6 +142,3 @@ func inputStyles() textarea.Styles {
 	quiet := textarea.StyleState{Placeholder: terminal.Faint, Prompt: terminal.Faint, Text: lipgloss.NewStyle().Faint(true)}
 	return textarea.Styles{Focused: plain, Blurred: quiet}
 }
-
-// ansiStrip takes the colours out of a line, for where another look covers it.
-func ansiStrip(line string) string { return ansi.Strip(line) }

@@ -56,14 +56,14 @@ func (p Patient) Examine(ctx context.Context) []Finding {
 	if resources.Status == Failed {
 		return findings
 	}
-	findings = append(findings, p.operator(ctx))
-	findings = append(findings, p.provider(ctx)...)
-	findings = append(findings, p.history(), p.rights(ctx))
-	findings = append(findings, p.chats(ctx)...)
 	if p.Probe {
 		findings = append(findings, p.probe(ctx))
+	} else {
+		findings = append(findings, p.operator(ctx))
 	}
-	return findings
+	findings = append(findings, p.provider(ctx)...)
+	findings = append(findings, p.history(), p.rights(ctx))
+	return append(findings, p.chats(ctx)...)
 }
 
 // Healthy reports whether no check failed.

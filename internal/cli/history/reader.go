@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/live"
 )
 
 // ErrNotServed says that the cluster does not serve the API, for now or at all.
@@ -106,13 +107,8 @@ func (r *Reader) Log(ctx context.Context, transcript string, q Query, each func(
 
 // classify tells an API that is not served from a transcript that does not exist.
 func classify(doing string, err error) error {
-	var status apierrors.APIStatus
-	if errors.As(err, &status) {
-		details := status.Status().Details
-		unknown := apierrors.IsNotFound(err) && (details == nil || details.Name == "")
-		if unknown || apierrors.IsServiceUnavailable(err) {
-			return fmt.Errorf("%w (%w)", ErrNotServed, err)
-		}
+	if live.NoSuchAPI(err) || apierrors.IsServiceUnavailable(err) {
+		return fmt.Errorf("%w (%w)", ErrNotServed, err)
 	}
 	return fmt.Errorf("%s: %w", doing, err)
 }

@@ -14,8 +14,12 @@ import (
 
 // sortMessages puts messages into the order of the conversation. Times of creation have whole seconds, so within one
 // second what is known of cause and effect decides: the operator numbers what it posts, an answer comes after what it
-// answers, and else a person's message comes first.
-func sortMessages(messages []v1alpha1.AgentMessage) {
+// answers, what an agent asks comes after the message that led to its task, and else a person's message comes last.
+func sortMessages(messages []v1alpha1.AgentMessage, tasks []v1alpha1.AgentTask) {
+	triggers := map[string]string{}
+	for _, task := range tasks {
+		triggers[task.Name] = task.Spec.TriggerMessage
+	}
 	slices.SortFunc(messages, func(a, b v1alpha1.AgentMessage) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), compareNumbered(a.Name, b.Name))
 	})
@@ -24,13 +28,13 @@ func sortMessages(messages []v1alpha1.AgentMessage) {
 		for end < len(messages) && messages[end].CreationTimestamp.Equal(&messages[start].CreationTimestamp) {
 			end++
 		}
-		sortSecond(messages[start:end])
+		sortSecond(messages[start:end], triggers)
 		start = end
 	}
 }
 
 // sortSecond orders the messages of one second.
-func sortSecond(messages []v1alpha1.AgentMessage) {
+func sortSecond(messages []v1alpha1.AgentMessage, triggers map[string]string) {
 	var posted, said []v1alpha1.AgentMessage
 	for _, m := range messages {
 		if m.Spec.Role == v1alpha1.RoleUser || m.Spec.Role == "" {
@@ -40,27 +44,40 @@ func sortSecond(messages []v1alpha1.AgentMessage) {
 		posted = append(posted, m)
 	}
 	for _, m := range said {
-		posted = slices.Insert(posted, placeOf(m, posted), m)
+		posted = slices.Insert(posted, placeOf(m, posted, triggers), m)
 	}
 	copy(messages, posted)
 }
 
 // placeOf is where a person's message belongs: right after the message that it answers, else right before the first
-// answer to it, else after what people said before.
-func placeOf(m v1alpha1.AgentMessage, among []v1alpha1.AgentMessage) int {
+// that it led to, else at the end.
+func placeOf(m v1alpha1.AgentMessage, among []v1alpha1.AgentMessage, triggers map[string]string) int {
+	if m.Spec.Approval != nil || m.Spec.Cancel != nil {
+		return placeOfDecision(m, among)
+	}
 	if m.Spec.InReplyTo != "" {
 		if i := slices.IndexFunc(among, func(o v1alpha1.AgentMessage) bool { return o.Name == m.Spec.InReplyTo }); i >= 0 {
 			return i + 1
 		}
 	}
-	if i := slices.IndexFunc(among, func(o v1alpha1.AgentMessage) bool { return o.Spec.InReplyTo == m.Name }); i >= 0 {
+	ledTo := func(o v1alpha1.AgentMessage) bool {
+		return o.Spec.InReplyTo == m.Name || triggers[o.Spec.About] == m.Name
+	}
+	if i := slices.IndexFunc(among, ledTo); i >= 0 {
 		return i
 	}
-	i := 0
-	for i < len(among) && among[i].Spec.Role == v1alpha1.RoleUser {
-		i++
+	return len(among)
+}
+
+// placeOfDecision puts a decision after the request for it, and else first: what was posted in the same second is more
+// likely to be its effect.
+func placeOfDecision(m v1alpha1.AgentMessage, among []v1alpha1.AgentMessage) int {
+	for i, o := range slices.Backward(among) {
+		if m.Spec.Approval != nil && o.Spec.About == m.Spec.Approval.Task && o.Annotations[v1alpha1.AnnotationCall] != "" {
+			return i + 1
+		}
 	}
-	return i
+	return 0
 }
 
 // compareNumbered compares names so that chat-10 comes after chat-9.

@@ -74,6 +74,6 @@ func read(ctx context.Context, api client.Reader, options func(client.ObjectList
 			return Snapshot{}, err
 		}
 	}
-	sortMessages(messages.Items)
+	sortMessages(messages.Items, tasks.Items)
 	return Snapshot{Chats: chats.Items, Messages: messages.Items, Tasks: tasks.Items, Agents: agents.Items}, nil
 }
