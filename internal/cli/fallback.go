@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -92,7 +93,7 @@ func fromMessages(now live.Snapshot, chat string) []historyv1.Entry {
 	messages := slices.DeleteFunc(slices.Clone(now.Messages), func(m v1alpha1.AgentMessage) bool { return m.Spec.Chat != chat })
 	entries := make([]historyv1.Entry, len(messages))
 	for i, m := range messages {
-		entries[i] = historyv1.Entry{Seq: int64(i + 1), Kind: historyv1.EntryUser, Content: narrate.Content(m), Message: m.Name, By: m.Spec.User, Time: metav1.MicroTime(m.CreationTimestamp)}
+		entries[i] = historyv1.Entry{Seq: int64(i + 1), Kind: historyv1.EntryUser, Content: cmp.Or(m.Spec.Content, narrate.Deed(m)), Message: m.Name, By: m.Spec.User, Time: metav1.MicroTime(m.CreationTimestamp)}
 		if m.Spec.Role == v1alpha1.RoleAssistant || m.Spec.Role == v1alpha1.RoleSystem {
 			entries[i].Kind = historyv1.EntryAssistant
 		}

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -134,8 +136,11 @@ func args(least, most int, expected string) cobra.PositionalArgs {
 	}
 }
 
-// Main is the main function of kubectl-nestor.
-func Main(ctx context.Context) int {
+// Main is the main function of kubectl-nestor. It returns the exit code.
+func Main() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
 	return Run(ctx, os.Args[1:], streams, os.Environ())
 }

@@ -41,7 +41,7 @@ func (m Model) conversation() sheet {
 	shown := map[string]bool{}
 	for _, message := range m.snapshot.Messages {
 		switch {
-		case message.Spec.Approval != nil || message.Spec.Cancel != nil:
+		case narrate.Deed(message) != "":
 			s.write("  " + terminal.Fit(m.deed(message), m.width-2))
 		case asksApproval(message):
 			s.write(m.request(message)...)
@@ -100,8 +100,7 @@ func (m Model) deed(message v1alpha1.AgentMessage) string {
 	if message.Spec.Cancel != nil || message.Spec.Approval.Decision == v1alpha1.DecisionDeny {
 		sign = terminal.Mark("Cancelled")
 	}
-	words := strings.Trim(terminal.Line(narrate.Content(message)), "()")
-	return sign + " " + terminal.Faint.Render(narrate.Speaker(message)+" "+words) + fate(message)
+	return sign + " " + terminal.Faint.Render(narrate.Speaker(message)+" "+terminal.Line(narrate.Deed(message))) + fate(message)
 }
 
 func asksApproval(message v1alpha1.AgentMessage) bool {

@@ -49,7 +49,18 @@ func (m Model) approval(ask live.Ask, count, most int) []string {
 	if ask.Cut {
 		lines = append(lines, terminal.Warning.Render(terminal.Fit("    the arguments are cut: kubectl nestor transcript "+ask.Task+" has all of them", m.width)))
 	}
-	return append(lines, terminal.Fit(terminal.Bold.Render("  ctrl+y")+" approve · "+terminal.Bold.Render("ctrl+n")+" deny; what you write becomes the comment", m.width))
+	return append(lines, terminal.Fit(m.choice(), m.width))
+}
+
+// choice says which keys decide about the call that is shown, once they do.
+func (m Model) choice() string {
+	switch {
+	case m.prompt.decided:
+		return terminal.Faint.Render("  your decision is on its way")
+	case !m.prompt.ready:
+		return terminal.Faint.Render("  …")
+	}
+	return terminal.Bold.Render("  ctrl+y") + " approve · " + terminal.Bold.Render("ctrl+n") + " deny; what you write becomes the comment"
 }
 
 func (m Model) question(ask live.Ask, count int) []string {

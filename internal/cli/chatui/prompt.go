@@ -12,9 +12,10 @@ import (
 // prompt is the approval that the panel shows. It can be decided only after it has been there for a moment: who presses
 // the key twice must not decide about a call that they have not seen.
 type prompt struct {
-	key   string
-	ready bool
-	whole bool // all of the arguments are shown
+	key     string
+	ready   bool
+	whole   bool // all of the arguments are shown
+	decided bool // the decision is on its way
 }
 
 // armTime is how long an approval is shown before it can be decided.

@@ -70,12 +70,15 @@ func (m Model) decide(d v1alpha1.Decision) (Model, tea.Cmd) {
 	case approvals == 0:
 		m.notice = notice{"nothing waits for an approval", false}
 		return m, nil
+	case m.prompt.decided:
+		return m, nil
 	case !m.prompt.ready:
 		m.notice = notice{"this call has only just appeared: read it, then press the key again", true}
 		return m, nil
 	}
 	comment := strings.TrimSpace(m.input.Value())
 	m.input.Reset()
+	m.prompt.decided = true
 	return m, m.decideOn(ask, d, comment)
 }
 

@@ -95,6 +95,7 @@ func (m Model) acted(a acted) Model {
 		return m
 	}
 	m.notice = notice{a.err.Error(), true}
+	m.prompt.decided = false
 	if m.input.Value() == "" {
 		m.input.SetValue(a.text)
 	}

@@ -77,7 +77,12 @@ func (m Model) header() []string {
 			right += " · cost " + terminal.Cost(status.Usage.CostMicros)
 		}
 	}
-	lines := []string{terminal.Pad(left, max(0, m.width-terminal.Width(right)-1)) + " " + right}
+	right = terminal.Fit(right, m.width-terminal.Width(m.chat)-1)
+	room := m.width - terminal.Width(right) - 1
+	if terminal.Width(left) > room {
+		left = terminal.Bold.Render(m.chat)
+	}
+	lines := []string{terminal.Fit(terminal.Pad(left, room)+" "+right, m.width)}
 	if trouble := m.trouble(); trouble != "" {
 		lines = append(lines, terminal.Bad.Render(terminal.Fit(trouble, m.width)))
 	}

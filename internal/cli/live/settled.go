@@ -51,6 +51,8 @@ func (s Snapshot) ProgressOf(chat, message string, before int) Progress {
 	}
 	said := len(s.Messages) > before
 	switch {
+	case c.Status.Phase == v1alpha1.ChatWaiting && !s.posted(chat):
+		return Working
 	case said && c.Status.Phase == v1alpha1.ChatWaiting:
 		return NeedsPerson
 	case meta.IsStatusConditionPresentAndEqual(c.Status.Conditions, v1alpha1.ConditionReady, metav1.ConditionFalse):
@@ -59,4 +61,15 @@ func (s Snapshot) ProgressOf(chat, message string, before int) Progress {
 		return Answered
 	}
 	return Quiet
+}
+
+// posted reports whether all that a chat waits for has been put before the person.
+func (s Snapshot) posted(chat string) bool {
+	asks := s.Asks(chat)
+	for _, ask := range asks {
+		if ask.Message == "" {
+			return false
+		}
+	}
+	return len(asks) == len(s.Chat(chat).Status.Waiting)
 }

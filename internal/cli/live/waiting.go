@@ -39,9 +39,13 @@ func (s Snapshot) Asks(chat string) []Ask {
 	if c == nil {
 		return nil
 	}
-	asks := make([]Ask, 0, len(c.Status.Waiting))
+	var asks []Ask
 	for _, item := range c.Status.Waiting {
-		asks = append(asks, s.complete(newAsk(chat, item.Task, item.Waiting)))
+		ask := s.complete(newAsk(chat, item.Task, item.Waiting))
+		if ask.Kind == v1alpha1.WaitingQuestion && ask.Message == "" {
+			continue // the orchestrator may yet answer it; the person is asked when it is posted
+		}
+		asks = append(asks, ask)
 	}
 	return asks
 }

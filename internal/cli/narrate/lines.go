@@ -6,7 +6,6 @@ package narrate
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -25,39 +24,35 @@ func Speaker(m v1alpha1.AgentMessage) string {
 	return cmp.Or(terminal.Line(m.Spec.User), "you")
 }
 
-// Content is what a message says, in words.
-func Content(m v1alpha1.AgentMessage) string {
+// Deed is what a message does that says nothing: it decides or cancels.
+func Deed(m v1alpha1.AgentMessage) string {
 	switch {
 	case m.Spec.Approval != nil:
 		verb := "approved"
 		if m.Spec.Approval.Decision == v1alpha1.DecisionDeny {
 			verb = "denied"
 		}
-		return withComment(fmt.Sprintf("(%s a call of %s)", verb, m.Spec.Approval.Task), m.Spec.Approval.Comment)
+		words := fmt.Sprintf("%s a call of %s", verb, m.Spec.Approval.Task)
+		if m.Spec.Approval.Comment != "" {
+			words += ": " + m.Spec.Approval.Comment
+		}
+		return words
 	case m.Spec.Cancel != nil && m.Spec.Cancel.Task != "":
-		return fmt.Sprintf("(cancelled %s)", m.Spec.Cancel.Task)
+		return "cancelled " + m.Spec.Cancel.Task
 	case m.Spec.Cancel != nil:
-		return "(cancelled everything)"
+		return "cancelled everything"
 	}
-	return m.Spec.Content
+	return ""
 }
 
-func withComment(text, comment string) string {
-	if comment == "" {
-		return text
+func messageLines(m v1alpha1.AgentMessage) []string {
+	if deed := Deed(m); deed != "" {
+		return []string{terminal.Accent.Render(Speaker(m)) + " " + terminal.Line(deed)}
 	}
-	return text + " " + comment
-}
-
-func messageLines(m v1alpha1.AgentMessage, asks []live.Ask) []string {
-	speaker := terminal.Accent.Render(Speaker(m) + ":")
-	lines := strings.Split(strings.TrimRight(terminal.Clean(Content(m)), "\n"), "\n")
-	lines[0] = speaker + " " + lines[0]
+	lines := strings.Split(strings.TrimRight(terminal.Clean(m.Spec.Content), "\n"), "\n")
+	lines[0] = terminal.Accent.Render(Speaker(m)+":") + " " + lines[0]
 	for i := 1; i < len(lines); i++ {
 		lines[i] = "  " + lines[i]
-	}
-	if i := slices.IndexFunc(asks, func(a live.Ask) bool { return a.Message == m.Name }); i >= 0 {
-		lines = append(lines, terminal.Faint.Render("  "+Hint(asks[i])))
 	}
 	return lines
 }
