@@ -17,8 +17,13 @@ const enter, tab, ctrlC, ctrlO, ctrlN, ctrlY, pageUp = "\r", "\t", "\x03", "\x0f
 // chat opens a new chat on a terminal, in a namespace of its own whose general agent asks before it uses a tool.
 func chat(t *testing.T, width, height int, environ ...string) *screen {
 	t.Helper()
+	return chatWith(t, world.modelURL, width, height, environ...)
+}
+
+func chatWith(t *testing.T, modelURL string, width, height int, environ ...string) *screen {
+	t.Helper()
 	dir := t.TempDir()
-	namespace, kubeconfig, err := newNamespace(dir)
+	namespace, kubeconfig, err := newNamespace(dir, modelURL)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,9 @@ var masks = []struct {
 	{regexp.MustCompile(`\b\d+(\.\d+)?k\b`), "N"},
 	{regexp.MustCompile(`\b\d+m?s\b`), "AGE"},
 	{regexp.MustCompile(`[▏▎▍▌▋▊▉█]+`), "BAR"},
-	{regexp.MustCompile(`  +`), "  "},
+	{regexp.MustCompile(`(\S)  +`), "$1  "},
+	{regexp.MustCompile(`  \d{3}  `), "  N  "},
+	{regexp.MustCompile(`  #\d+ TIME`), "  #N TIME"},
 	{regexp.MustCompile(`(?m) +$`), ""},
 }
 

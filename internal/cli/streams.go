@@ -74,8 +74,10 @@ func (s *streams) stream(ctx context.Context, reader *history.Reader, agent, tra
 	for ctx.Err() == nil {
 		since, err := reader.Newest(ctx, transcript)
 		if err == nil {
+			call := ""
 			err = reader.Log(ctx, transcript, history.Query{Since: since, Follow: true, Deltas: true}, func(e historyv1.Entry) error {
-				s.pass(agent, e)
+				s.pass(agent, e, e.ModelCall != call)
+				call = e.ModelCall
 				return nil
 			})
 			if err == nil {
@@ -96,11 +98,12 @@ func (s *streams) stream(ctx context.Context, reader *history.Reader, agent, tra
 	}
 }
 
-func (s *streams) pass(agent string, e historyv1.Entry) {
+// pass tells the screen of a piece. One of another call begins anew: a call that failed is made again.
+func (s *streams) pass(agent string, e historyv1.Entry, another bool) {
 	switch {
 	case e.Kind == historyv1.EntryDelta && e.Delta != nil:
-		if e.Delta.Text != "" || e.Delta.Restart {
-			s.tell(chatui.Piece{Agent: agent, Text: e.Delta.Text, Reset: e.Delta.Restart})
+		if e.Delta.Text != "" || another {
+			s.tell(chatui.Piece{Agent: agent, Text: e.Delta.Text, Reset: another})
 		}
 	case e.Kind == historyv1.EntryAssistant && (agent != "" || e.Content == ""):
 		// The orchestrator's reply stays until its message is there, so that the text does not vanish for a moment.

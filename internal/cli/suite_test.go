@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -28,6 +29,8 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli"
 	"github.com/nestor-dev/nestor/internal/controller"
+	"github.com/nestor-dev/nestor/internal/history/live"
+	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/localcluster"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
@@ -40,8 +43,13 @@ var world struct {
 	cluster  *localcluster.Cluster
 	api      client.Client
 	modelURL string
+	ledger   ledger.Ledger
+	hub      *live.Hub
 	serial   atomic.Int32
 }
+
+// operatorNamespace is where an operator in a cluster would run.
+const operatorNamespace = "nestor-system"
 
 // program is the name under which the test binary is kubectl-nestor, in a process of its own.
 const program = "kubectl-nestor"
@@ -74,6 +82,7 @@ func (s suite) Run() int {
 
 func build(ctx context.Context, cancel context.CancelFunc, dir string) (stop func(), err error) {
 	ctrl.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
 	if world.cluster, err = localcluster.Start(ctx, localcluster.Options{}); err != nil {
 		return nil, err
 	}
@@ -87,14 +96,15 @@ func build(ctx context.Context, cancel context.CancelFunc, dir string) (stop fun
 	if err != nil {
 		return nil, err
 	}
+	world.ledger, world.hub = kept, &live.Hub{}
 	mgr, err := ctrl.NewManager(world.cluster.Config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
 	if err != nil {
 		return nil, err
 	}
-	if err := controller.Setup(mgr, controller.Options{OperatorNamespace: "nestor-system", Ledger: kept}); err != nil {
+	if err := controller.Setup(mgr, controller.Options{OperatorNamespace: operatorNamespace, Ledger: kept, Observer: world.hub}); err != nil {
 		return nil, err
 	}
-	server, err := model()
+	server, err := model(true)
 	if err != nil {
 		return nil, err
 	}
@@ -110,8 +120,8 @@ func build(ctx context.Context, cancel context.CancelFunc, dir string) (stop fun
 	}, nil
 }
 
-// model plays the tests' own script before the built-in ones, without delays.
-func model() (*httptest.Server, error) {
+// model plays the tests' own script before the built-in ones.
+func model(noDelay bool) (*httptest.Server, error) {
 	data, err := os.ReadFile("testdata/model.yaml")
 	if err != nil {
 		return nil, err
@@ -120,7 +130,7 @@ func model() (*httptest.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := scripted.Options{NoDelay: true, Scripts: []*scripted.Script{own}}
+	options := scripted.Options{NoDelay: noDelay, Scripts: []*scripted.Script{own}}
 	builtin, err := scripted.Demo()
 	if err != nil {
 		return nil, err
@@ -130,11 +140,11 @@ func model() (*httptest.Server, error) {
 }
 
 // newNamespace makes a namespace with a model provider, and a kubeconfig that leads there.
-func newNamespace(dir string) (namespace, kubeconfig string, err error) {
+func newNamespace(dir, modelURL string) (namespace, kubeconfig string, err error) {
 	ctx := context.Background()
 	namespace = fmt.Sprintf("cli-%d", world.serial.Add(1))
 	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
-	provider.Spec.BaseURL, provider.Spec.DefaultModel = world.modelURL, "scripted"
+	provider.Spec.BaseURL, provider.Spec.DefaultModel = modelURL, "scripted"
 	for _, object := range []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, provider} {
 		if err := world.api.Create(ctx, object); err != nil {
 			return "", "", err
@@ -156,11 +166,14 @@ func careful(namespace string) *v1alpha1.AgentRole {
 	return role
 }
 
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { runScripts(t, "testdata/scripts") }
+
+func runScripts(t *testing.T, dir string) {
+	t.Helper()
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/scripts", UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
+		Dir: dir, UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
-			namespace, kubeconfig, err := newNamespace(env.WorkDir)
+			namespace, kubeconfig, err := newNamespace(env.WorkDir, world.modelURL)
 			if err != nil {
 				return err
 			}

@@ -39,8 +39,9 @@ const (
 	EntryCancelled EntryKind = "Cancelled"
 	// EntryRestarted: another operator took over; toolCalls has those whose outcome nobody can tell.
 	EntryRestarted EntryKind = "Restarted"
-	// EntryDelta: a piece of a reply that streams in, in delta. Only a log that follows has it; it is no part of the record, and
-	// the Assistant entry with the whole reply replaces all that came since the entry before.
+	// EntryDelta: a piece of the reply to modelCall, in delta, while it streams in. Only a log that follows has it; it is no part
+	// of the record. The next entry that is not a Delta makes all pieces void: it has the whole reply, or there will be none.
+	// A reader that joins in the middle first gets all that came so far, in one piece.
 	EntryDelta EntryKind = "Delta"
 )
 
@@ -68,7 +69,7 @@ type Entry struct {
 	// by is the person who did it, where known.
 	// +optional
 	By string `json:"by,omitempty"`
-	// modelCall is the name of the ModelCall that was answered or failed.
+	// modelCall is the name of the ModelCall that was answered, failed, or is being answered.
 	// +optional
 	ModelCall string `json:"modelCall,omitempty"`
 	// toolCalls are the tool calls that this entry is about: those that a reply asks for, or those that were decided or
@@ -92,6 +93,9 @@ type Entry struct {
 	// usage is what the model call used; of a child's end, what the child used with everything below it.
 	// +optional
 	Usage *TokenUsage `json:"usage,omitempty"`
+	// limit says which limit was reached by it, if one was.
+	// +optional
+	Limit string `json:"limit,omitempty"`
 	// outcome is how the agent ended, on the entry that ended it.
 	// +optional
 	Outcome *Outcome `json:"outcome,omitempty"`
@@ -208,7 +212,7 @@ type Outcome struct {
 	// iterations is how many model calls it took.
 	// +optional
 	Iterations int32 `json:"iterations,omitempty"`
-	// durationMillis is how long it took, time spent waiting for a person not counted.
+	// durationMillis is how long it took, time spent waiting included.
 	// +optional
 	DurationMillis int64 `json:"durationMillis,omitempty"`
 }
@@ -224,10 +228,8 @@ type Delta struct {
 	// toolCall continues a tool call.
 	// +optional
 	ToolCall *ToolCallDelta `json:"toolCall,omitempty"`
-	// restart says that the pieces so far are void: the call is made again, or this piece begins with all that came so far.
-	// +optional
-	Restart bool `json:"restart,omitempty"`
-	// lost says that the reader was too slow and that pieces before this one were dropped; the whole comes with the reply.
+	// lost says that the reply is too long for the live view and that pieces are left out from here on; the whole comes with the
+	// reply.
 	// +optional
 	Lost bool `json:"lost,omitempty"`
 }

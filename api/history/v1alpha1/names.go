@@ -3,7 +3,10 @@
 
 package v1alpha1
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // prefixes are the first parts of transcripts' names, by the kind of the object.
 var prefixes = map[string]string{"AgentChat": "chat", "SubAgent": "subagent", "AgentTask": "task"}
@@ -34,5 +37,7 @@ func ParseTranscriptName(transcript string) (kind, name, uid string, ok bool) {
 	return kind, parts[1], uid, kind != "" && (len(parts) == 2 || uid != "")
 }
 
-// ModelCallName is the name of a model call, given the UID of its agent and the id of the call.
-func ModelCallName(uid, call string) string { return uid + "." + call }
+// ModelCallName is the name of a model call, given the UID of its agent, the id of the call, and which try it is.
+func ModelCallName(uid, call string, attempt int) string {
+	return fmt.Sprintf("%s.%s.%d", uid, call, attempt)
+}

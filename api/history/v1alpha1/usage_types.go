@@ -90,7 +90,8 @@ const (
 )
 
 // Usage is what model calls and runs of a namespace came to: all of them (total), those of a role (role.NAME), of a chat
-// (chat.NAME) or with a model (model.NAME, with other characters than letters, digits, '-' and '.' replaced).
+// (chat.NAME) or with a model (model.NAME, where '_' stands for '/' and '%'). What has no role, chat or model is role-none,
+// chat-none and model-none: standalone tasks belong to no chat.
 //
 // +kubebuilder:object:root=true
 type Usage struct {

@@ -62,10 +62,10 @@ func detailLines(e historyv1.Entry, prompts bool) []string {
 
 func callLines(e historyv1.Entry, call historyv1.ToolCall) []string {
 	phase := string(call.Phase)
+	if call.Arguments == "" && call.Result == "" && call.Phase == historyv1.ToolCallSuccess {
+		return nil // an earlier entry has the call, and the content is what came of it
+	}
 	if e.Kind == historyv1.EntryToolResult && call.Arguments == "" {
-		if call.Phase == historyv1.ToolCallSuccess {
-			return nil // the title names the tool, and the content is what it said
-		}
 		return []string{terminal.Phase(phase)}
 	}
 	line := fmt.Sprintf("→ %s %s", terminal.Line(call.Tool), terminal.Line(call.Arguments))

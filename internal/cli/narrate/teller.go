@@ -19,7 +19,8 @@ type Teller struct {
 
 	out      io.Writer
 	begun    bool   // something has been told
-	streamed string // what was told of the reply that streams in
+	call     string // the model call whose reply streams in
+	streamed string // what was told of it
 	broken   bool   // pieces of it are missing or void
 }
 
@@ -50,12 +51,13 @@ func (t *Teller) Tell(e historyv1.Entry) {
 
 // tellDelta writes the next piece of a reply.
 func (t *Teller) tellDelta(e historyv1.Entry) {
-	if e.Delta == nil || e.Delta.Text == "" && !e.Delta.Restart {
+	if e.Delta == nil || e.Delta.Text == "" {
 		return
 	}
-	if e.Delta.Restart && t.streamed != "" || e.Delta.Lost {
-		t.broken = true
+	if e.Delta.Lost || (t.streamed != "" && e.ModelCall != t.call) {
+		t.broken = true // the call is made again, or the reply is too long
 	}
+	t.call = e.ModelCall
 	if t.streamed == "" {
 		t.head(historyv1.Entry{Kind: historyv1.EntryAssistant, Time: e.Time, Seq: e.Seq + 1})
 		fmt.Fprint(t.out, "  ")
