@@ -16,14 +16,15 @@ import (
 
 // panel tells what waits for the person, in at most so many lines. What to do comes last and is never cut off.
 func (m Model) panel(most int) []string {
-	var lines []string
-	if ask, count := m.asked(v1alpha1.WaitingApproval); count > 0 {
-		lines = append(lines, m.approval(ask, count, most)...)
-	}
+	var asked []string
 	if ask, count := m.asked(v1alpha1.WaitingQuestion); count > 0 {
-		lines = append(lines, m.question(ask, count)...)
+		asked = m.question(ask, count)
 	}
-	return lines
+	ask, count := m.asked(v1alpha1.WaitingApproval)
+	if count == 0 {
+		return asked
+	}
+	return append(m.approval(ask, count, most-len(asked)), asked...)
 }
 
 func (m Model) approval(ask live.Ask, count, most int) []string {
@@ -33,7 +34,7 @@ func (m Model) approval(ask live.Ask, count, most int) []string {
 	}
 	lines := []string{terminal.Fit(head, m.width)}
 	arguments := argumentLines(ask.Arguments, m.width-4)
-	room := max(1, most-4)
+	room := max(1, most-4) // the head, the remark on what is left out, and the choice
 	if !m.prompt.whole {
 		room = min(room, requestLines)
 	}

@@ -43,9 +43,10 @@ func (m Model) layout() Model {
 	return m
 }
 
-// panelLines is the panel, no higher than half of the window.
+// panelLines is the panel, no higher than half of the window and than what the header, the input, the rule, the footer and a
+// line of the conversation leave.
 func (m Model) panelLines() []string {
-	most := max(3, m.height/2)
+	most := max(2, min(m.height/2, m.height-len(m.header())-m.input.Height()-3))
 	lines := m.panel(most)
 	if len(lines) > most {
 		lines = append(lines[:most-1:most-1], lines[len(lines)-1])
@@ -129,6 +130,9 @@ func (m Model) View() tea.View {
 	top = append(top, rule)
 	lines := append(top, strings.Split(m.input.View(), "\n")...)
 	lines = append(lines, m.footer())
+	for i, line := range lines {
+		lines[i] = terminal.Fit(line, m.width)
+	}
 	v := tea.NewView(strings.Join(lines, "\n"))
 	v.AltScreen = true
 	v.WindowTitle = "nestor: " + m.chat
