@@ -4,16 +4,16 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
 	"sigs.k8s.io/yaml"
-
-	"encoding/json"
 
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
@@ -67,7 +67,7 @@ func (f *format) register(cmd *cobra.Command) {
 	if f.names {
 		allowed = append(allowed, "name")
 	}
-	cmd.Flags().StringVarP(&f.value, "output", "o", "", fmt.Sprintf("Output format: one of %v; for people if it is left out.", allowed))
+	cmd.Flags().StringVarP(&f.value, "output", "o", "", "Output format: "+strings.Join(allowed, ", ")+"; for people if it is left out.")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(allowed, cobra.ShellCompDirectiveNoFileComp))
 }
 
