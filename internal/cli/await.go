@@ -19,7 +19,7 @@ import (
 
 // awaitTask waits for the end of a standalone task, prints the result, and returns an error whose exit code tells the
 // outcome.
-func (s *session) awaitTask(ctx context.Context, task *v1alpha1.AgentTask, print *genericclioptions.PrintFlags) error {
+func (s *session) awaitTask(ctx context.Context, task *v1alpha1.AgentTask, flags *genericclioptions.PrintFlags) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	snapshots, err := live.Watch(ctx, s.cluster(), live.Scope{Namespace: s.namespace, Standalone: true})
@@ -33,7 +33,7 @@ func (s *session) awaitTask(ctx context.Context, task *v1alpha1.AgentTask, print
 			return exitf(exitCancelled, "the task %s was deleted before it ended", task.Name)
 		}
 		if node.Over() {
-			return s.concluded(&node.Task, print)
+			return s.concluded(&node.Task, flags)
 		}
 		watch.tell(now, node)
 	}
@@ -71,9 +71,9 @@ func (w taskWatch) once(key, format string, args ...any) {
 }
 
 // concluded prints what came of a task and tells it in the exit code.
-func (s *session) concluded(task *v1alpha1.AgentTask, print *genericclioptions.PrintFlags) error {
-	if *print.OutputFormat != "" {
-		if err := s.print(print, task); err != nil {
+func (s *session) concluded(task *v1alpha1.AgentTask, flags *genericclioptions.PrintFlags) error {
+	if *flags.OutputFormat != "" {
+		if err := s.print(flags, task); err != nil {
 			return err
 		}
 	} else if result := task.Status.Result; result != nil {

@@ -92,8 +92,7 @@ func (o *chatOptions) choose(ctx context.Context, s *session, name string) (stri
 		return name, nil
 	}
 	if name != "" {
-		_, err := s.mustChat(ctx, name)
-		return name, err
+		return name, s.mustExist(ctx, name)
 	}
 	var list v1alpha1.AgentChatList
 	if err := s.api.List(ctx, &list, client.InNamespace(s.namespace)); err != nil {

@@ -20,7 +20,7 @@ import (
 // changes, if it is to be followed.
 func (o *transcriptOptions) fromStatus(ctx context.Context, s *session, to target) error {
 	scope, task := scopeOf(s.namespace, to)
-	print := o.printer(s)
+	tell := o.printer(s)
 	told := o.since
 	show := func(now live.Snapshot) error {
 		entries := bounded(now, scope.Chat, task)
@@ -32,7 +32,7 @@ func (o *transcriptOptions) fromStatus(ctx context.Context, s *session, to targe
 				continue
 			}
 			told = entry.Seq
-			if err := print(entry); err != nil {
+			if err := tell(entry); err != nil {
 				return err
 			}
 		}

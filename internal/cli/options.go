@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/printers"
 	"sigs.k8s.io/yaml"
 
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
@@ -36,7 +35,7 @@ func (s *session) print(flags *genericclioptions.PrintFlags, object runtime.Obje
 	if err != nil {
 		return &exitStatus{exitUsage, err}
 	}
-	return printers.ResourcePrinter(printer).PrintObj(object, s.machine())
+	return printer.PrintObj(object, s.machine())
 }
 
 // machine is where output for programs goes. A terminal gets it without control characters, which JSON need not escape.

@@ -70,7 +70,7 @@ func (s suite) Run() int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	stop, err := build(ctx, cancel, dir)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "start the world:", err)

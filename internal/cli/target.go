@@ -83,11 +83,11 @@ func (s *session) get(ctx context.Context, name string, into client.Object) erro
 	return s.api.Get(ctx, types.NamespacedName{Namespace: s.namespace, Name: name}, into)
 }
 
-// mustChat returns a chat, or says how to get one.
-func (s *session) mustChat(ctx context.Context, name string) (*v1alpha1.AgentChat, error) {
-	chat, err := s.getChat(ctx, strings.TrimPrefix(name, "chat/"))
+// mustExist makes sure that there is a chat, or says how to get one.
+func (s *session) mustExist(ctx context.Context, name string) error {
+	_, err := s.getChat(ctx, name)
 	if apierrors.IsNotFound(err) && !live.NoSuchAPI(err) {
-		return nil, fmt.Errorf("there is no chat %q in namespace %s: `kubectl nestor new %s` makes it, `kubectl nestor tree` lists those there are", name, s.namespace, name)
+		return fmt.Errorf("there is no chat %q in namespace %s: `kubectl nestor new %s` makes it, `kubectl nestor tree` lists those there are", name, s.namespace, name)
 	}
-	return chat, err
+	return err
 }

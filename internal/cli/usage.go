@@ -115,7 +115,7 @@ func (o *usageOptions) wants(by historyv1.UsageDimension) bool {
 
 func (o *usageOptions) fromStatus(ctx context.Context, s *session, chat string) ([]historyv1.Usage, error) {
 	if chat != "" {
-		if _, err := s.mustChat(ctx, chat); err != nil {
+		if err := s.mustExist(ctx, chat); err != nil {
 			return nil, err
 		}
 	}

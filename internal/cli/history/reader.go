@@ -107,8 +107,11 @@ func (r *Reader) Log(ctx context.Context, transcript string, q Query, each func(
 
 // classify tells an API that is not served from a transcript that does not exist.
 func classify(doing string, err error) error {
-	if live.NoSuchAPI(err) || apierrors.IsServiceUnavailable(err) {
-		return fmt.Errorf("%w (%w)", ErrNotServed, err)
+	if live.NoSuchAPI(err) {
+		return ErrNotServed
+	}
+	if apierrors.IsServiceUnavailable(err) {
+		return fmt.Errorf("%w for now: %w", ErrNotServed, err)
 	}
 	return fmt.Errorf("%s: %w", doing, err)
 }

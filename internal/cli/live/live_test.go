@@ -187,6 +187,10 @@ func TestProgress(t *testing.T) {
 			if got := s.ProgressOf("chat", "m", 1); got != c.want {
 				t.Errorf("progress %d, want %d", got, c.want)
 			}
+			s.Tasks = []v1alpha1.AgentTask{task("chat-1", "")}
+			if got := s.ProgressOf("chat", "m", 1); got == Answered {
+				t.Errorf("progress %d while a task is at work", got)
+			}
 		})
 	}
 	if got := (Snapshot{}).ProgressOf("chat", "m", 1); got != Gone {

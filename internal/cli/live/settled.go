@@ -49,6 +49,10 @@ func (s Snapshot) ProgressOf(chat, message string, before int) Progress {
 	if c.Status.Phase == v1alpha1.ChatRunning || int(c.Status.Messages) < len(s.Messages) {
 		return Working
 	}
+	// An agent that has just been answered goes on before the chat's phase says so.
+	if c.Status.Phase == v1alpha1.ChatIdle && s.atWork(chat) {
+		return Working
+	}
 	said := len(s.Messages) > before
 	switch {
 	case c.Status.Phase == v1alpha1.ChatWaiting && !s.posted(chat):
@@ -72,4 +76,14 @@ func (s Snapshot) posted(chat string) bool {
 		}
 	}
 	return len(asks) == len(s.Chat(chat).Status.Waiting)
+}
+
+// atWork reports whether a task of a chat has not ended.
+func (s Snapshot) atWork(chat string) bool {
+	for _, t := range s.Tasks {
+		if t.Spec.Chat == chat && !Over(t.Status.Phase) {
+			return true
+		}
+	}
+	return false
 }

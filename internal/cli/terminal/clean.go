@@ -25,10 +25,10 @@ func Clean(text string) string {
 	var out strings.Builder
 	out.Grow(len(text))
 	for _, r := range text {
-		switch {
-		case r == '\n':
+		switch r {
+		case '\n':
 			out.WriteByte('\n')
-		case r == '\t':
+		case '\t':
 			out.WriteString(strings.Repeat(" ", tabWidth))
 		default:
 			out.WriteRune(harmless(r))
