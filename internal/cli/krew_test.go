@@ -22,7 +22,7 @@ func TestTheKrewManifestIsValid(t *testing.T) {
 		t.Fatal(err)
 	}
 	functions := template.FuncMap{"addURIAndSha": func(uri, tag string) string {
-		return fmt.Sprintf("uri: %s\n    sha256: %s", strings.ReplaceAll(uri, "{{ .TagName }}", tag), strings.Repeat("0", 64))
+		return fmt.Sprintf("uri: %s\n    sha256: %s", strings.ReplaceAll(uri, "{{ .TagName }}", tag), strings.Repeat("a", 64))
 	}}
 	parsed, err := template.New("krew").Funcs(functions).Parse(string(data))
 	if err != nil {
