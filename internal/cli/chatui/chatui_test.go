@@ -271,3 +271,22 @@ func TestEverythingFitsIntoAnyWindow(t *testing.T) {
 		}
 	}
 }
+
+func TestNoWordOfAnAnswerIsLostInANarrowWindow(t *testing.T) {
+	s := newStage(t)
+	now := chat()
+	m := v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "p1"}}
+	m.Spec.Role = v1alpha1.RoleAssistant
+	m.Spec.Content = "- Security: tokens are compared in constant time, but errors tell an attacker whether a user exists.\n\n```\n" +
+		"a line of code that is a good deal longer than the window is wide\n```\n"
+	now.Messages = append(now.Messages, m)
+	s.send(Updated(now))
+	for width := 30; width < 90; width++ {
+		s.send(tea.WindowSizeMsg{Width: width, Height: 30})
+		for _, word := range strings.Fields(strings.NewReplacer("- ", "", "`", "").Replace(m.Spec.Content)) {
+			if !strings.Contains(s.screen(), word) {
+				t.Fatalf("at %d columns %q is lost:\n%s", width, word, s.screen())
+			}
+		}
+	}
+}

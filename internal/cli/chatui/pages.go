@@ -31,9 +31,13 @@ func (p *pages) markdown(text string, width int) []string {
 	if lines, known := p.lines[text]; known {
 		return lines
 	}
-	lines := p.renderer.Markdown(text)
-	for i, line := range lines {
-		lines[i] = terminal.Fit(line, width) // code is not wrapped
+	var lines []string
+	for _, line := range p.renderer.Markdown(text) {
+		if terminal.Width(line) > width { // code, and the first line of a list's item, are not wrapped
+			lines = append(lines, terminal.Wrap(line, width)...)
+			continue
+		}
+		lines = append(lines, line)
 	}
 	p.lines[text] = lines
 	return lines
