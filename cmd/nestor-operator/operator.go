@@ -27,6 +27,9 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller"
+	"github.com/nestor-dev/nestor/internal/history"
+	"github.com/nestor-dev/nestor/internal/history/live"
+	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/version"
 )
@@ -39,6 +42,9 @@ type options struct {
 	leaderElect bool
 	metrics     string
 	probes      string
+	history     string
+	historyCert string
+	historyKey  string
 	logLevel    string
 	logFormat   string
 	qps         float64
@@ -52,6 +58,9 @@ func (o *options) register(set *flag.FlagSet) {
 	set.BoolVar(&o.leaderElect, "leader-elect", false, "wait until no other operator is at work; needed when there are several replicas")
 	set.StringVar(&o.metrics, "metrics-bind-address", "0", "`address` for Prometheus metrics, such as :8080; 0 turns them off")
 	set.StringVar(&o.probes, "health-probe-bind-address", "0", "`address` for /healthz and /readyz, such as :8081; 0 turns them off")
+	set.StringVar(&o.history, "history-bind-address", "0", "`address` where the history API is served to the API server's aggregator, such as :8443; 0 turns it off")
+	set.StringVar(&o.historyCert, "history-cert-file", "", "`file` with the certificate of the history API, which the APIService's caBundle vouches for (default: one made at the start)")
+	set.StringVar(&o.historyKey, "history-key-file", "", "`file` with its key")
 	set.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	set.StringVar(&o.logFormat, "log-format", "text", "text or json")
 	set.Float64Var(&o.qps, "kube-api-qps", 500, "requests a second that the operator may make of the API server")
@@ -63,6 +72,9 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 	logger, err := o.logger(log)
 	if err != nil {
 		return err
+	}
+	if (o.historyCert == "") != (o.historyKey == "") {
+		return errors.New("--history-cert-file and --history-key-file go together: set both, or none")
 	}
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger)
@@ -81,7 +93,11 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 	if err := mgr.AddReadyzCheck("ledger", ledgerAnswers(kept)); err != nil {
 		return errors.Join(fmt.Errorf("add the ledger's readiness check: %w", err), kept.Close())
 	}
-	if err := controller.Setup(mgr, controller.Options{OperatorNamespace: operatorNamespace(), Ledger: kept}); err != nil {
+	hub := &live.Hub{}
+	if err := controller.Setup(mgr, controller.Options{OperatorNamespace: operatorNamespace(), Ledger: kept, Observer: hub}); err != nil {
+		return errors.Join(err, kept.Close())
+	}
+	if err := o.serveHistory(ctx, mgr, kept, hub); err != nil {
 		return errors.Join(err, kept.Close())
 	}
 	logger.Info("Starting", "version", version.String(), "operatorNamespace", operatorNamespace(), "ledger", kept.Name())
@@ -112,6 +128,24 @@ func (o *options) manager(config *rest.Config) (ctrl.Manager, error) {
 		return nil, fmt.Errorf("add the readiness check: %w", err)
 	}
 	return mgr, nil
+}
+
+// serveHistory adds the history API to what the manager runs, leader or not.
+func (o *options) serveHistory(ctx context.Context, mgr ctrl.Manager, kept ledger.Ledger, hub *live.Hub) error {
+	if o.history == "0" || o.history == "" {
+		return nil
+	}
+	server, err := history.New(ctx, history.Options{
+		Cluster: mgr.GetConfig(), Ledger: kept, Live: hub, Address: o.history, CertFile: o.historyCert, KeyFile: o.historyKey,
+		Hosts: []string{"nestor-history." + operatorNamespace() + ".svc"},
+	})
+	if err != nil {
+		return err
+	}
+	if err := mgr.Add(server); err != nil {
+		return fmt.Errorf("add the history API: %w", err)
+	}
+	return nil
 }
 
 // cache narrows what is watched to the namespaces that were named.

@@ -147,3 +147,21 @@ func TestIdleAgentsAreEvictedAndLoadedAgain(t *testing.T) {
 	w.say("m2", "It is 2024")
 	w.untilPosted("Three releases came out")
 }
+
+// An orchestrator never ends by itself, and an idle one has nothing to cancel: its deletion must be on record all the same, or
+// every later operator would take it over.
+func TestDeletingAnIdleChatEndsIt(t *testing.T) {
+	w := newWorld(t, "load")
+	w.chat(nil)
+	w.until("the chat to begin", func() bool {
+		_, err := w.ledger.Agent(t.Context(), "uid-chat")
+		return err == nil
+	})
+	if err := w.engine.End("uid-chat"); err != nil {
+		t.Fatal(err)
+	}
+	w.until("the chat to have ended", func() bool {
+		record, err := w.ledger.Agent(t.Context(), "uid-chat")
+		return err == nil && record.Status == ledger.StatusCancelled && !record.Live()
+	})
+}

@@ -56,8 +56,9 @@ func (a *actor) step(deliveries []delivery) *recording {
 		next, effects := agent.Step(r.next, event)
 		// A take-over is always on record: the append is what gives the right to act, and time that nobody was there
 		// for must not count.
-		takesOver := d.takeOver && next.Phase != agent.PhaseNew && !next.Phase.Terminal()
-		if len(effects) == 0 && next.Same(r.next) && !takesOver {
+		// So is a deletion, which ends an orchestrator that has nothing to cancel as well.
+		onRecord := (d.takeOver || d.end) && next.Phase != agent.PhaseNew && !next.Phase.Terminal()
+		if len(effects) == 0 && next.Same(r.next) && !onRecord {
 			continue
 		}
 		data, err := json.Marshal(event)

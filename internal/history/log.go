@@ -43,7 +43,9 @@ func (l *logs) New() runtime.Object { return &api.Transcript{} }
 func (l *logs) Destroy() {}
 
 // NewGetOptions implements rest.GetterWithOptions.
-func (l *logs) NewGetOptions() (runtime.Object, bool, string) { return &api.TranscriptLogOptions{}, false, "" }
+func (l *logs) NewGetOptions() (runtime.Object, bool, string) {
+	return &api.TranscriptLogOptions{}, false, ""
+}
 
 // ProducesMIMETypes implements rest.StorageMetadata.
 func (l *logs) ProducesMIMETypes(string) []string { return []string{"application/x-ndjson"} }

@@ -32,9 +32,12 @@ func notFound(of, name, hint string) error {
 // ledger stands is for the operator's log.
 func refuse(err error) error {
 	var failure *ledger.Error
+	var refused *apierrors.StatusError
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &refused):
+		return refused
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return apierrors.NewTimeoutError("the request ended before the ledger answered", 1)
 	case errors.Is(err, ledger.ErrInvalid):

@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -144,7 +143,7 @@ func token(cursor string) string { return base64.RawURLEncoding.EncodeToString([
 func labels(chat, role string) map[string]string {
 	found := map[string]string{}
 	for key, value := range map[string]string{v1alpha1.LabelChat: chat, v1alpha1.LabelRole: role} {
-		if value != "" && !strings.Contains(value, "/") {
+		if value != "" {
 			found[key] = value
 		}
 	}

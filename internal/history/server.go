@@ -37,6 +37,9 @@ type Ledger interface {
 	ledger.Reports
 }
 
+// shutdownTimeout is how long requests may take to end when the server does.
+const shutdownTimeout = 5 * time.Second
+
 // Options say what to serve, and where.
 type Options struct {
 	// Cluster is how to reach the API server that says who users are and what they may do.
@@ -94,6 +97,8 @@ func New(ctx context.Context, options Options) (server *Server, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up the history API: %w", err)
 	}
+	// Followers are told to go; one that does not read must not hold up the operator.
+	s.generic.ShutdownTimeout = shutdownTimeout
 	if err := s.generic.InstallAPIGroup(s.group(scheme, options)); err != nil {
 		return nil, fmt.Errorf("install %s: %w", api.GroupVersion, err)
 	}

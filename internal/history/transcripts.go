@@ -51,7 +51,9 @@ func (t *transcripts) GetSingularName() string { return "transcript" }
 func (t *transcripts) ShortNames() []string { return []string{"atrans"} }
 
 // NewGetOptions implements rest.GetterWithOptions.
-func (t *transcripts) NewGetOptions() (runtime.Object, bool, string) { return &api.TranscriptOptions{}, false, "" }
+func (t *transcripts) NewGetOptions() (runtime.Object, bool, string) {
+	return &api.TranscriptOptions{}, false, ""
+}
 
 // Get returns a transcript with a page of its entries.
 func (t *transcripts) Get(ctx context.Context, name string, options runtime.Object) (runtime.Object, error) {

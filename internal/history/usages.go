@@ -6,6 +6,7 @@ package history
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -85,8 +86,10 @@ func (u *usages) List(ctx context.Context, options *metainternalversion.ListOpti
 	by, name := a.fields[api.FieldUsageBy], a.fields[api.FieldName]
 	summed, next, err := gather(a, func(page ledger.Page) (ledger.List[api.Usage], error) {
 		all, err := u.all(ctx, a.scope, func(_ string, d api.UsageDimension) bool { return by == "" || by == string(d) })
-		all = slices.DeleteFunc(all, func(usage api.Usage) bool { return name != "" && usage.Name != name })
-		return cut(all, page), err
+		if err != nil {
+			return ledger.List[api.Usage]{}, err
+		}
+		return cut(slices.DeleteFunc(all, func(usage api.Usage) bool { return name != "" && usage.Name != name }), page)
 	})
 	if err != nil {
 		return nil, err
@@ -95,15 +98,21 @@ func (u *usages) List(ctx context.Context, options *metainternalversion.ListOpti
 }
 
 // cut takes a page out of all items. A cursor is the number of those before it.
-func cut(all []api.Usage, page ledger.Page) ledger.List[api.Usage] {
-	from, _ := strconv.Atoi(page.Cursor) // a cursor that is none begins anew
-	from = min(max(from, 0), len(all))
+func cut(all []api.Usage, page ledger.Page) (ledger.List[api.Usage], error) {
+	from := 0
+	if page.Cursor != "" {
+		var err error
+		if from, err = strconv.Atoi(page.Cursor); err != nil || from < 0 {
+			return ledger.List[api.Usage]{}, fmt.Errorf("%w: cursor %q is not the Next of a page", ledger.ErrInvalid, page.Cursor)
+		}
+	}
+	from = min(from, len(all))
 	to := min(from+page.Size(), len(all))
 	list := ledger.List[api.Usage]{Items: all[from:to]}
 	if to < len(all) {
 		list.Next = strconv.Itoa(to)
 	}
-	return list
+	return list, nil
 }
 
 // all sums everything in a scope by the dimensions that are wanted.
@@ -147,7 +156,9 @@ func (u *usages) groups(ctx context.Context, query ledger.ReportQuery) ([]group,
 	if err != nil {
 		return nil, err
 	}
-	runs, _, err := gather(everything, func(page ledger.Page) (ledger.List[ledger.Outcome], error) { return u.ledger.Outcomes(ctx, query, page) })
+	runs, _, err := gather(everything, func(page ledger.Page) (ledger.List[ledger.Outcome], error) {
+		return u.ledger.Outcomes(ctx, query, page)
+	})
 	if err != nil {
 		return nil, err
 	}

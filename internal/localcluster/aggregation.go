@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
 	certutil "k8s.io/client-go/util/cert"
 	"k8s.io/client-go/util/keyutil"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
@@ -136,28 +137,41 @@ func (c *Cluster) ServeAPI(ctx context.Context, served API) error {
 	}); err != nil {
 		return fmt.Errorf("register %s: %w", served.GroupVersion, err)
 	}
-	return waitUntilServed(ctx, cluster, registration)
+	answers, err := discovery.NewDiscoveryClientForConfig(c.Config)
+	if err != nil {
+		return fmt.Errorf("connect to the cluster: %w", err)
+	}
+	return waitUntilServed(ctx, cluster, registration, func() error {
+		_, err := answers.ServerResourcesForGroupVersion(served.String())
+		return err
+	})
 }
 
 // serveTimeout is how long the API server may take to find an API; it looks again after a backoff.
 const serveTimeout = time.Minute
 
-func waitUntilServed(ctx context.Context, cluster client.Client, registration *apiregistrationv1.APIService) error {
-	why := "the API server has not looked yet"
+// waitUntilServed does not take the API server's word for it: what it says may be about an earlier run.
+func waitUntilServed(ctx context.Context, cluster client.Client, registration *apiregistrationv1.APIService, answers func() error) error {
+	why := errors.New("the API server has not looked yet")
 	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, serveTimeout, true, func(ctx context.Context) (bool, error) {
 		if err := cluster.Get(ctx, client.ObjectKeyFromObject(registration), registration); err != nil {
 			return false, err
 		}
 		for _, condition := range registration.Status.Conditions {
-			if condition.Type == apiregistrationv1.Available {
-				why = condition.Message
-				return condition.Status == apiregistrationv1.ConditionTrue, nil
+			if condition.Type != apiregistrationv1.Available {
+				continue
 			}
+			if condition.Status != apiregistrationv1.ConditionTrue {
+				why = errors.New(condition.Message)
+				return false, nil
+			}
+			why = answers()
+			return why == nil, nil
 		}
 		return false, nil
 	})
 	if err != nil {
-		return fmt.Errorf("wait until the API server reaches %s (%s): %w", registration.Name, why, err)
+		return fmt.Errorf("wait until the API server reaches %s (%w): %w", registration.Name, why, err)
 	}
 	return nil
 }

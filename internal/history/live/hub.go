@@ -68,8 +68,23 @@ func (h *Hub) Follow(uid string) *Reader {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	r := &Reader{hub: h, uid: uid, woken: make(chan struct{}, 1)}
-	h.feed(uid).readers[r] = struct{}{}
+	f := h.feed(uid)
+	f.readers[r] = struct{}{}
+	if len(f.pieces) > 0 { // the next piece may take long to come
+		r.woken <- struct{}{}
+	}
 	return r
+}
+
+// Following counts the readers.
+func (h *Hub) Following() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	readers := 0
+	for _, f := range h.feeds {
+		readers += len(f.readers)
+	}
+	return readers
 }
 
 func (h *Hub) feed(uid string) *feed {

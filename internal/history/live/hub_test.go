@@ -24,6 +24,9 @@ func TestASlowReaderFindsNeighboursJoined(t *testing.T) {
 	var hub Hub
 	hub.Listen("a", "m1", text("He"))
 	reader := hub.Follow("a") // in the middle: it gets the beginning too
+	if len(reader.Woken()) == 0 {
+		t.Error("a reader that joins in the middle is not woken for what came before")
+	}
 	for _, piece := range []model.Delta{
 		text("llo"), {Reasoning: "hm"}, {Reasoning: "m"}, call(0, "read", `{"pa`), call(0, "", `th":1}`), call(1, "ls", "{}"), text("."),
 		{Text: "x", Reasoning: "y"}, {Text: "x", Reasoning: "y"},

@@ -902,7 +902,7 @@ func schema_nestor_api_history_v1alpha1_Outcome(ref common.ReferenceCallback) co
 					},
 					"durationMillis": {
 						SchemaProps: spec.SchemaProps{
-							Description: "durationMillis is how long it took, time spent waiting for a person not counted.",
+							Description: "durationMillis is how long it took, time spent waiting included.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -1495,7 +1495,7 @@ func schema_nestor_api_history_v1alpha1_Usage(ref common.ReferenceCallback) comm
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Usage is what model calls and runs of a namespace came to: all of them (total), those of a role (role.NAME), of a chat (chat.NAME) or with a model (model.NAME, with other characters than letters, digits, '-' and '.' replaced).",
+				Description: "Usage is what model calls and runs of a namespace came to: all of them (total), those of a role (role.NAME), of a chat (chat.NAME) or with a model (model.NAME, where '_' stands for '/' and '%'). What has no role, chat or model is role-none, chat-none and model-none: standalone tasks belong to no chat.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {

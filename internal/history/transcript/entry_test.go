@@ -18,7 +18,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 )
 
-func open(t *testing.T) ledger.Ledger {
+func open(t testing.TB) ledger.Ledger {
 	t.Helper()
 	l, err := connect.Open(t.Context(), "sqlite:"+t.TempDir()+"/ledger.db")
 	if err != nil {

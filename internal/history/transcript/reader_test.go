@@ -41,17 +41,13 @@ func longChat(t testing.TB, l ledger.Ledger, n int) string {
 		facts = append(facts, agent.MessageArrived{Message: message, Text: "question"}, agent.Delivered{ID: "handled/" + message},
 			agent.ModelReplied{Call: fmt.Sprintf("m%d", i+1), Text: strings.Repeat("answer ", 20)}, agent.Delivered{ID: fmt.Sprintf("post/%d", i+1)})
 		if len(facts) >= 200 || i == n/2-1 {
-			if err := write(t.Context(), pen, l, facts); err != nil {
+			if err := pen.Write(t.Context(), l, facts...); err != nil {
 				t.Fatal(err)
 			}
 			facts = nil
 		}
 	}
 	return pen.Record.UID
-}
-
-func write(ctx context.Context, pen *historytest.Pen, l ledger.Ledger, facts []agent.Fact) error {
-	return pen.Write(ctx, l, facts...)
 }
 
 func TestTenThousandMessagesAreReadInPages(t *testing.T) {
@@ -175,4 +171,36 @@ func TestAnEventOfALaterReleaseIsNamed(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "read event 2 of agent uid: event has version 99") {
 		t.Errorf("%v", err)
 	}
+}
+
+// BenchmarkColdSeek is a reader that nobody came before and that begins at the end of 2,000 messages; BenchmarkNextPage one that
+// goes on.
+func BenchmarkColdSeek(b *testing.B) {
+	l, uid := benchmarkChat(b)
+	for b.Loop() {
+		if _, err := transcript.NewReader(l).Open(b.Context(), uid, 4000); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/4000, "µs/event")
+}
+
+func BenchmarkNextPage(b *testing.B) {
+	l, uid := benchmarkChat(b)
+	reader := transcript.NewReader(l)
+	for b.Loop() {
+		cursor, err := reader.Open(b.Context(), uid, 3800)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, _, err := cursor.Read(b.Context(), 100); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func benchmarkChat(b *testing.B) (ledger.Ledger, string) {
+	b.Helper()
+	l := open(b)
+	return l, longChat(b, l, 2000)
 }
