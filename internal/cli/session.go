@@ -99,7 +99,6 @@ func newMapper(scheme *runtime.Scheme) meta.RESTMapper {
 // clusterScoped are the kinds without a namespace that commands use.
 var clusterScoped = map[string]bool{
 	"Namespace": true, "SelfSubjectAccessReview.authorization.k8s.io": true, "SelfSubjectReview.authentication.k8s.io": true,
-	"CustomResourceDefinition.apiextensions.k8s.io": true, "APIService.apiregistration.k8s.io": true,
 }
 
 func (s *session) cluster() live.Cluster {

@@ -20,7 +20,6 @@ func (m Model) press(k tea.KeyPressMsg) (Model, tea.Cmd) {
 	}
 	switch k.String() {
 	case "ctrl+c":
-		m.leaving = true
 		return m, tea.Quit
 	case "pgup":
 		m.pane.PageUp()
@@ -58,7 +57,6 @@ func (m Model) pressInInput(k tea.KeyPressMsg) (Model, tea.Cmd) {
 		return m, nil
 	case "ctrl+d":
 		if empty {
-			m.leaving = true
 			return m, tea.Quit
 		}
 	case "up":

@@ -62,11 +62,10 @@ type Model struct {
 	opened   map[string]bool
 	doomed   string // the task that is cancelled if the key is pressed once more
 
-	prompt  prompt
-	aside   bool // what is written is for the orchestrator though a question waits
-	notice  notice
-	pages   *pages
-	leaving bool
+	prompt prompt
+	aside  bool // what is written is for the orchestrator though a question waits
+	notice notice
+	pages  *pages
 }
 
 // notice is something to tell in the footer.

@@ -28,7 +28,6 @@ func (m Model) submit() (Model, tea.Cmd) {
 	m.pane.GotoBottom()
 	switch c.Verb {
 	case "quit":
-		m.leaving = true
 		return m, tea.Quit
 	case "help":
 		m.notice = notice{Help, false}

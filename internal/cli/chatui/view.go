@@ -143,9 +143,6 @@ func (m Model) View() tea.View {
 	return v
 }
 
-// Leaving reports whether the person wants to leave.
-func (m Model) Leaving() bool { return m.leaving }
-
 func inputStyles() textarea.Styles {
 	plain := textarea.StyleState{Placeholder: terminal.Faint, Prompt: terminal.Accent}
 	quiet := textarea.StyleState{Placeholder: terminal.Faint, Prompt: terminal.Faint, Text: lipgloss.NewStyle().Faint(true)}
