@@ -99,6 +99,7 @@ generate: ## Regenerate deepcopy functions, CRDs, RBAC, OpenAPI definitions and 
 	$(TOOL) openapi-gen --go-header-file=hack/boilerplate.go.txt --output-pkg=github.com/nestor-dev/nestor/internal/history/openapi --output-dir=internal/history/openapi \
 		--output-file=zz_generated.openapi.go --output-model-name-file=zz_generated.model_name.go --report-filename=/dev/null $(APIMACHINERY:%=--readonly-pkg=%) \
 		$(APIMACHINERY) github.com/nestor-dev/nestor/api/history/v1alpha1
+	go run ./hack/clidocs docs/reference/cli.md
 	gofmt -s -w api internal/history/openapi
 
 .PHONY: verify
