@@ -14,6 +14,7 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/nestor-dev/nestor/internal/tool/workspace/shell"
 	"github.com/nestor-dev/nestor/internal/version"
 )
 
@@ -29,6 +30,10 @@ Flags:
 `
 
 func main() {
+	// A local workspace runs this program to supervise a command; see package shell.
+	if len(os.Args) > 2 && os.Args[1] == shell.SupervisorArgument {
+		os.Exit(shell.Supervise(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
+	}
 	if err := run(ctrl.SetupSignalHandler(), os.Args[1:], os.Stdout, os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "nestor-operator:", err)
 		os.Exit(1)

@@ -81,7 +81,7 @@ func (r *Reconciler) begin(ctx context.Context, sub *v1alpha1.SubAgent) (ctrl.Re
 		return ctrl.Result{}, r.lost(ctx, sub)
 	}
 	resolved, err := r.Runner.Resolve(ctx, run.Subject{
-		Kind: agent.SubAgent, Namespace: sub.Namespace, Name: sub.Name, Role: sub.Spec.Role, Provider: sub.Spec.ModelProvider, Model: sub.Spec.Model,
+		Kind: agent.SubAgent, Object: sub, Namespace: sub.Namespace, Name: sub.Name, Role: sub.Spec.Role, Provider: sub.Spec.ModelProvider, Model: sub.Spec.Model,
 		Depth: int(sub.Spec.Depth), MaxDepth: int(sub.Spec.Limits.MaxDepth),
 	})
 	if err == nil {
