@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -27,6 +29,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/localcluster"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/shell"
 )
 
 // operatorNamespace is where shared objects stand in this suite.
@@ -37,7 +40,17 @@ var (
 	api      client.Client
 	modelURL string
 	serial   int
+	// localRoot is where directories may be workspaces in this suite.
+	localRoot string
 )
+
+// The test binary plays the supervisor of the commands that local workspaces run.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == shell.SupervisorArgument {
+		os.Exit(shell.Supervise(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
 
 func TestControllers(t *testing.T) {
 	RegisterFailHandler(Fail)
@@ -62,12 +75,17 @@ var _ = BeforeSuite(func() {
 	Expect(api.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: operatorNamespace}})).To(Succeed())
 
 	ctrl.SetLogger(GinkgoLogr)
-	mgr, err := ctrl.NewManager(cluster.Config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
+	mgr, err := ctrl.NewManager(cluster.Config, ctrl.Options{
+		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Cache: controller.Cache(cache.Options{}),
+	})
 	Expect(err).NotTo(HaveOccurred())
 	kept, err := connect.Open(ctx, "sqlite:"+filepath.Join(GinkgoT().TempDir(), "ledger.db"))
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(kept.Close()).To(Succeed()) })
-	Expect(controller.Setup(mgr, controller.Options{OperatorNamespace: operatorNamespace, Ledger: kept})).To(Succeed())
+	localRoot = GinkgoT().TempDir()
+	Expect(controller.Setup(mgr, controller.Options{
+		OperatorNamespace: operatorNamespace, Ledger: kept, LocalWorkspaces: []string{localRoot}, WorkspaceScratch: GinkgoT().TempDir(),
+	})).To(Succeed())
 	stopped := make(chan error, 1)
 	go func() { stopped <- mgr.Start(ctx) }()
 	DeferCleanup(func() {
@@ -81,6 +99,11 @@ var _ = BeforeSuite(func() {
 		Expect(err).NotTo(HaveOccurred())
 		options.Scripts = append(options.Scripts, script)
 	}
+	files, err := os.ReadFile("testdata/workspace.yaml")
+	Expect(err).NotTo(HaveOccurred())
+	script, err := scripted.Parse("testdata/workspace.yaml", files)
+	Expect(err).NotTo(HaveOccurred())
+	options.Scripts = append(options.Scripts, script)
 	server := httptest.NewServer(scripted.NewServer(options))
 	DeferCleanup(server.Close)
 	modelURL = server.URL + "/v1"
