@@ -167,7 +167,8 @@ func (c *Cluster) startAPIServer(ctx context.Context, assets string, options Opt
 	go func() {
 		config, err := c.env.Start()
 		c.Config = config
-		started <- err
+		// Nestor has no webhooks. The certificates that envtest makes for some lie where nobody would find them after a kill.
+		started <- errors.Join(err, c.env.WebhookInstallOptions.Cleanup())
 	}()
 	select {
 	case err := <-started:
