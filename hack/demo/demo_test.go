@@ -122,6 +122,18 @@ func (p *play) end() int {
 	}
 }
 
+// signal sends a signal to the demo; Ctrl-C goes to its whole group.
+func (p *play) signal(signal syscall.Signal) {
+	p.t.Helper()
+	target := p.cmd.Process.Pid
+	if signal == syscall.SIGINT {
+		target = -target
+	}
+	if err := syscall.Kill(target, signal); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
 // ports are where the parts of a running demo listen.
 func (p *play) ports() []string {
 	p.t.Helper()
@@ -216,22 +228,35 @@ func TestTourAndWhatComesAfterIt(t *testing.T) {
 			demo := again.start()
 			demo.until("Ctrl-C stops everything")
 			ports := demo.ports()
-			if chats := demo.kubectl("get", "agentchats", "-o", "name"); !strings.Contains(chats, "/tour-") || !strings.Contains(chats, "/first") {
+			if chats := demo.shell("kubectl get agentchats -o name"); !strings.Contains(chats, "/tour-") || !strings.Contains(chats, "/first") {
 				t.Errorf("the chats after a restart are %q, want the tour's and the first", chats)
 			}
-			target := demo.cmd.Process.Pid
-			if signal == syscall.SIGINT {
-				target = -target
-			}
-			if err := syscall.Kill(target, signal); err != nil {
-				t.Fatal(err)
-			}
+			demo.signal(signal)
 			if code := demo.end(); code != 0 && signal != syscall.SIGKILL {
 				t.Errorf("the demo ended with %d:\n%s", code, demo.said())
 			}
 			demo.leavesNothing(ports)
 		})
 	}
+
+	t.Run("the commands that it prints", func(t *testing.T) {
+		again := s
+		again.t = t
+		demo := again.start()
+		demo.until("Ctrl-C stops everything")
+		demo.shell(`say 'Review the sample project from "three" perspectives.'`)
+		demo.eventually("an agent asks and another wants approval", func() bool {
+			waits := demo.shell("waiting")
+			return strings.Contains(waits, "(Question): Who can reach") && strings.Contains(waits, "(Approval): write")
+		})
+		demo.shell("say Only the shop\\'s own network.; approve")
+		demo.eventually("the review is done", func() bool {
+			return strings.Contains(demo.shell("talk"), "Assistant: The review of the sample project:")
+		})
+		demo.signal(syscall.SIGINT)
+		demo.end()
+		demo.leavesNothing(nil)
+	})
 
 	t.Run("a part that dies is noticed", func(t *testing.T) {
 		again := s
@@ -268,16 +293,12 @@ func tellsTheStory(t *testing.T, log string) {
 	}
 }
 
-func (p *play) kubectl(args ...string) string {
+// shell runs commands as a newcomer does who has read the demo's file.
+func (p *play) shell(commands string) string {
 	p.t.Helper()
-	path := regexp.MustCompile(`PATH='([^']+)'`).FindStringSubmatch(p.said())
-	if path == nil {
-		p.t.Fatalf("the demo does not say where kubectl is:\n%s", p.said())
-	}
-	kubeconfig := filepath.Join(p.dir, "cluster", "kubeconfig")
-	out, err := exec.Command(filepath.Join(path[1], "kubectl"), append([]string{"--kubeconfig", kubeconfig}, args...)...).CombinedOutput()
+	out, err := exec.Command("sh", "-c", ". "+filepath.Join(p.dir, "use.sh")+" && "+commands).CombinedOutput()
 	if err != nil {
-		p.t.Fatalf("kubectl %v: %v\n%s", args, err, out)
+		p.t.Fatalf("%s: %v\n%s", commands, err, out)
 	}
 	return string(out)
 }

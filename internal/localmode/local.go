@@ -59,7 +59,8 @@ type step struct {
 	do    func(context.Context) error
 }
 
-// steps are the parts in the order in which they start. What else a newcomer should find, such as a web page, goes at the end.
+// steps are the parts in the order in which they start. Whatever else a newcomer should find (the history API, the web page)
+// starts after the operator, and tells where it is in WhatNext.
 func (l *Local) steps() []step {
 	return []step{
 		{"looking at the state in " + l.Dir, l.openState},
@@ -69,6 +70,7 @@ func (l *Local) steps() []step {
 		{"laying out the sample project", l.layOutSample},
 		{"starting the operator", l.startOperator},
 		{"creating a model provider, roles and a chat", l.furnish},
+		{"writing the commands for your shell", l.writeCommands},
 	}
 }
 

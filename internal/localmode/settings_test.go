@@ -86,7 +86,7 @@ func TestAPortInUseIsSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer taken.Close()
+	t.Cleanup(func() { _ = taken.Close() })
 	_, err = Listen(t.Context(), "the model", taken.Addr().(*net.TCPAddr).String(), "DEMO_MODEL_ADDRESS")
 	if err == nil || !strings.Contains(err.Error(), "in use") || !strings.Contains(err.Error(), "DEMO_MODEL_ADDRESS") {
 		t.Errorf("Listen: %v, want an error that says what to set", err)

@@ -4,33 +4,50 @@
 package localmode
 
 import (
+	"context"
+	_ "embed"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 )
+
+// commands are what a newcomer's shell gets to talk with.
+//
+//go:embed use.sh
+var commands string
+
+// writeCommands writes the file that a shell reads to reach the demo.
+func (l *Local) writeCommands(context.Context) error {
+	text := fmt.Sprintf("# Written by the demo. Read it with: . %s\nexport KUBECONFIG=%s\nexport PATH=%s:\"$PATH\"\nNESTOR_CHAT=${NESTOR_CHAT:-%s}\n%s",
+		quote(l.commandFile()), quote(l.Kubeconfig), quote(filepath.Dir(l.Kubectl)), Chat, commands)
+	if err := os.WriteFile(l.commandFile(), []byte(text), 0o600); err != nil {
+		return fmt.Errorf("write the commands of the demo: %w", err)
+	}
+	return nil
+}
+
+func (l *Local) commandFile() string { return filepath.Join(l.Dir, "use.sh") }
 
 // WhatNext tells a newcomer what to do with a running demo.
 func (l *Local) WhatNext() string {
 	return fmt.Sprintf(`
 Talk to it from another terminal:
 
-  export KUBECONFIG=%[1]s PATH=%[2]s:"$PATH"
-  say() { printf '{"apiVersion":"nestor.dev/v1alpha1","kind":"AgentMessage","metadata":{"generateName":"%[3]s-"},"spec":{"chat":"%[3]s","content":"%%s"}}' "$1" | kubectl create -f -; }
+  . %s        # kubectl for this cluster, and the commands say, talk, waiting and approve
 
   say "Review the sample project from three perspectives."
-  kubectl get nestor                    # the chat, its tasks and sub-agents, and what they said
-  kubectl get agentmessages -o wide     # one agent asks a question:
+  kubectl get nestor                    # the chat, its tasks and sub-agents; three of them work at once
+  waiting                               # one asks a question, one wants approval for a file
   say "Only the shop's own network."
-  kubectl get agentchat %[3]s -o jsonpath='{.status.waiting}'   # one wants approval for a file: put its task and toolCall here
-  kubectl create -f - <<END
-  {apiVersion: nestor.dev/v1alpha1, kind: AgentMessage, metadata: {generateName: %[3]s-}, spec: {chat: %[3]s, approval: {task: TASK, toolCall: CALL, decision: Approve}}}
-  END
-  kubectl describe subagent %[3]s-1
-  say "Hello"                           # what else there is to try
+  approve
+  talk                                  # all that was said
+  kubectl describe subagent %s-1     # what one agent did
+  say Hello                             # what else there is to try
 
-The agents' files are in %[4]s, the log of all parts in %[5]s.
+The agents' files are in %s, the log of all parts is %s.
 Ctrl-C stops everything and keeps the state; make demo-clean removes it.
-`, quote(l.Kubeconfig), quote(filepath.Dir(l.Kubectl)), Chat, l.Sample, l.Log)
+`, quote(l.commandFile()), Chat, l.Sample, l.Log)
 }
 
 func quote(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
