@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
@@ -122,7 +124,11 @@ func objectOf(kind string) client.Object {
 
 func (f Finder) ofChat(ctx context.Context, namespace, name, cwd string) (*Place, error) {
 	var chat v1alpha1.AgentChat
-	if err := f.Reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &chat); err != nil {
+	err := f.Reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &chat)
+	if apierrors.IsNotFound(err) {
+		return nil, &resolve.Missing{Reason: v1alpha1.ReasonChatNotFound, Message: fmt.Sprintf("The chat %q does not exist in the namespace %s.", name, namespace)}
+	}
+	if err != nil {
 		return nil, fmt.Errorf("get chat %s/%s: %w", namespace, name, err)
 	}
 	return placeOf(&chat, chat.Name, chat.Spec.Workspace, cwd), nil

@@ -4,6 +4,8 @@
 package workspace_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"time"
@@ -14,6 +16,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -185,6 +188,31 @@ var _ = Describe("A workspace pod", func() {
 		done = r.call(workspaces, "ls", `{}`)
 		r.start(r.pod(second.UID))
 		Expect(finished(done).Failure).To(BeEmpty())
+	})
+
+	It("that is lost during a call is told to the model, with what to expect of the next one", func() {
+		r := newRoom(empty)
+		done := r.call(workspaces, "ls", `{}`)
+		first := r.pod("")
+		r.start(first)
+		Expect(finished(done).Failure).To(BeEmpty())
+		network.cutting(func() error {
+			var found corev1.Pod
+			if err := api.Get(ctx, r.name(), &found); err == nil && found.UID == first.UID {
+				_ = api.Delete(ctx, &found) // the call is cut either way
+			}
+			// The controller has heard of it when it has ended the session, which it does last.
+			heard := func(context.Context) (bool, error) { return !workspaces.InSession(r.name()), nil }
+			return errors.Join(errors.New("connection reset by peer"), wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, 10*time.Second, true, heard))
+		})
+		DeferCleanup(func() { network.cutting(nil) })
+		Expect(finished(r.call(workspaces, "ls", `{}`)).Text).To(And(
+			MatchRegexp("the workspace's pod (was|is being) removed"), ContainSubstring("the next call starts it again")))
+
+		network.cutting(nil)
+		done = r.call(workspaces, "ls", `{}`)
+		r.start(r.pod(first.UID))
+		Expect(finished(done).Text).To(ContainSubstring("started anew"))
 	})
 
 	It("is taken from a lost node", func() {

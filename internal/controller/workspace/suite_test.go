@@ -4,8 +4,10 @@
 package workspace_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -112,6 +114,8 @@ func (c *fakeClock) advance(d time.Duration) {
 type podNetwork struct {
 	mu      sync.Mutex
 	servers map[string]*httptest.Server
+	// cut, if set, is asked of each tool call whether its request is lost, and with which error.
+	cut func() error
 }
 
 // run starts what a pod would run, on a directory of its own, and returns the directory.
@@ -136,7 +140,11 @@ func (n *podNetwork) run(namespace, name, token string) string {
 func (n *podNetwork) RoundTrip(r *http.Request) (*http.Response, error) {
 	n.mu.Lock()
 	found, ok := n.servers[r.URL.Host]
+	cut := n.cut
 	n.mu.Unlock()
+	if cut != nil && isToolCall(r) {
+		return nil, cut()
+	}
 	if !ok {
 		return nil, fmt.Errorf("no route to %s", r.URL.Host)
 	}
@@ -144,6 +152,22 @@ func (n *podNetwork) RoundTrip(r *http.Request) (*http.Response, error) {
 	r.URL.Host = found.Listener.Addr().String()
 	r.Host = "" // a server on loopback refuses other names, against DNS rebinding; one in a pod does not
 	return http.DefaultTransport.RoundTrip(r)
+}
+
+func isToolCall(r *http.Request) bool {
+	if r.Body == nil {
+		return false
+	}
+	body, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return err == nil && bytes.Contains(body, []byte("tools/call"))
+}
+
+// cutting loses the tool calls of one spec.
+func (n *podNetwork) cutting(cut func() error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.cut = cut
 }
 
 func (n *podNetwork) close() {
