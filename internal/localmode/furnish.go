@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,11 +23,21 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// Namespace and Chat are where a newcomer finds the demo's chat.
-const (
-	Namespace = "default"
-	Chat      = "first"
-)
+// Namespace is where a newcomer finds the demo's chat and roles.
+const Namespace = "default"
+
+// ChatName is the chat of a newcomer. An agent keeps the model that it began with, so each model has a chat of its own.
+func (l *Local) ChatName() string {
+	m := l.options.Model
+	if !m.Real() {
+		return "first"
+	}
+	const most = 40
+	name := strings.Trim(notInName.ReplaceAllString("first-"+strings.ToLower(m.Name), "-"), "-")
+	return strings.TrimRight(name[:min(len(name), most)], "-")
+}
+
+var notInName = regexp.MustCompile(`[^a-z0-9]+`)
 
 // keySecret holds the key of a real model.
 const keySecret = "model-key"
@@ -71,7 +82,7 @@ func (l *Local) furnish(ctx context.Context) error {
 	if err := l.furnishRoles(ctx); err != nil {
 		return err
 	}
-	return l.ensure(ctx, l.NewChat(Chat))
+	return l.ensure(ctx, l.NewChat(l.ChatName()))
 }
 
 // NewChat returns a chat that has the sample project as its workspace.

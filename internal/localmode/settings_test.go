@@ -39,6 +39,19 @@ func TestTheModelComesFromTheEnvironment(t *testing.T) {
 	}
 }
 
+func TestEachModelHasAChat(t *testing.T) {
+	for model, want := range map[Model]string{
+		{}:                                   "first",
+		{BaseURL: "u", Name: "GPT-4.1-mini"}: "first-gpt-4-1-mini",
+		{BaseURL: "u", Name: "org/Model:7b (q4)"}:             "first-org-model-7b-q4",
+		{BaseURL: "u", Name: strings.Repeat("a", 33) + "-bc"}: "first-" + strings.Repeat("a", 33),
+	} {
+		if got := (&Local{options: Options{Model: model}}).ChatName(); got != want {
+			t.Errorf("the chat for %q is %q, want %q", model.Name, got, want)
+		}
+	}
+}
+
 func TestTheStateIsCheckedBeforeItIsUsed(t *testing.T) {
 	for name, tc := range map[string]struct{ file, content, says string }{
 		"empty":                    {"", "", ""},

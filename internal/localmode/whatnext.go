@@ -19,8 +19,8 @@ var commands string
 
 // writeCommands writes the file that a shell reads to reach the demo.
 func (l *Local) writeCommands(context.Context) error {
-	text := fmt.Sprintf("# Written by the demo. Read it with: . %s\nexport KUBECONFIG=%s\nexport PATH=%s:\"$PATH\"\nNESTOR_CHAT=${NESTOR_CHAT:-%s}\n%s",
-		quote(l.commandFile()), quote(l.Kubeconfig), quote(filepath.Dir(l.Kubectl)), Chat, commands)
+	text := fmt.Sprintf("# Written by the demo. Read it with: . %s\nexport KUBECONFIG=%s\nexport PATH=%s:\"$PATH\"\nNESTOR_CHAT=%s\n%s",
+		quote(l.commandFile()), quote(l.Kubeconfig), quote(filepath.Dir(l.Kubectl)), l.ChatName(), commands)
 	if err := os.WriteFile(l.commandFile(), []byte(text), 0o600); err != nil {
 		return fmt.Errorf("write the commands of the demo: %w", err)
 	}
@@ -47,7 +47,7 @@ Talk to it from another terminal:
 
 The agents' files are in %s, the log of all parts is %s.
 Ctrl-C stops everything and keeps the state; make demo-clean removes it.
-`, quote(l.commandFile()), Chat, l.Sample, l.Log)
+`, quote(l.commandFile()), l.ChatName(), l.Sample, l.Log)
 }
 
 func quote(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
