@@ -58,8 +58,22 @@ hack/mcp-servers/node_modules/.package-lock.json: hack/mcp-servers/package-lock.
 
 ##@ Measure
 
+.PHONY: chaos
+chaos: control-plane ## Let everything fail around a working operator, and check its promises (SEED, AGENTS, DURATION, LEDGERS)
+	KUBEBUILDER_ASSETS="$(K8S_BIN)" CHAOS_SEED=$(or $(SEED),$(shell date +%s)) CHAOS_AGENTS=$(or $(AGENTS),200) CHAOS_DURATION=$(or $(DURATION),60s) \
+		CHAOS_LEDGERS=$(LEDGERS) go test ./test/chaos -count 1 -timeout 1h -v -artifacts -run TestEverything
+
 .PHONY: bench
-bench: ## Run the benchmarks and print figures (BENCH=Append for some of the Go ones)
+bench: control-plane ## Measure all of Nestor on this machine (SCENARIOS='agents-1000x5*' for some, BENCHFLAGS=--pprof)
+	@go build -o bin/bench ./test/bench
+	@KUBEBUILDER_ASSETS="$(K8S_BIN)" bin/bench --scenarios '$(SCENARIOS)' $(BENCHFLAGS)
+
+.PHONY: bench-compare
+bench-compare: ## Compare two reports of the benchmark (OLD=a.json NEW=b.json)
+	@go run ./test/bench --compare '$(OLD)' '$(NEW)'
+
+.PHONY: bench-go
+bench-go: ## Run the Go benchmarks and print figures (BENCH=Append for some)
 	go test -run '^$$' -bench '$(or $(BENCH),.)' -benchtime $(or $(BENCHTIME),1s) ./internal/...
 	NESTOR_BENCH=1 go test ./internal/tool/workspace/search -run TestSpeedBesideRipgrep -count=1 -v
 
@@ -74,12 +88,13 @@ fuzz: ## Fuzz the core with arbitrary event logs (FUZZTIME)
 ##@ Check
 
 .PHONY: generate
-generate: ## Regenerate deepcopy functions, CRDs and the API reference
+generate: ## Regenerate deepcopy functions, CRDs, RBAC and the API reference
 	$(TOOL) controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
 	$(TOOL) controller-gen crd:allowDangerousTypes=false paths=./api/... output:crd:dir=config/crd/bases
 	$(TOOL) crd-ref-docs --config=hack/crd-ref-docs.yaml --source-path=api/v1alpha1 --renderer=markdown --output-path=docs/reference/api.md
 	@# Aliases of string have no section of their own: say what they are instead of linking to nowhere.
 	@sed -E -i.bak 's/_\[($(ALIASES))\]\(#[a-z]+\)( array)?_/_string\2_/g; /^- \[($(ALIASES))\]/d' docs/reference/api.md && rm docs/reference/api.md.bak
+	$(TOOL) controller-gen rbac:roleName=nestor-operator paths=./internal/controller/... output:rbac:dir=config/rbac
 	gofmt -s -w api
 
 .PHONY: verify

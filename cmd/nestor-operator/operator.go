@@ -23,10 +23,12 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller"
+	"github.com/nestor-dev/nestor/internal/fault"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/version"
 )
@@ -39,6 +41,7 @@ type options struct {
 	leaderElect bool
 	metrics     string
 	probes      string
+	pprof       string
 	logLevel    string
 	logFormat   string
 	qps         float64
@@ -54,6 +57,7 @@ func (o *options) register(set *flag.FlagSet) {
 	set.BoolVar(&o.leaderElect, "leader-elect", false, "wait until no other operator is at work; needed when there are several replicas")
 	set.StringVar(&o.metrics, "metrics-bind-address", "0", "`address` for Prometheus metrics, such as :8080; 0 turns them off")
 	set.StringVar(&o.probes, "health-probe-bind-address", "0", "`address` for /healthz and /readyz, such as :8081; 0 turns them off")
+	set.StringVar(&o.pprof, "pprof-bind-address", "0", "`address` for Go's profiles under /debug/pprof, for developers; 0 turns them off")
 	set.StringVar(&o.workspaceImage, "workspace-image", "", "`image` of workspace pods, with nestor-workspace, bash and git; without it chats that have a workspace wait")
 	set.StringVar(&o.operatorLabels, "operator-labels", "", "comma-separated `labels` (name=value) of the operator's own pods, which alone may connect to workspaces (default app.kubernetes.io/name=nestor-operator)")
 	set.StringVar(&o.localWorkspaces, "local-workspaces", "", "comma-separated `directories` of this machine: chats may have a workspace in one of them, served by this process with the rights of its user. For an operator on your own machine only")
@@ -66,6 +70,10 @@ func (o *options) register(set *flag.FlagSet) {
 // run runs the operator until ctx ends.
 func (o *options) run(ctx context.Context, log io.Writer) error {
 	logger, err := o.logger(log)
+	if err != nil {
+		return err
+	}
+	reached, err := fault.FromEnvironment()
 	if err != nil {
 		return err
 	}
@@ -91,7 +99,7 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 		return errors.Join(fmt.Errorf("add the ledger's readiness check: %w", err), kept.Close())
 	}
 	if err := controller.Setup(mgr, controller.Options{
-		OperatorNamespace: operatorNamespace(), Ledger: kept,
+		OperatorNamespace: operatorNamespace(), Ledger: kept, Reached: reached, Metrics: ctrlmetrics.Registry,
 		WorkspaceImage: o.workspaceImage, OperatorLabels: labels, LocalWorkspaces: split(o.localWorkspaces),
 	}); err != nil {
 		return errors.Join(err, kept.Close())
@@ -110,7 +118,8 @@ func (o *options) manager(config *rest.Config) (ctrl.Manager, error) {
 	grace := 30 * time.Second
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: scheme, Cache: o.cache(), Metrics: metricsserver.Options{BindAddress: o.metrics}, HealthProbeBindAddress: o.probes,
-		LeaderElection: o.leaderElect, LeaderElectionID: "nestor-operator.nestor.dev", LeaderElectionNamespace: operatorNamespace(),
+		PprofBindAddress: o.pprof,
+		LeaderElection:   o.leaderElect, LeaderElectionID: "nestor-operator.nestor.dev", LeaderElectionNamespace: operatorNamespace(),
 		LeaderElectionReleaseOnCancel: true, GracefulShutdownTimeout: &grace,
 	})
 	if err != nil {

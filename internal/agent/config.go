@@ -55,6 +55,8 @@ type Role struct {
 	// Approval says which calls a person must decide about; ApprovalTools need it in every mode.
 	Approval      ApprovalMode `json:"approval,omitempty"`
 	ApprovalTools []string     `json:"approvalTools,omitempty"`
+	// Temperature is nil where the role leaves it to the model.
+	Temperature *float64 `json:"temperature,omitempty"`
 }
 
 // Display is the name that people see.

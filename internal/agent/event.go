@@ -99,8 +99,9 @@ type Decided struct {
 	Call    string `json:"call"`
 	Approve bool   `json:"approve,omitempty"`
 	Comment string `json:"comment,omitempty"`
-	// By is the person, if known.
-	By string `json:"by,omitempty"`
+	// By is the person, if known, and Message the name of the message that says so, if one does.
+	By      string `json:"by,omitempty"`
+	Message string `json:"message,omitempty"`
 }
 
 // Answered says that somebody answered the agent's question.
@@ -108,6 +109,8 @@ type Answered struct {
 	// Call is the ask_user call that is answered.
 	Call string `json:"call"`
 	Text string `json:"text"`
+	// Message is the name of the message that answers it, if one does.
+	Message string `json:"message,omitempty"`
 }
 
 // ChildFinished says that a child came to an end, one way or another.

@@ -15,6 +15,7 @@ type Prompt struct {
 	// Tools is empty for a call without tools.
 	Tools           []Tool
 	MaxOutputTokens int64
+	Temperature     *float64
 }
 
 // BuildPrompt builds the prompt of the model call that is in flight. It is a function of the state alone, so a call
@@ -28,7 +29,8 @@ func BuildPrompt(s State) Prompt {
 		p.MaxOutputTokens = s.Config.Limits.MaxOutputTokens
 		return p
 	}
-	p := Prompt{System: SystemPrompt(s.Config), Messages: s.History.Messages(), MaxOutputTokens: s.Config.Limits.MaxOutputTokens}
+	p := Prompt{System: SystemPrompt(s.Config), Messages: s.History.Messages(), MaxOutputTokens: s.Config.Limits.MaxOutputTokens,
+		Temperature: s.Config.Role.Temperature}
 	if s.Summary != "" {
 		// Some providers want a user's message first, and the summary may have taken it away.
 		if len(p.Messages) > 0 && p.Messages[0].Speaker != User {

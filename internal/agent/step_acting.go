@@ -17,11 +17,11 @@ func stepActing(s State, fact Fact) State {
 		}
 	case Decided:
 		if i := s.findCall(f.Call, CallUndecided); i >= 0 {
-			return s.withCall(i, s.Batch[i].decide(f))
+			return s.withCall(i, s.Batch[i].decide(f)).heard(f.Message)
 		}
 	case Answered:
 		if i := s.findCall(f.Call, CallAsked); i >= 0 {
-			return s.withCall(i, s.Batch[i].done(ToolSucceeded, f.Text))
+			return s.withCall(i, s.Batch[i].done(ToolSucceeded, f.Text)).heard(f.Message)
 		}
 	case Restarted:
 		for i, c := range s.Batch {
@@ -32,6 +32,17 @@ func stepActing(s State, fact Fact) State {
 	}
 	return s
 }
+
+// heard remembers the message that answered or decided something: whoever delivers it again learns that it was heard.
+func (s State) heard(message string) State {
+	if message != "" {
+		s.Seen = s.Seen.with(message)
+	}
+	return s
+}
+
+// Heard says whether a message has answered or decided something, or was taken into a turn, not long ago.
+func (s State) Heard(message string) bool { return s.Seen.has(message) }
 
 // decide books a person's decision. An approved call is held until the others of its reply are decided, so that the
 // turn goes on once.

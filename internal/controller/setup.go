@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -31,6 +32,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/metrics"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
@@ -43,6 +45,8 @@ type Options struct {
 	OperatorNamespace string
 	// Ledger keeps the history of every agent.
 	Ledger ledger.Ledger
+	// Metrics is where the operator's own metrics are registered; nil keeps them to itself.
+	Metrics prometheus.Registerer
 	// WorkspaceImage is the image of workspace pods; without it, chats with such a workspace wait.
 	WorkspaceImage string
 	// OperatorLabels are those of the operator's own pods: only they may connect to workspaces. None: DefaultLabels.
@@ -53,6 +57,8 @@ type Options struct {
 	WorkspaceScratch string
 	// IdleAfter is how long an agent that waits stays in memory; 0 is a minute.
 	IdleAfter time.Duration
+	// Reached is the engine's; see there.
+	Reached func(engine.Point)
 }
 
 // Cache narrows a manager's cache to what the controllers need. Use it for a manager that Setup is given.
@@ -63,58 +69,86 @@ func DefaultLabels() map[string]string {
 	return map[string]string{"app.kubernetes.io/name": "nestor-operator"}
 }
 
+// countIn makes the metrics, in a registry that nobody reads if none is given.
+func countIn(registry prometheus.Registerer) (*metrics.Metrics, error) {
+	if registry == nil {
+		registry = prometheus.NewRegistry()
+	}
+	counted, err := metrics.New(registry)
+	if err != nil {
+		return nil, fmt.Errorf("register the metrics: %w", err)
+	}
+	return counted, nil
+}
+
+// The operator that leads holds a lease in its own namespace.
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update,namespace=nestor-system
+
 // drainTimeout is how long effects in flight may take to finish when the operator stops.
 const drainTimeout = 20 * time.Second
 
 // Setup registers all controllers, and the engine, with a manager.
 func Setup(mgr ctrl.Manager, options Options) error {
-	finder := resolve.Finder{Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), OperatorNamespace: options.OperatorNamespace}
-	chats, tasks, agents, servers := poke.New(), poke.New(), poke.New(), poke.New()
+	finder := resolve.Finder{Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), OperatorNamespace: options.OperatorNamespace, Secrets: &resolve.Secrets{}}
+	wake := &wakers{chats: poke.New(), messages: poke.New(), tasks: poke.New(), agents: poke.New(), servers: poke.New()}
+	chats, tasks, agents := &run.Lacking{Queue: wake.chats}, &run.Lacking{Queue: wake.tasks}, &run.Lacking{Queue: wake.agents}
+	references := &run.References{Cache: mgr.GetCache(), OperatorNamespace: options.OperatorNamespace, Lacking: []*run.Lacking{chats, tasks, agents}}
 	pool := mcp.NewPool(mcp.Options{Version: version.String(), Changed: func(key mcp.Key) {
-		servers.Add(types.NamespacedName{Namespace: key.Namespace, Name: key.Server})
+		wake.servers.Add(types.NamespacedName{Namespace: key.Namespace, Name: key.Server})
+		references.Retry("")
 	}})
-	scheduler := schedule.New(schedule.Options{})
-	workspaces, err := newWorkspaces(mgr, options)
+	counted, err := countIn(options.Metrics)
 	if err != nil {
 		return err
 	}
+	workspaces, err := newWorkspaces(mgr, options, references.Retry)
+	if err != nil {
+		return err
+	}
+	scheduler := schedule.New(schedule.Options{Observer: counted})
 	tools := &backend.Tools{Finder: finder, Pool: pool, Workspaces: workspaces, Results: backend.WholeOutputs{Ledger: options.Ledger}}
 	log := mgr.GetLogger().WithName("engine")
 	eng := engine.New(engine.Options{
 		Ledger: options.Ledger, Scheduler: scheduler, Tools: tools, Models: &backend.Models{Finder: finder, Scheduler: scheduler},
 		Random:        rand.Float64,
 		AwaitRecovery: true,
-		Trouble:       func(err error) { log.Error(err, "An agent cannot go on") },
-		Changed: func(a ledger.Agent) {
-			name := types.NamespacedName{Namespace: a.Namespace, Name: a.Name}
-			switch a.Kind {
-			case "AgentChat":
-				chats.Add(name)
-				return
-			case "SubAgent":
-				agents.Add(name)
-			}
-			tasks.Add(name)
-			if a.Chat != "" { // what it asks for, or no longer does, is shown in the chat
-				chats.Add(types.NamespacedName{Namespace: a.Namespace, Name: a.Chat})
-			}
+		Reached:       options.Reached,
+		Called:        counted.Called,
+		Trouble: func(err error) {
+			counted.Trouble()
+			log.Error(err, "An agent cannot go on")
+		},
+		Changed: func(c engine.Change) {
+			counted.Changed(c)
+			wake.changed(c)
 		},
 	})
-	for _, runnable := range []manager.Runnable{chats, tasks, agents, servers, driver{engine: eng, workspaces: workspaces, idle: options.IdleAfter}, closer{pool}} {
+	if options.Metrics != nil {
+		if err := options.Metrics.Register(metrics.Engine{Stats: eng.Stats}); err != nil {
+			return fmt.Errorf("register the engine's metrics: %w", err)
+		}
+	}
+	if err := run.Index(context.Background(), mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	for _, runnable := range []manager.Runnable{references, driver{engine: eng, workspaces: workspaces, idle: options.IdleAfter}, closer{pool}} {
 		if err := mgr.Add(runnable); err != nil {
 			return fmt.Errorf("add %T: %w", runnable, err)
 		}
 	}
 	c := mgr.GetClient()
-	runner := &run.Runner{Client: c, Engine: eng, Finder: finder, Tools: tools}
+	runner := &run.Runner{Client: c, Engine: eng, Finder: finder, Tools: tools, Ledger: options.Ledger,
+		Events: mgr.GetEventRecorder("nestor-operator"), Pace: run.NewPace()}
+	messages := &agentmessage.Reconciler{Client: c, Runner: runner, Changed: wake.messages}
+	wake.chatBegan = messages.ChatBegan
 	for _, reconciler := range []interface{ SetupWithManager(ctrl.Manager) error }{
 		&agentrole.Reconciler{Client: c, Finder: finder},
 		&modelprovider.Reconciler{Client: c, Finder: finder},
-		&toolserver.Reconciler{Client: c, Finder: finder, Pool: pool, Changed: servers},
-		&agentchat.Reconciler{Client: c, Runner: runner, Changed: chats, Known: &run.Known{Engine: eng}},
-		&agentmessage.Reconciler{Client: c, Runner: runner},
-		&agenttask.Reconciler{Client: c, Runner: runner, Changed: tasks, Known: &run.Known{Engine: eng}},
-		&subagent.Reconciler{Client: c, Runner: runner, Changed: agents, Known: &run.Known{Engine: eng}},
+		&toolserver.Reconciler{Client: c, Finder: finder, Pool: pool, Changed: wake.servers},
+		&agentchat.Reconciler{Client: c, Runner: runner, Changed: wake.chats, Known: &run.Known{Engine: eng, Kind: "AgentChat"}, Lacking: chats},
+		messages,
+		&agenttask.Reconciler{Client: c, Runner: runner, Changed: wake.tasks, Known: &run.Known{Engine: eng, Kind: "AgentTask"}, Lacking: tasks},
+		&subagent.Reconciler{Client: c, Runner: runner, Changed: wake.agents, Tasks: wake.tasks, Known: &run.Known{Engine: eng, Kind: "SubAgent"}, Lacking: agents},
 		&workspace.Reconciler{Client: c, Workspaces: workspaces},
 	} {
 		if err := reconciler.SetupWithManager(mgr); err != nil {
@@ -124,7 +158,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	return nil
 }
 
-func newWorkspaces(mgr ctrl.Manager, options Options) (*workspace.Workspaces, error) {
+func newWorkspaces(mgr ctrl.Manager, options Options, retry func(namespace string)) (*workspace.Workspaces, error) {
 	labels := options.OperatorLabels
 	if len(labels) == 0 {
 		labels = DefaultLabels()
@@ -132,7 +166,7 @@ func newWorkspaces(mgr ctrl.Manager, options Options) (*workspace.Workspaces, er
 	return workspace.New(workspace.Options{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Image: options.WorkspaceImage,
 		Operator:   pod.Peer{Namespace: options.OperatorNamespace, Labels: labels},
-		LocalRoots: options.LocalWorkspaces, Scratch: options.WorkspaceScratch,
+		LocalRoots: options.LocalWorkspaces, Scratch: options.WorkspaceScratch, Retry: retry,
 	})
 }
 

@@ -25,12 +25,14 @@ type delivery struct {
 	create *ledger.Agent
 	// end says that nothing will come after this.
 	end bool
-	// takeOver asks for everything that is outstanding, not only what the fact adds.
-	takeOver bool
+	// takeOver asks for everything that is outstanding, not only what the fact adds; fresh says that the agent was just read.
+	takeOver, fresh bool
 	// reserved is what a model call had reserved, to be given back when its usage is part of the state.
 	reserved    agent.Amount
 	modelResult *ledger.ModelResult
 	toolResult  *ledger.ToolResult
+	// recorded, if set, is told once what became of the delivery; nil says that it is durable, or makes no difference.
+	recorded func(error)
 }
 
 // actor is one agent: its mailbox, its state and what it has in flight.
@@ -134,7 +136,7 @@ func (a *actor) pause(batch []delivery, err error) {
 // handle steps through a batch, records it and acts. An error means that nothing was recorded and that it is worth trying
 // again.
 func (a *actor) handle(batch []delivery) error {
-	if slices.ContainsFunc(batch, func(d delivery) bool { return d.takeOver }) {
+	if slices.ContainsFunc(batch, func(d delivery) bool { return d.takeOver && !d.fresh }) {
 		a.unload() // whoever was at work may have gone on since this state was read
 	}
 	if err := a.load(a.engine.ctx); err != nil && !errors.Is(err, ledger.ErrNotFound) {
@@ -143,6 +145,10 @@ func (a *actor) handle(batch []delivery) error {
 	r := a.step(batch)
 	if r.empty() {
 		a.release(batch)
+		confirm(batch, r.unheard())
+		if r.end {
+			a.engine.Forget(a.uid)
+		}
 		return nil
 	}
 	err := a.engine.options.Ledger.Append(a.engine.ctx, r.batch)
@@ -163,18 +169,41 @@ func (a *actor) handle(batch []delivery) error {
 		// Trying again would not help, and would wedge the agent.
 		a.engine.options.Trouble(fmt.Errorf("agent %s: %w", a.uid, err))
 		a.release(batch)
+		confirm(batch, err)
 		return nil
 	default:
 		return err
 	}
+	a.passed(r)
 	a.commit(r)
+	confirm(batch, nil)
 	if r.end {
 		a.engine.Forget(a.uid)
 		return nil
 	}
 	a.act(r)
-	a.engine.options.Changed(r.record)
+	a.engine.reached(BeforeStatus)
+	a.engine.options.Changed(Change{Agent: r.record, Before: r.before, After: r.next, Effects: r.effects})
 	return nil
+}
+
+// passed tells which points an append that succeeded has come to.
+func (a *actor) passed(r *recording) {
+	if len(r.batch.ModelCalls)+len(r.batch.ToolCalls) > 0 {
+		a.engine.reached(AfterIntent)
+	}
+	if len(r.batch.ModelResults)+len(r.batch.ToolResults) > 0 {
+		a.engine.reached(AfterAppend)
+	}
+}
+
+// confirm tells those who wait what became of their deliveries.
+func confirm(batch []delivery, err error) {
+	for _, d := range batch {
+		if d.recorded != nil {
+			d.recorded(err)
+		}
+	}
 }
 
 // release gives back what was reserved for calls whose answers made no difference.
@@ -271,16 +300,17 @@ func (a *actor) load(ctx context.Context) error {
 		a.snapshot = history.Snapshot.Seq
 	}
 	a.engine.budgets.set(a.record, a.state)
+	a.engine.slots.set(a.record, a.state)
 	return nil
 }
 
-func (a *actor) view(ctx context.Context) (agent.State, error) {
+func (a *actor) view(ctx context.Context) (ledger.Agent, agent.State, error) {
 	if err := a.load(ctx); err != nil {
-		return agent.State{}, err
+		return ledger.Agent{}, agent.State{}, err
 	}
 	a.stateMu.Lock()
 	defer a.stateMu.Unlock()
-	return a.state, nil
+	return a.record, a.state, nil
 }
 
 // commit makes what has been recorded the state.
@@ -301,6 +331,7 @@ func (a *actor) commit(r *recording) {
 		released[i] = d.reserved
 	}
 	a.engine.budgets.set(a.record, a.state, released...)
+	a.engine.slots.set(a.record, a.state)
 	for _, d := range r.deliveries {
 		if f, ok := d.fact.(agent.ChildFinished); ok {
 			a.engine.budgets.settled(a.record, f.Child)
@@ -310,15 +341,10 @@ func (a *actor) commit(r *recording) {
 
 // act stops what is no longer outstanding and performs what has become so.
 func (a *actor) act(r *recording) {
-	outstanding := agent.Outstanding(r.next)
-	keys := make(map[string]bool, len(outstanding))
-	for _, e := range outstanding {
-		keys[e.Key()] = true
-	}
 	a.mu.Lock()
 	var stops []func()
 	for key, stop := range a.inFlight {
-		if !keys[key] {
+		if !r.outstanding[key] {
 			stops = append(stops, stop)
 			delete(a.inFlight, key)
 		}
@@ -329,13 +355,14 @@ func (a *actor) act(r *recording) {
 	}
 	fresh := r.effects
 	if r.takeOver {
-		fresh = outstanding
+		fresh = agent.Outstanding(r.next)
 	}
 	for _, e := range fresh {
-		if keys[e.Key()] {
+		if r.outstanding[e.Key()] {
 			a.perform(r, e)
 		}
 	}
+	a.tellParent(r)
 }
 
 // retire makes an actor that has been idle refuse what comes from now on, so that it can be dropped; it reports whether it was.
@@ -361,8 +388,10 @@ func (a *actor) quiesce() {
 func (a *actor) drop() {
 	a.mu.Lock()
 	a.dropped = true
+	lost := a.queue
 	a.queue = nil
 	a.mu.Unlock()
+	confirm(lost, errForgotten)
 	a.stopAll()
 }
 

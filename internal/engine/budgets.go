@@ -5,6 +5,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/nestor-dev/nestor/internal/agent"
@@ -13,111 +14,195 @@ import (
 
 // budgets holds what the agents of all trees have used and reserved. An agent's limit holds for everything below it.
 type budgets struct {
-	mu    sync.Mutex
-	nodes map[string]*node
+	mu       sync.Mutex
+	nodes    map[string]*node
+	children map[string][]*node // by the parent's UID, which may not be known here
+	waiting  []*claim
 }
 
 // node is one agent in its tree.
 type node struct {
-	namespace, name, parent string
-	limit                   agent.Amount
+	uid, name, parent string
+	limit             agent.Amount
 	// used is what the agent itself and its finished children have used, reserved what its calls in flight may use.
 	used, reserved agent.Amount
+	// allUsed and allReserved count everything below it as well.
+	allUsed, allReserved agent.Amount
 }
 
-func newBudgets() *budgets { return &budgets{nodes: map[string]*node{}} }
+// claim is a reservation that waits until calls of other agents have been settled.
+type claim struct {
+	uid    string
+	amount agent.Amount
+	then   func(reason string)
+}
+
+func newBudgets() *budgets {
+	return &budgets{nodes: map[string]*node{}, children: map[string][]*node{}}
+}
 
 // set brings the node of an agent up to its state, and gives back at the same moment what was reserved for the calls
 // whose usage the state now has: in between, neither would count.
 func (b *budgets) set(record ledger.Agent, s agent.State, released ...agent.Amount) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	n, ok := b.nodes[record.UID]
-	if !ok && s.Phase.Terminal() {
-		return // its parent has its usage already
-	}
-	if !ok {
-		n = &node{namespace: record.Namespace, name: record.Name, parent: record.Parent, limit: s.Budget.Limit}
-		b.nodes[record.UID] = n
-	}
-	n.used = s.Budget.Used
-	for _, amount := range released {
-		n.release(amount)
-	}
-}
-
-func (n *node) release(reserved agent.Amount) {
-	n.reserved.Tokens = max(0, n.reserved.Tokens-reserved.Tokens)
-	n.reserved.CostMicros = max(0, n.reserved.CostMicros-reserved.CostMicros)
+	b.change(func() {
+		n, ok := b.nodes[record.UID]
+		if !ok && s.Phase.Terminal() {
+			return // its parent has its usage already
+		}
+		if !ok {
+			n = &node{uid: record.UID, name: record.Name, parent: record.Parent, limit: s.Budget.Limit}
+			b.insert(n)
+		}
+		b.grow(n, minus(s.Budget.Used, n.used), agent.Amount{})
+		for _, amount := range released {
+			b.give(n, amount)
+		}
+	})
 }
 
 // settled forgets a child whose usage its parent has taken over.
 func (b *budgets) settled(parent ledger.Agent, child string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for uid, n := range b.nodes {
-		if n.parent == parent.UID && n.name == child && n.namespace == parent.Namespace {
-			delete(b.nodes, uid)
+	b.change(func() {
+		i := slices.IndexFunc(b.children[parent.UID], func(n *node) bool { return n.name == child })
+		if i >= 0 {
+			b.remove(b.children[parent.UID][i])
 		}
-	}
+	})
 }
 
 func (b *budgets) forget(uid string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.nodes, uid)
+	b.change(func() {
+		if n := b.nodes[uid]; n != nil {
+			b.remove(n)
+		}
+	})
 }
 
-// reserve sets an amount aside for an agent, if it and everything above it can afford it. Else nothing is reserved, and
-// the reason is returned.
-func (b *budgets) reserve(uid string, amount agent.Amount) string {
+// reserve sets an amount aside for an agent, if it and everything above it can afford it, and then calls then with no reason.
+// If they could afford it but for calls in flight that may use less than they reserved, it waits for those; else then is
+// called with the reason. What it returns can be given to giveUp.
+func (b *budgets) reserve(uid string, amount agent.Amount, then func(reason string)) *claim {
+	c := &claim{uid: uid, amount: amount, then: then}
+	b.change(func() { b.waiting = append(b.waiting, c) })
+	return c
+}
+
+// giveUp stops waiting, and says whether it was in time.
+func (b *budgets) giveUp(c *claim) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for n := b.nodes[uid]; n != nil; n = b.nodes[n.parent] {
-		if n.limit == (agent.Amount{}) {
-			continue
-		}
-		budget := agent.Budget{Limit: n.limit, Used: b.total(n)}
-		if _, ok := budget.Reserve(amount); !ok {
-			return fmt.Sprintf("the budget of %s is used up: %d of %d tokens, %d of %d millionths of the currency are used or reserved",
-				n.name, budget.Used.Tokens, n.limit.Tokens, budget.Used.CostMicros, n.limit.CostMicros)
-		}
+	i := slices.Index(b.waiting, c)
+	if i >= 0 {
+		b.waiting = slices.Delete(b.waiting, i, i+1)
 	}
-	if n := b.nodes[uid]; n != nil {
-		n.reserved = add(n.reserved, amount)
-	}
-	return ""
+	return i >= 0
+}
+
+// waits says whether a claim has not been answered.
+func (b *budgets) waits(c *claim) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Contains(b.waiting, c)
 }
 
 // release gives back what was reserved.
 func (b *budgets) release(uid string, reserved agent.Amount) {
+	b.change(func() {
+		if n := b.nodes[uid]; n != nil {
+			b.give(n, reserved)
+		}
+	})
+}
+
+// change changes something and then answers the claims that can be answered, in their order.
+func (b *budgets) change(do func()) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	if n := b.nodes[uid]; n != nil {
-		n.release(reserved)
-	}
-}
-
-// total is what a node and everything below it have used and reserved.
-func (b *budgets) total(top *node) agent.Amount {
-	var sum agent.Amount
-	for _, n := range b.nodes {
-		if b.below(n, top) {
-			sum = add(sum, add(n.used, n.reserved))
+	do()
+	var answers []func()
+	b.waiting = slices.DeleteFunc(b.waiting, func(c *claim) bool {
+		reason, later := b.judge(c)
+		if later {
+			return false
 		}
+		if reason == "" {
+			b.grow(b.nodes[c.uid], agent.Amount{}, c.amount)
+		}
+		answers = append(answers, func() { c.then(reason) })
+		return true
+	})
+	b.mu.Unlock()
+	for _, answer := range answers {
+		answer()
 	}
-	return sum
 }
 
-func (b *budgets) below(n, top *node) bool {
+// judge says whether a claim can be granted: yes, no with the reason, or later.
+func (b *budgets) judge(c *claim) (reason string, later bool) {
+	for n := b.nodes[c.uid]; n != nil; n = b.nodes[n.parent] {
+		if n.limit == (agent.Amount{}) {
+			continue
+		}
+		now := agent.Budget{Limit: n.limit, Used: plus(n.allUsed, n.allReserved)}
+		if _, ok := now.Reserve(c.amount); ok {
+			continue
+		}
+		settled := agent.Budget{Limit: n.limit, Used: n.allUsed}
+		if _, ok := settled.Reserve(c.amount); ok {
+			later = true
+			continue
+		}
+		return fmt.Sprintf("the budget of %s is used up: %d of %d tokens, %d of %d millionths of the currency are used, and the next call may need %d and %d",
+			n.name, n.allUsed.Tokens, n.limit.Tokens, n.allUsed.CostMicros, n.limit.CostMicros, c.amount.Tokens, c.amount.CostMicros), false
+	}
+	return "", later
+}
+
+// insert adds a node. Children of it may be known already.
+func (b *budgets) insert(n *node) {
+	b.nodes[n.uid] = n
+	b.children[n.parent] = append(b.children[n.parent], n)
+	var used, reserved agent.Amount
+	for _, child := range b.children[n.uid] {
+		used, reserved = plus(used, child.allUsed), plus(reserved, child.allReserved)
+	}
+	b.count(n, used, reserved)
+}
+
+func (b *budgets) remove(n *node) {
+	b.count(n, minus(agent.Amount{}, n.allUsed), minus(agent.Amount{}, n.allReserved))
+	delete(b.nodes, n.uid)
+	rest := slices.DeleteFunc(b.children[n.parent], func(other *node) bool { return other == n })
+	if b.children[n.parent] = rest; len(rest) == 0 {
+		delete(b.children, n.parent)
+	}
+}
+
+// grow changes what a node itself has used and reserved. An agent that is gone has no node, and nothing is kept of it.
+func (b *budgets) grow(n *node, used, reserved agent.Amount) {
+	if n == nil {
+		return
+	}
+	n.used, n.reserved = plus(n.used, used), plus(n.reserved, reserved)
+	b.count(n, used, reserved)
+}
+
+// give gives back a reservation, at most what there is.
+func (b *budgets) give(n *node, amount agent.Amount) {
+	back := agent.Amount{Tokens: min(amount.Tokens, n.reserved.Tokens), CostMicros: min(amount.CostMicros, n.reserved.CostMicros)}
+	b.grow(n, agent.Amount{}, minus(agent.Amount{}, back))
+}
+
+// count changes the sums of a node and of everything above it.
+func (b *budgets) count(n *node, used, reserved agent.Amount) {
 	for ; n != nil; n = b.nodes[n.parent] {
-		if n == top {
-			return true
-		}
+		n.allUsed, n.allReserved = plus(n.allUsed, used), plus(n.allReserved, reserved)
 	}
-	return false
 }
 
-func add(a, b agent.Amount) agent.Amount {
+func plus(a, b agent.Amount) agent.Amount {
 	return agent.Amount{Tokens: a.Tokens + b.Tokens, CostMicros: a.CostMicros + b.CostMicros}
+}
+
+func minus(a, b agent.Amount) agent.Amount {
+	return agent.Amount{Tokens: a.Tokens - b.Tokens, CostMicros: a.CostMicros - b.CostMicros}
 }

@@ -41,6 +41,26 @@ func (a *actor) perform(r *recording, e agent.Effect) {
 	begin(ctx)
 }
 
+// tellParent tells the agent that asked for this one what has become of it. Nothing is lost if the process dies now: whoever
+// takes over looks at the children of every agent.
+func (a *actor) tellParent(r *recording) {
+	if r.record.Parent == "" {
+		return
+	}
+	var fact agent.Fact
+	switch waits := r.next.WaitsForPerson(); {
+	case r.next.Phase.Terminal():
+		fact = agent.ChildFinished{Child: r.record.Name, Outcome: *r.next.Outcome, Usage: r.next.Usage}
+	case waits != r.before.WaitsForPerson():
+		fact = agent.ChildWaits{Child: r.record.Name, Waiting: waits}
+	default:
+		return
+	}
+	if err := a.engine.Deliver(r.record.Parent, fact); err != nil && !errors.Is(err, ErrClosed) {
+		a.engine.options.Trouble(fmt.Errorf("tell the parent of agent %s: %w", a.uid, err))
+	}
+}
+
 // finish ends an effect with what it came to.
 func (a *actor) finish(e agent.Effect, d delivery) {
 	a.mu.Lock()
@@ -64,10 +84,13 @@ func (a *actor) runTool(ctx context.Context, record ledger.Agent, e agent.RunToo
 	a.engine.busy.Add(1)
 	go func() {
 		defer a.engine.busy.Done()
+		started := a.engine.options.Now()
 		result := a.execute(ctx, record, e)
+		a.engine.options.Called(Call{Agent: record, Tool: e.Tool, Status: toolStatus(result), Took: a.engine.options.Now().Sub(started)})
 		if errors.Is(a.engine.ctx.Err(), context.Canceled) {
 			return // the process ends: what became of the call is not known, and the ledger says so
 		}
+		a.engine.reached(AfterEffect)
 		row := &ledger.ToolResult{Key: a.ledgerKey(e), Status: toolStatus(result), Output: wholeOutput(result), FinishedAt: a.engine.options.Now()}
 		if result.Failure != tool.NoFailure {
 			row.Error = string(result.Failure)
@@ -77,7 +100,7 @@ func (a *actor) runTool(ctx context.Context, record ledger.Agent, e agent.RunToo
 }
 
 func (a *actor) execute(ctx context.Context, record ledger.Agent, e agent.RunTool) tool.Result {
-	set, err := a.engine.options.Tools.Set(ctx, record)
+	set, err := a.engine.options.Tools.Set(ctx, record, e.Tool)
 	if err != nil {
 		text := fmt.Sprintf("The tool %s cannot be reached: %s. Try again later, or find another way.", e.Tool, err)
 		return tool.Result{CallID: e.Call, Name: e.Tool, Text: text, Failure: tool.Failed, Output: tool.Output{Text: text}, Err: err}

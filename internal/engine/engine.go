@@ -38,13 +38,31 @@ type Endpoint struct {
 	Client *model.Client
 	Model  string
 	Prices model.Prices
-	// Temperature is nil where the role leaves it to the model.
-	Temperature *float64
 }
 
 // Tools finds the tools that agents use.
 type Tools interface {
-	Set(ctx context.Context, a ledger.Agent) (tool.Set, error)
+	// Set returns tools of an agent, among them the one of this name if there is one.
+	Set(ctx context.Context, a ledger.Agent, name string) (tool.Set, error)
+}
+
+// Call is a model or tool call that was made.
+type Call struct {
+	Agent ledger.Agent
+	// Provider is where a model call went, Tool what a tool call called.
+	Provider, Tool string
+	Status         ledger.Status
+	Took           time.Duration
+	// Usage is what a model call used, as far as it is known.
+	Usage agent.Usage
+}
+
+// Change is a step that an agent has made, as it is in the ledger.
+type Change struct {
+	Agent         ledger.Agent
+	Before, After agent.State
+	// Effects are what the step added to what is outstanding.
+	Effects []agent.Effect
 }
 
 // Options are what an engine works with.
@@ -55,7 +73,9 @@ type Options struct {
 	Tools     Tools
 	Executor  tool.Executor
 	// Changed is told of an agent whose state has moved on. It must not block.
-	Changed func(ledger.Agent)
+	Changed func(Change)
+	// Called is told of every model and tool call that was made, for metrics. It must not block.
+	Called func(Call)
 	// Listen is told the pieces of replies while they stream in. It must not block.
 	Listen func(uid string, delta model.Delta)
 	// Trouble is told of failures that no agent can be told of, such as a ledger that is down. It must not block.
@@ -74,18 +94,22 @@ type Options struct {
 	AwaitRecovery bool
 	// SnapshotEvery is after how many events a snapshot is kept; 0 is 64.
 	SnapshotEvery int64
+	// Reached is told of the points that an effect passes, for tests of crashes; nil in production.
+	Reached func(Point)
 }
 
 // Engine drives agents. It is safe for concurrent use.
 type Engine struct {
 	options Options
 	budgets *budgets
+	slots   *slots
 
 	ctx    context.Context
 	cancel context.CancelFunc
 	busy   sync.WaitGroup
 
-	held atomic.Bool
+	held      atomic.Bool
+	recovered atomic.Bool
 
 	mu     sync.Mutex
 	actors map[string]*actor
@@ -95,10 +119,16 @@ type Engine struct {
 // ErrClosed says that the engine takes nothing any more.
 var ErrClosed = errors.New("the engine is closed")
 
+// errForgotten is told to those who wait for a record of an agent that has just been forgotten.
+var errForgotten = errors.New("the agent is gone")
+
 // New makes an engine. It does nothing until agents are started or recovered.
 func New(options Options) *Engine {
 	if options.Changed == nil {
-		options.Changed = func(ledger.Agent) {}
+		options.Changed = func(Change) {}
+	}
+	if options.Called == nil {
+		options.Called = func(Call) {}
 	}
 	if options.Trouble == nil {
 		options.Trouble = func(error) {}
@@ -119,8 +149,9 @@ func New(options Options) *Engine {
 		options.SnapshotEvery = 64
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	e := &Engine{options: options, budgets: newBudgets(), ctx: ctx, cancel: cancel, actors: map[string]*actor{}}
+	e := &Engine{options: options, budgets: newBudgets(), slots: newSlots(), ctx: ctx, cancel: cancel, actors: map[string]*actor{}}
 	e.held.Store(options.AwaitRecovery)
+	e.recovered.Store(!options.AwaitRecovery)
 	return e
 }
 
@@ -133,6 +164,23 @@ func (e *Engine) Start(record ledger.Agent, started agent.Started) error {
 // when the process dies must be delivered again, and doing so too often does no harm.
 func (e *Engine) Deliver(uid string, fact agent.Fact) error {
 	return e.post(uid, delivery{fact: fact})
+}
+
+// Record gives an agent a fact from outside, and returns when it is durable, or known already. It is for facts that are
+// acknowledged to whoever brought them, who will not bring them again.
+func (e *Engine) Record(ctx context.Context, uid string, fact agent.Fact) error {
+	recorded := make(chan error, 1)
+	if err := e.post(uid, delivery{fact: fact, recorded: func(err error) { recorded <- err }}); err != nil {
+		return err
+	}
+	select {
+	case err := <-recorded:
+		return err
+	case <-e.ctx.Done():
+		return ErrClosed
+	case <-ctx.Done():
+		return fmt.Errorf("record %s of agent %s: %w", agent.FactType(fact), uid, ctx.Err())
+	}
 }
 
 // post finds the mailbox of an agent. One that is evicted in this moment is replaced by another.
@@ -154,66 +202,50 @@ func (e *Engine) View(ctx context.Context, uid string) (agent.State, error) {
 	if err != nil {
 		return agent.State{}, err
 	}
-	return a.view(ctx)
+	_, state, err := a.view(ctx)
+	return state, err
 }
 
-// Recover takes over the agents that have not finished: what is outstanding is performed, and write tools that had been
-// started are told as unknown.
-func (e *Engine) Recover(ctx context.Context) (int, error) {
-	recovered := 0
-	page := ledger.Page{}
-	for {
-		list, err := e.options.Ledger.Agents(ctx, ledger.AgentFilter{Live: true}, page)
-		if err != nil {
-			return recovered, fmt.Errorf("list the live agents: %w", err)
-		}
-		for _, record := range list.Items {
-			fact, err := e.restarted(ctx, record.UID)
-			if err != nil {
-				return recovered, err
-			}
-			if err := e.post(record.UID, delivery{fact: fact, takeOver: true}); err != nil {
-				return recovered, err
-			}
-			recovered++
-		}
-		if list.Next == "" {
-			e.release()
-			return recovered, nil
-		}
-		page.Cursor = list.Next
-	}
-}
-
-// release lets agents go on that have waited for the recovery.
-func (e *Engine) release() {
-	e.held.Store(false)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, a := range e.actors {
-		a.look()
-	}
-}
-
-// restarted names the tool calls of an agent whose outcome nobody can tell.
-func (e *Engine) restarted(ctx context.Context, uid string) (agent.Restarted, error) {
-	open, err := e.options.Ledger.OpenCalls(ctx, uid)
+// Lookup returns what the ledger says of an agent besides its events, or ledger.ErrNotFound.
+func (e *Engine) Lookup(ctx context.Context, uid string) (ledger.Agent, error) {
+	a, err := e.actor(uid)
 	if err != nil {
-		return agent.Restarted{}, fmt.Errorf("look for open calls of agent %s: %w", uid, err)
+		return ledger.Agent{}, err
 	}
-	var fact agent.Restarted
-	for _, call := range open.Tools {
-		if !call.Repeatable {
-			fact.Unknown = append(fact.Unknown, call.CallID)
-		}
-	}
-	return fact, nil
+	record, _, err := a.view(ctx)
+	return record, err
 }
+
+// TakeSlot lets a sub-agent begin if fewer than limit others of its tree are at work; a limit of 0 is none. If it must wait,
+// wake is called once when it is its turn.
+func (e *Engine) TakeSlot(root, uid string, limit int, wake func()) bool {
+	return limit == 0 || e.slots.take(root, uid, limit, wake)
+}
+
+// Recovered says whether this engine knows all live agents. Before that nothing new should begin: it could not tell what
+// limits leave room for.
+func (e *Engine) Recovered() bool { return e.recovered.Load() }
 
 // End cancels an agent whose object is gone: what it has in flight is stopped, and the ledger says that it was cancelled,
 // an orchestrator's included, which would never end by itself.
 func (e *Engine) End(uid string) error {
+	e.slots.forget(uid)
 	return e.post(uid, delivery{fact: agent.Cancelled{By: "deletion"}, end: true})
+}
+
+// EndNamed cancels the live agents of an object of which only the name is known: it went while no engine was at work.
+func (e *Engine) EndNamed(ctx context.Context, kind, namespace, name string) error {
+	filter := ledger.AgentFilter{Scope: ledger.Scope{Namespace: namespace}, Kind: kind, Name: name, Live: true}
+	list, err := e.options.Ledger.Agents(ctx, filter, ledger.Page{})
+	if err != nil {
+		return fmt.Errorf("look for agents of the deleted %s %s/%s: %w", kind, namespace, name, err)
+	}
+	for _, record := range list.Items {
+		if err := e.End(record.UID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Forget drops an agent from memory and stops what it has in flight. What is in the ledger stays.
@@ -226,6 +258,7 @@ func (e *Engine) Forget(uid string) {
 		a.drop()
 	}
 	e.budgets.forget(uid)
+	e.slots.forget(uid)
 }
 
 // Evict drops agents from memory that have had nothing to do for a while: nothing has come for them, and nothing of theirs

@@ -142,7 +142,7 @@ func TestFinishedChildrenCountOnceAfterARestart(t *testing.T) {
 	b := w.current().budgets
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if total := b.total(b.nodes["uid-chat"]); total.Tokens != s.Budget.Used.Tokens {
+	if total := b.nodes["uid-chat"].allUsed; total.Tokens != s.Budget.Used.Tokens {
 		t.Errorf("the tree counts %d tokens, the chat's state has %d", total.Tokens, s.Budget.Used.Tokens)
 	}
 }

@@ -27,7 +27,7 @@ func (a *actor) plan(record ledger.Agent, s agent.State, e agent.CallModel) plan
 	if endpoint, call.problem = a.engine.options.Models.Endpoint(a.engine.ctx, record, call.provider); call.problem != nil {
 		return call
 	}
-	call.request.Model, call.request.Temperature = endpoint.Model, endpoint.Temperature
+	call.request.Model = endpoint.Model
 	return call
 }
 
@@ -36,7 +36,7 @@ var roles = map[agent.Speaker]model.MessageRole{
 }
 
 func request(p agent.Prompt) model.Request {
-	req := model.Request{MaxOutputTokens: p.MaxOutputTokens}
+	req := model.Request{MaxOutputTokens: p.MaxOutputTokens, Temperature: p.Temperature}
 	if p.System != "" {
 		req.Messages = append(req.Messages, model.Message{Role: model.RoleSystem, Text: p.System})
 	}
@@ -63,10 +63,25 @@ func (a *actor) callModel(ctx context.Context, r *recording, e agent.CallModel) 
 		a.failModel(e, agent.Amount{}, agent.FailureRetry, call.problem.Error(), 0)
 		return
 	}
-	if reason := a.engine.budgets.reserve(a.uid, e.Reserve); reason != "" {
-		a.failModel(e, agent.Amount{}, agent.FailureBudget, reason, 0)
+	claim := a.engine.budgets.reserve(a.uid, e.Reserve, func(reason string) {
+		if reason != "" {
+			a.failModel(e, agent.Amount{}, agent.FailureBudget, reason, 0)
+			return
+		}
+		a.queueModel(ctx, r, call, e)
+	})
+	if !a.engine.budgets.waits(claim) {
 		return
 	}
+	context.AfterFunc(ctx, func() {
+		if a.engine.budgets.giveUp(claim) {
+			a.neverBegan(e)
+		}
+	})
+}
+
+// queueModel waits for the call's turn at the provider.
+func (a *actor) queueModel(ctx context.Context, r *recording, call plannedCall, e agent.CallModel) {
 	ticket := schedule.Ticket{Provider: call.provider, Namespace: r.record.Namespace, Chat: r.record.Root, Tokens: e.Reserve.Tokens}
 	waiting, err := a.engine.options.Scheduler.Submit(ticket, func(grant *schedule.Grant) {
 		a.engine.busy.Add(1)
@@ -80,15 +95,18 @@ func (a *actor) callModel(ctx context.Context, r *recording, e agent.CallModel) 
 		return
 	}
 	context.AfterFunc(ctx, func() {
-		if !waiting.Cancel() {
-			return
-		}
-		// It never began. When the process ends, the next one makes it; else nobody does.
-		a.engine.budgets.release(a.uid, e.Reserve)
-		if a.engine.ctx.Err() == nil {
-			a.post(delivery{modelResult: a.modelRow(e, ledger.StatusCancelled)})
+		if waiting.Cancel() {
+			a.engine.budgets.release(a.uid, e.Reserve)
+			a.neverBegan(e)
 		}
 	})
+}
+
+// neverBegan ends a call that was given up before it was made. When the process ends, the next one makes it; else nobody does.
+func (a *actor) neverBegan(e agent.CallModel) {
+	if a.engine.ctx.Err() == nil {
+		a.post(delivery{modelResult: a.modelRow(e, ledger.StatusCancelled)})
+	}
 }
 
 // complete makes the call.
@@ -101,16 +119,23 @@ func (a *actor) complete(ctx context.Context, grant *schedule.Grant, record ledg
 	}
 	req := call.request
 	req.Model = endpoint.Model
+	made := Call{Agent: record, Provider: grant.Provider, Status: ledger.StatusFailed}
+	started := a.engine.options.Now()
 	reply, err := endpoint.Client.Complete(ctx, req, func(d model.Delta) {
 		if a.engine.options.Listen != nil {
 			a.engine.options.Listen(a.uid, d)
 		}
 	})
+	made.Took = a.engine.options.Now().Sub(started)
 	if err != nil {
+		a.engine.options.Called(made)
 		a.modelFailed(e, grant, err)
 		return
 	}
+	a.engine.reached(AfterEffect)
 	usage, cost := used(req, reply, endpoint.Prices)
+	made.Status, made.Usage = ledger.StatusSuccess, usage
+	a.engine.options.Called(made)
 	tokens := usage.Total()
 	grant.Release(schedule.Result{Tokens: &tokens})
 	row := a.modelRow(e, ledger.StatusSuccess)

@@ -17,11 +17,14 @@ import (
 type recording struct {
 	deliveries []delivery
 	record     ledger.Agent
+	before     agent.State
 	next       agent.State
 	effects    []agent.Effect
-	takeOver   bool
-	end        bool
-	batch      ledger.Batch
+	// outstanding are the keys of everything that is to be in flight afterwards.
+	outstanding map[string]bool
+	takeOver    bool
+	end         bool
+	batch       ledger.Batch
 	// requests are the model calls that the batch intends, by effect key.
 	requests map[string]plannedCall
 }
@@ -31,6 +34,14 @@ func (r *recording) empty() bool {
 	return len(b.Events) == 0 && len(b.ModelResults) == 0 && len(b.ToolResults) == 0
 }
 
+// unheard says why facts that made no difference were not heard: an agent that has not begun hears nothing.
+func (r *recording) unheard() error {
+	if r.next.Phase == agent.PhaseNew {
+		return ledger.ErrNotFound
+	}
+	return nil
+}
+
 // step puts a batch of deliveries through the core. Facts that change nothing leave no event behind: whoever delivers
 // again, to be sure, costs nothing.
 func (a *actor) step(deliveries []delivery) *recording {
@@ -38,7 +49,7 @@ func (a *actor) step(deliveries []delivery) *recording {
 	state, seq, snapshot, record := a.state, a.seq, a.snapshot, a.record
 	a.stateMu.Unlock()
 	now := a.engine.options.Now()
-	r := &recording{deliveries: deliveries, next: state, requests: map[string]plannedCall{}}
+	r := &recording{deliveries: deliveries, before: state, next: state, requests: map[string]plannedCall{}}
 	r.batch = ledger.Batch{Agent: a.uid, After: seq}
 	for _, d := range deliveries {
 		if d.modelResult != nil {
@@ -56,8 +67,9 @@ func (a *actor) step(deliveries []delivery) *recording {
 		next, effects := agent.Step(r.next, event)
 		// A take-over is always on record: the append is what gives the right to act, and time that nobody was there
 		// for must not count.
-		takesOver := d.takeOver && next.Phase != agent.PhaseNew && !next.Phase.Terminal()
-		if len(effects) == 0 && next.Same(r.next) && !takesOver {
+		// So is the end of an agent whose object is gone, even if it had nothing to cancel: it would be live for ever.
+		always := (d.takeOver || d.end) && next.Phase != agent.PhaseNew && !next.Phase.Terminal()
+		if len(effects) == 0 && next.Same(r.next) && !always {
 			continue
 		}
 		data, err := json.Marshal(event)
@@ -91,13 +103,13 @@ func (a *actor) step(deliveries []delivery) *recording {
 
 // intend writes down the model and tool calls that the batch leads to.
 func (a *actor) intend(r *recording, now time.Time) {
-	outstanding := map[string]bool{}
+	r.outstanding = map[string]bool{}
 	for _, e := range agent.Outstanding(r.next) {
-		outstanding[e.Key()] = true
+		r.outstanding[e.Key()] = true
 	}
 	cause := r.batch.After + int64(len(r.batch.Events))
 	for _, e := range r.effects {
-		if !outstanding[e.Key()] {
+		if !r.outstanding[e.Key()] {
 			continue
 		}
 		switch e := e.(type) {

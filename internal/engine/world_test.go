@@ -98,8 +98,8 @@ func (w *world) start(l Ledger) *Engine {
 	e := New(Options{
 		Ledger: l, Scheduler: scheduler, Tools: w.tools, RetryLedger: 10 * time.Millisecond,
 		Models: fixedModel{Endpoint{Client: client, Model: "scripted"}},
-		Changed: func(a ledger.Agent) {
-			go w.reconcile(a.UID)
+		Changed: func(c Change) {
+			go w.reconcile(c.Agent.UID)
 		},
 		Trouble: func(err error) {
 			w.mu.Lock()
@@ -170,7 +170,7 @@ type workshop struct {
 	gate, gateAll func(ctx context.Context, call tool.Call)
 }
 
-func (w *workshop) Set(context.Context, ledger.Agent) (tool.Set, error) {
+func (w *workshop) Set(context.Context, ledger.Agent, string) (tool.Set, error) {
 	set, err := builtin.New(builtin.Options{})
 	if err != nil {
 		return set, err
@@ -313,7 +313,7 @@ func (w *world) reconcile(uid string) {
 		case agent.Deliver:
 			w.take(uid, e.Item)
 		case agent.TellParent:
-			if self.Parent != "" {
+			if self.Parent != "" { // the engine has told it, unless it died in between
 				w.deliver(self.Parent, agent.ChildFinished{Child: self.Name, Outcome: e.Outcome, Usage: s.Usage})
 			}
 			w.deliver("uid-chat", agent.Settled{Agent: self.Name, Gone: true})

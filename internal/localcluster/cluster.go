@@ -47,6 +47,7 @@ type Cluster struct {
 	env       *envtest.Environment
 	manager   *managerProcess
 	guard     *guard
+	successor *successor
 	stateDir  string
 	temporary bool
 }
@@ -206,6 +207,11 @@ func (c *Cluster) Stop() error {
 func (c *Cluster) stopProcesses() (errs []error) {
 	if c.manager != nil {
 		if err := c.manager.stop(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if c.successor != nil {
+		if err := c.successor.stop(); err != nil {
 			errs = append(errs, err)
 		}
 	}

@@ -209,3 +209,35 @@ func expectGone(t *testing.T, pids []int) {
 		}
 	}
 }
+
+func TestTheAPIServerComesBackWhereItWas(t *testing.T) {
+	cluster, err := localcluster.Start(t.Context(), localcluster.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clients, err := kubernetes.NewForConfig(cluster.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespaces := clients.CoreV1().Namespaces()
+	kept := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kept"}}
+	if _, err := namespaces.Create(t.Context(), kept, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	err = cluster.RestartAPIServer(t.Context(), func() {
+		if _, err := namespaces.Get(t.Context(), "kept", metav1.GetOptions{}); err == nil {
+			t.Error("the API server answers in the middle of its restart")
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := namespaces.Get(t.Context(), "kept", metav1.GetOptions{}); err != nil {
+		t.Errorf("the same client does not find what was there before: %v", err)
+	}
+	pids := recordedPIDs(t, filepath.Dir(cluster.Kubeconfig))
+	if err := cluster.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	expectGone(t, pids)
+}

@@ -146,7 +146,7 @@ func (c *Client) key(ctx context.Context) (string, error) {
 
 // try makes one HTTP request in the given dialect.
 func (c *Client) try(ctx context.Context, key string, req Request, spoken dialect, listen func(Delta)) (Reply, error) {
-	params, err := translate(req, spoken)
+	body, err := translate(req, spoken)
 	if err != nil {
 		return Reply{}, &Error{Kind: BadRequest, Message: shorten(err.Error())}
 	}
@@ -154,14 +154,14 @@ func (c *Client) try(ctx context.Context, key string, req Request, spoken dialec
 	defer cancel()
 
 	var response *http.Response
-	options := []option.RequestOption{option.WithJSONSet("stream", true), option.WithResponseBodyInto(&response)}
+	options := []option.RequestOption{option.WithRequestBody("application/json", body), option.WithResponseBodyInto(&response)}
 	if key != "" {
 		options = append(options, option.WithAPIKey(key))
 	}
 	if req.IdempotencyKey != "" {
 		options = append(options, option.WithHeader("Idempotency-Key", req.IdempotencyKey+spoken.suffix()))
 	}
-	if _, err = c.service.New(limited, params, options...); err != nil {
+	if _, err = c.service.New(limited, openai.ChatCompletionNewParams{}, options...); err != nil {
 		return Reply{}, c.sortError(ctx, key, response, err)
 	}
 	defer response.Body.Close()

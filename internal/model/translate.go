@@ -8,58 +8,99 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"slices"
-
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/shared"
 )
 
-// translate turns a request into the parameters of the API.
-func translate(req Request, spoken dialect) (openai.ChatCompletionNewParams, error) {
-	params := openai.ChatCompletionNewParams{Model: req.Model, Messages: translateMessages(req.Messages)}
+// sentRequest is a request as it is sent. The SDK's own types would do the same at ten times the cost, most of it for taking
+// the schemas of tools apart and putting them together again.
+type sentRequest struct {
+	Model               string         `json:"model"`
+	Messages            []sentMessage  `json:"messages"`
+	Stream              bool           `json:"stream"`
+	StreamOptions       *streamOptions `json:"stream_options,omitempty"`
+	Temperature         *float64       `json:"temperature,omitempty"`
+	MaxTokens           int64          `json:"max_tokens,omitempty"`
+	MaxCompletionTokens int64          `json:"max_completion_tokens,omitempty"`
+	ToolChoice          string         `json:"tool_choice,omitempty"`
+	Tools               []sentTool     `json:"tools,omitempty"`
+}
+
+type streamOptions struct {
+	IncludeUsage bool `json:"include_usage"`
+}
+
+type sentTool struct {
+	Type     string       `json:"type"`
+	Function sentFunction `json:"function"`
+}
+
+type sentFunction struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"`
+}
+
+// sentMessage has a text, or parts, as its content; an assistant that only calls tools has none.
+type sentMessage struct {
+	Role       MessageRole `json:"role"`
+	Content    any         `json:"content,omitempty"`
+	Refusal    string      `json:"refusal,omitempty"`
+	ToolCalls  []sentCall  `json:"tool_calls,omitempty"`
+	ToolCallID string      `json:"tool_call_id,omitempty"`
+}
+
+type sentCall struct {
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
+}
+
+// sentPart is a part of a message: text, or an image.
+type sentPart struct {
+	Type     string     `json:"type"`
+	Text     string     `json:"text,omitempty"`
+	ImageURL *sentImage `json:"image_url,omitempty"`
+}
+
+type sentImage struct {
+	URL string `json:"url"`
+}
+
+// translate turns a request into the body of the API's.
+func translate(req Request, spoken dialect) ([]byte, error) {
+	body := sentRequest{Model: req.Model, Messages: translateMessages(req.Messages), Stream: true, Temperature: req.Temperature, ToolChoice: req.ToolChoice}
 	if !spoken.noStreamOptions {
-		params.StreamOptions.IncludeUsage = param.NewOpt(true)
-	}
-	if req.Temperature != nil {
-		params.Temperature = param.NewOpt(*req.Temperature)
+		body.StreamOptions = &streamOptions{IncludeUsage: true}
 	}
 	switch {
 	case req.MaxOutputTokens <= 0:
 	case spoken.completionLimit:
-		params.MaxCompletionTokens = param.NewOpt(req.MaxOutputTokens)
+		body.MaxCompletionTokens = req.MaxOutputTokens
 	default:
-		params.MaxTokens = param.NewOpt(req.MaxOutputTokens)
-	}
-	if req.ToolChoice != "" {
-		params.ToolChoice.OfAuto = param.NewOpt(req.ToolChoice)
+		body.MaxTokens = req.MaxOutputTokens
 	}
 	for _, t := range req.Tools {
-		function := shared.FunctionDefinitionParam{Name: t.Name}
-		if t.Description != "" {
-			function.Description = param.NewOpt(t.Description)
+		if len(t.Parameters) > 0 && (t.Parameters[0] != '{' || !json.Valid(t.Parameters)) {
+			return nil, fmt.Errorf("the schema of tool %s is not a JSON object", t.Name)
 		}
-		if len(t.Parameters) > 0 {
-			if err := json.Unmarshal(t.Parameters, &function.Parameters); err != nil {
-				return params, fmt.Errorf("the schema of tool %s is not a JSON object: %w", t.Name, err)
-			}
-		}
-		params.Tools = append(params.Tools, openai.ChatCompletionFunctionTool(function))
+		body.Tools = append(body.Tools, sentTool{Type: "function", Function: sentFunction{Name: t.Name, Description: t.Description, Parameters: t.Parameters}})
 	}
-	return params, nil
+	return json.Marshal(body)
 }
 
-func translateMessages(messages []Message) []openai.ChatCompletionMessageParamUnion {
-	out := make([]openai.ChatCompletionMessageParamUnion, 0, len(messages))
-	var shown []openai.ChatCompletionContentPartUnionParam // images of tool results that are still to be shown
+func translateMessages(messages []Message) []sentMessage {
+	out := make([]sentMessage, 0, len(messages))
+	var shown []sentPart // images of tool results that are still to be shown
 	for i, m := range messages {
 		switch m.Role {
 		case RoleSystem:
-			out = append(out, openai.SystemMessage(m.Text))
+			out = append(out, sentMessage{Role: RoleSystem, Content: m.Text})
 		case RoleAssistant:
 			out = append(out, assistantMessage(m))
 		case RoleTool:
-			out = append(out, openai.ToolMessage(m.Text, m.ToolCallID))
+			out = append(out, sentMessage{Role: RoleTool, Content: m.Text, ToolCallID: m.ToolCallID})
 			shown = append(shown, toolImages(m)...)
 		default:
 			out = append(out, userMessage(m))
@@ -67,61 +108,57 @@ func translateMessages(messages []Message) []openai.ChatCompletionMessageParamUn
 		// A tool message takes text only, and nothing may stand between the answers to one message's calls: the images
 		// follow the last of them as a message of their own.
 		if answered := i+1 == len(messages) || messages[i+1].Role != RoleTool; answered && len(shown) > 0 {
-			out = append(out, openai.UserMessage(shown))
+			out = append(out, sentMessage{Role: RoleUser, Content: shown})
 			shown = nil
 		}
 	}
 	return out
 }
 
-func userMessage(m Message) openai.ChatCompletionMessageParamUnion {
+func userMessage(m Message) sentMessage {
 	if len(m.Images) == 0 {
-		return openai.UserMessage(m.Text)
+		return sentMessage{Role: RoleUser, Content: m.Text}
 	}
-	var parts []openai.ChatCompletionContentPartUnionParam
+	var parts []sentPart
 	if m.Text != "" {
-		parts = append(parts, openai.TextContentPart(m.Text))
+		parts = append(parts, sentPart{Type: "text", Text: m.Text})
 	}
-	return openai.UserMessage(append(parts, imageParts(m.Images)...))
+	return sentMessage{Role: RoleUser, Content: append(parts, imageParts(m.Images)...)}
 }
 
-func toolImages(m Message) []openai.ChatCompletionContentPartUnionParam {
+func toolImages(m Message) []sentPart {
 	if len(m.Images) == 0 {
 		return nil
 	}
-	caption := openai.TextContentPart("Image result of tool call " + m.ToolCallID + ":")
-	return slices.Insert(imageParts(m.Images), 0, caption)
+	caption := sentPart{Type: "text", Text: "Image result of tool call " + m.ToolCallID + ":"}
+	return append([]sentPart{caption}, imageParts(m.Images)...)
 }
 
-func imageParts(images []Image) []openai.ChatCompletionContentPartUnionParam {
-	parts := make([]openai.ChatCompletionContentPartUnionParam, 0, len(images))
+func imageParts(images []Image) []sentPart {
+	parts := make([]sentPart, 0, len(images))
 	for _, image := range images {
 		data := "data:" + image.MediaType + ";base64," + base64.StdEncoding.EncodeToString(image.Data)
-		parts = append(parts, openai.ImageContentPart(openai.ChatCompletionContentPartImageImageURLParam{URL: data}))
+		parts = append(parts, sentPart{Type: "image_url", ImageURL: &sentImage{URL: data}})
 	}
 	return parts
 }
 
-func assistantMessage(m Message) openai.ChatCompletionMessageParamUnion {
-	var assistant openai.ChatCompletionAssistantMessageParam
+func assistantMessage(m Message) sentMessage {
+	assistant := sentMessage{Role: RoleAssistant, Refusal: m.Refusal}
 	// An assistant message with nothing in it is refused, but an empty reply is a fact of the history.
 	if m.Text != "" || len(m.ToolCalls) == 0 && m.Refusal == "" {
 		text := m.Text
 		if text == "" {
 			text = "(no answer)"
 		}
-		assistant.Content.OfString = param.NewOpt(text)
-	}
-	if m.Refusal != "" {
-		assistant.Refusal = param.NewOpt(m.Refusal)
+		assistant.Content = text
 	}
 	for _, call := range m.ToolCalls {
-		function := openai.ChatCompletionMessageFunctionToolCallFunctionParam{Name: sendableName(call.Name), Arguments: sendableArguments(call)}
-		assistant.ToolCalls = append(assistant.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{
-			OfFunction: &openai.ChatCompletionMessageFunctionToolCallParam{ID: call.ID, Function: function},
-		})
+		sent := sentCall{ID: call.ID, Type: "function"}
+		sent.Function.Name, sent.Function.Arguments = sendableName(call.Name), sendableArguments(call)
+		assistant.ToolCalls = append(assistant.ToolCalls, sent)
 	}
-	return openai.ChatCompletionMessageParamUnion{OfAssistant: &assistant}
+	return assistant
 }
 
 var badNameCharacters = regexp.MustCompile(`[^a-zA-Z0-9_-]`)

@@ -75,6 +75,7 @@ func moment(t agent.Time) *metav1.Time {
 	if t == 0 {
 		return nil
 	}
-	at := metav1.NewTime(time.UnixMilli(int64(t)).UTC())
+	// The API keeps seconds. A status with more would never equal the one that was written, and be written for ever.
+	at := metav1.NewTime(time.UnixMilli(int64(t)).UTC().Truncate(time.Second))
 	return &at
 }

@@ -4,7 +4,9 @@
 package projection
 
 import (
+	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"pgregory.net/rapid"
@@ -94,6 +97,27 @@ func TestATransitionTimeChangesWithTheStatusOnly(t *testing.T) {
 	done := SubAgent(play(subAgent(), replies("done")("m1")), asked, 1)
 	if done.Conditions[0].LastTransitionTime.Equal(&first.Conditions[0].LastTransitionTime) {
 		t.Error("the transition time did not change with the status")
+	}
+}
+
+// What the API gives back must equal what was written, or the status would be written at every look.
+func TestStatusIsTheSameAfterTheAPI(t *testing.T) {
+	s := agent.Replay(agent.State{}, []agent.Event{{At: 1_234_567, Fact: agent.Started{Config: subAgent()}}})
+	for name, status := range map[string]any{
+		"task":      Task(s, v1alpha1.AgentTaskStatus{}, 1),
+		"sub-agent": SubAgent(s, v1alpha1.SubAgentStatus{}, 1),
+	} {
+		written, err := json.Marshal(status)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := reflect.New(reflect.TypeOf(status))
+		if err := json.Unmarshal(written, read.Interface()); err != nil {
+			t.Fatal(err)
+		}
+		if got := read.Elem().Interface(); !equality.Semantic.DeepEqual(status, got) {
+			t.Errorf("%s: written (-), read (+):\n%s", name, cmp.Diff(status, got))
+		}
 	}
 }
 

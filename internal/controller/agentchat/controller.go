@@ -7,12 +7,15 @@ package agentchat
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
@@ -23,8 +26,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/projection"
 )
 
-// lookAgain is how soon a chat that lacks something is looked at again, in case no watch tells.
-const lookAgain = 5 * time.Second
+// workers is how many chats are looked at at a time.
+const workers = 8
 
 // Reconciler runs orchestrators.
 type Reconciler struct {
@@ -34,17 +37,26 @@ type Reconciler struct {
 	Changed *poke.Queue
 	// Known remembers under which UID the engine knows an object, for when the object is gone.
 	Known *run.Known
+	// Lacking remembers the chats that wait for something that they refer to.
+	Lacking *run.Lacking
 }
 
 // SetupWithManager registers the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agentchat").
-		For(&v1alpha1.AgentChat{}).
-		Owns(&v1alpha1.AgentTask{}).
-		Owns(&v1alpha1.AgentMessage{}).
+		For(&v1alpha1.AgentChat{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.AgentTask{}, r.Changed.Soon(chatOf), builder.WithPredicates(run.PhaseChanged())).
+		Watches(&v1alpha1.AgentMessage{}, r.Changed.Soon(chatOf), builder.WithPredicates(run.CameOrWent())).
 		WatchesRawSource(r.Changed.Source()).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 		Complete(r)
+}
+
+// chatOf is the chat whose counts an object is part of.
+func chatOf(object client.Object) (types.NamespacedName, bool) {
+	name := run.ChatOf(object)
+	return types.NamespacedName{Namespace: object.GetNamespace(), Name: name}, name != ""
 }
 
 // +kubebuilder:rbac:groups=nestor.dev,resources=agentchats,verbs=get;list;watch
@@ -65,14 +77,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if !begun {
 		return r.begin(ctx, &chat)
 	}
-	r.Known.Set(req.NamespacedName, chat.UID)
 	if err := r.Runner.Apply(ctx, run.Owner{Object: &chat, Chat: chat.Name}, state); err != nil {
-		return ctrl.Result{}, err
+		return status.Result(err)
 	}
 	if err := r.settleAsks(ctx, &chat, state); err != nil {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{}, r.project(ctx, &chat, state)
+	return r.project(ctx, &chat, state)
 }
 
 // begin starts the orchestrator, once everything that it needs is there.
@@ -86,16 +97,18 @@ func (r *Reconciler) begin(ctx context.Context, chat *v1alpha1.AgentChat) (ctrl.
 		resolved.Config.Limits.MaxCostMicros = chat.Spec.Limits.MaxCostMicros
 		err = resolved.NeedsPrice()
 	}
-	if condition, missing := status.FromMissing(chat.Generation, err); missing {
-		return ctrl.Result{RequeueAfter: lookAgain}, status.Write(ctx, r.Client, chat, &chat.Status.Conditions, condition, func() {
-			chat.Status.Phase = v1alpha1.ChatIdle
-		})
+	condition, missing := status.FromMissing(chat.Generation, err)
+	r.Lacking.Set(client.ObjectKeyFromObject(chat), missing)
+	if missing {
+		next := *chat.Status.DeepCopy()
+		next.Phase = v1alpha1.ChatIdle
+		meta.SetStatusCondition(&next.Conditions, condition)
+		return run.Show(ctx, r.Runner, chat, &chat.Status, next, false)
 	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	resolved.Config.AutoAnswer = autoAnswer(chat.Spec.AutoAnswer)
-	r.Known.Set(client.ObjectKeyFromObject(chat), chat.UID)
 	return ctrl.Result{}, r.Runner.Engine.Start(ledger.Agent{
 		UID: string(chat.UID), Kind: "AgentChat", Namespace: chat.Namespace, Name: chat.Name, Root: string(chat.UID), Chat: chat.Name,
 		Role: chat.Spec.Role, Provider: resolved.Provider, Model: resolved.Model, CreatedAt: chat.CreationTimestamp.Time,
@@ -145,53 +158,37 @@ func waitsFor(s agent.State, call string) bool {
 	return false
 }
 
-// project writes the chat's status, if it changed.
-func (r *Reconciler) project(ctx context.Context, chat *v1alpha1.AgentChat, s agent.State) error {
+// project writes the chat's status, if it changed. That a turn or a task is at work, and how far, is progress.
+func (r *Reconciler) project(ctx context.Context, chat *v1alpha1.AgentChat, s agent.State) (ctrl.Result, error) {
 	facts, err := r.facts(ctx, chat)
 	if err != nil {
-		return err
+		return ctrl.Result{}, err
 	}
 	next := projection.Chat(s, facts, chat.Status, chat.Generation)
-	if equality.Semantic.DeepEqual(chat.Status, next) {
-		return nil
-	}
-	chat.Status = next
-	return status.Update(ctx, r.Client, chat)
+	progress := len(chat.Status.Conditions) > 0 && equality.Semantic.DeepEqual(chat.Status.Waiting, next.Waiting) &&
+		equality.Semantic.DeepEqual(chat.Status.Conditions, next.Conditions) && (next.Phase == chat.Status.Phase || next.Phase == v1alpha1.ChatRunning)
+	return run.Show(ctx, r.Runner, chat, &chat.Status, next, progress)
 }
 
 // facts counts what belongs to the chat.
 func (r *Reconciler) facts(ctx context.Context, chat *v1alpha1.AgentChat) (projection.ChatFacts, error) {
 	var facts projection.ChatFacts
+	ours := []client.ListOption{client.InNamespace(chat.Namespace), client.MatchingFields{run.ChatField: chat.Name}, client.UnsafeDisableDeepCopy}
 	var tasks v1alpha1.AgentTaskList
-	if err := r.Client.List(ctx, &tasks, client.InNamespace(chat.Namespace), client.MatchingLabels{v1alpha1.LabelChat: chat.Name}); err != nil {
+	if err := r.Client.List(ctx, &tasks, ours...); err != nil {
 		return facts, fmt.Errorf("list the tasks of chat %s/%s: %w", chat.Namespace, chat.Name, err)
 	}
 	for i := range tasks.Items {
-		switch tasks.Items[i].Status.Phase {
-		case v1alpha1.TaskRunning:
-			facts.Tasks.Running++
-		case v1alpha1.TaskWaiting:
-			facts.Tasks.Waiting++
-		case v1alpha1.TaskSuccess:
-			facts.Tasks.Success++
-		case v1alpha1.TaskFailed:
-			facts.Tasks.Failed++
-		case v1alpha1.TaskCancelled:
-			facts.Tasks.Cancelled++
-		default:
-			facts.Tasks.Pending++
-		}
+		count(&facts.Tasks, tasks.Items[i].Status.Phase)
 	}
 	var messages v1alpha1.AgentMessageList
-	if err := r.Client.List(ctx, &messages, client.InNamespace(chat.Namespace), client.MatchingLabels{v1alpha1.LabelChat: chat.Name}); err != nil {
+	if err := r.Client.List(ctx, &messages, ours...); err != nil {
 		return facts, fmt.Errorf("list the messages of chat %s/%s: %w", chat.Namespace, chat.Name, err)
 	}
 	facts.Messages = int32(len(messages.Items))
 	var newest *v1alpha1.AgentMessage
 	for i := range messages.Items {
-		m := &messages.Items[i]
-		if newest == nil || newest.CreationTimestamp.Before(&m.CreationTimestamp) ||
-			(newest.CreationTimestamp.Equal(&m.CreationTimestamp) && newest.Name < m.Name) {
+		if m := &messages.Items[i]; newest == nil || later(m, newest) {
 			newest = m
 		}
 	}
@@ -199,4 +196,29 @@ func (r *Reconciler) facts(ctx context.Context, chat *v1alpha1.AgentChat) (proje
 		facts.LastMessage = newest.Name
 	}
 	return facts, nil
+}
+
+func count(counts *v1alpha1.TaskCounts, phase v1alpha1.TaskPhase) {
+	switch phase {
+	case v1alpha1.TaskRunning:
+		counts.Running++
+	case v1alpha1.TaskWaiting:
+		counts.Waiting++
+	case v1alpha1.TaskSuccess:
+		counts.Success++
+	case v1alpha1.TaskFailed:
+		counts.Failed++
+	case v1alpha1.TaskCancelled:
+		counts.Cancelled++
+	default:
+		counts.Pending++
+	}
+}
+
+// later says whether a message came after another one; in the same second their names decide.
+func later(a, b *v1alpha1.AgentMessage) bool {
+	if a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+		return a.Name > b.Name
+	}
+	return b.CreationTimestamp.Before(&a.CreationTimestamp)
 }

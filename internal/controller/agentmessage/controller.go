@@ -8,32 +8,49 @@ package agentmessage
 import (
 	"context"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/controller/poke"
 	"github.com/nestor-dev/nestor/internal/controller/run"
+	"github.com/nestor-dev/nestor/internal/controller/status"
 )
 
 // Reconciler handles messages.
 type Reconciler struct {
 	Client client.Client
 	Runner *run.Runner
+	// Changed is told of messages that can be handled now.
+	Changed *poke.Queue
 }
+
+// workers is how many messages are looked at at a time, and seen how long one may wait for a turn before it says so.
+const (
+	workers = 8
+	seen    = time.Second
+)
 
 // SetupWithManager registers the controller. A chat or task that appears or moves on may be what a message waits for.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agentmessage").
-		For(&v1alpha1.AgentMessage{}).
-		Watches(&v1alpha1.AgentChat{}, handler.EnqueueRequestsFromMapFunc(r.waitingFor)).
+		For(&v1alpha1.AgentMessage{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.AgentChat{}, handler.EnqueueRequestsFromMapFunc(r.waitingFor), builder.WithPredicates(run.CameOrWent())).
+		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(r.forTask), builder.WithPredicates(run.CameOrWent())).
+		WatchesRawSource(r.Changed.Source()).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 		Complete(r)
 }
 
@@ -46,25 +63,30 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Client.Get(ctx, req.NamespacedName, &message); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	settled := message.Status.Phase == v1alpha1.MessageHandled || message.Status.Phase == v1alpha1.MessageRejected
-	if settled || message.Spec.Role != v1alpha1.RoleUser || !message.DeletionTimestamp.IsZero() {
+	if settled(&message) || !message.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
+	}
+	if message.Spec.Role != v1alpha1.RoleUser {
+		return status.Result(r.settle(ctx, &message, posted()))
 	}
 	owner, err := r.owner(ctx, &message)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if owner == nil {
-		return ctrl.Result{}, r.settle(ctx, &message, pending(v1alpha1.ReasonChatNotFound, "The message waits until what it is for appears."))
+		return status.Result(r.settle(ctx, &message, notFound(&message)))
 	}
 	if err := r.adopt(ctx, owner, &message); err != nil {
-		return ctrl.Result{}, err
+		return status.Result(err)
 	}
 	verdict, err := r.handle(ctx, owner, &message)
 	if err != nil || verdict == nil {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{}, r.settle(ctx, &message, *verdict)
+	if young := seen - time.Since(message.CreationTimestamp.Time); verdict.phase == v1alpha1.MessagePending && message.Status.Phase == "" && young > 0 {
+		return ctrl.Result{RequeueAfter: young}, nil // most are handled before anybody could have looked
+	}
+	return status.Result(r.settle(ctx, &message, *verdict))
 }
 
 // owner is the chat or standalone task that a message is for, or nil.
@@ -121,20 +143,16 @@ func (r *Reconciler) handle(ctx context.Context, owner client.Object, message *v
 // say gives a message to the orchestrator, which says itself when it has taken it into a turn.
 func (r *Reconciler) say(ctx context.Context, chat client.Object, message *v1alpha1.AgentMessage) (*verdict, error) {
 	if _, begun, err := r.Runner.State(ctx, string(chat.GetUID())); err != nil || !begun {
-		return ptr(pending("ChatNotReady", "The message waits until the chat is ready.")), err
+		return ptr(pending("ChatNotReady", "The message waits until the chat is ready: see the chat's conditions.")), err
 	}
 	answers, call, err := r.askedBy(ctx, message)
 	if err != nil {
 		return nil, err
 	}
-	if message.Status.Phase == "" {
-		if err := r.settle(ctx, message, pending("Delivered", "The message waits for the next turn.")); err != nil {
-			return nil, err
-		}
-	}
-	return nil, r.Runner.Engine.Deliver(string(chat.GetUID()), agent.MessageArrived{
+	err = r.Runner.Engine.Deliver(string(chat.GetUID()), agent.MessageArrived{
 		Message: message.Name, Text: message.Spec.Content, Answers: answers, Call: call,
 	})
+	return ptr(pending("Delivered", "The message waits for the next turn.")), err
 }
 
 // askedBy is the agent, and its question, that a message replies to.
@@ -155,16 +173,36 @@ func (r *Reconciler) askedBy(ctx context.Context, message *v1alpha1.AgentMessage
 
 // waitingFor enqueues the messages of a chat that have not been handled.
 func (r *Reconciler) waitingFor(ctx context.Context, chat client.Object) []reconcile.Request {
+	return r.unsettled(ctx, chat.GetNamespace(), client.MatchingFields{run.ChatField: chat.GetName()})
+}
+
+// forTask enqueues the messages of a standalone task that have not been handled.
+func (r *Reconciler) forTask(ctx context.Context, task client.Object) []reconcile.Request {
+	return r.unsettled(ctx, task.GetNamespace(), client.MatchingFields{run.TaskField: task.GetName()})
+}
+
+// ChatBegan looks again at the messages that waited for a chat to be ready.
+func (r *Reconciler) ChatBegan(ctx context.Context, chat types.NamespacedName) {
+	for _, request := range r.unsettled(ctx, chat.Namespace, client.MatchingFields{run.ChatField: chat.Name}) {
+		r.Changed.Add(request.NamespacedName)
+	}
+}
+
+func (r *Reconciler) unsettled(ctx context.Context, namespace string, which client.MatchingFields) []reconcile.Request {
 	var list v1alpha1.AgentMessageList
-	if err := r.Client.List(ctx, &list, client.InNamespace(chat.GetNamespace())); err != nil {
+	if err := r.Client.List(ctx, &list, client.InNamespace(namespace), which, client.UnsafeDisableDeepCopy); err != nil {
 		return nil // the cache is not ready; its own events will come
 	}
 	var requests []reconcile.Request
 	for i := range list.Items {
 		m := &list.Items[i]
-		if m.Spec.Chat == chat.GetName() && (m.Status.Phase == "" || m.Status.Phase == v1alpha1.MessagePending) {
+		if m.Spec.Role == v1alpha1.RoleUser && !settled(m) {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(m)})
 		}
 	}
 	return requests
+}
+
+func settled(m *v1alpha1.AgentMessage) bool {
+	return m.Status.Phase == v1alpha1.MessageHandled || m.Status.Phase == v1alpha1.MessageRejected
 }

@@ -24,7 +24,20 @@ func handled() verdict {
 	return verdict{v1alpha1.MessageHandled, v1alpha1.ReasonHandled, "The message did what it says."}
 }
 
+// posted is what became of a message of the operator's own: it is there to be read.
+func posted() verdict {
+	return verdict{v1alpha1.MessageHandled, v1alpha1.ReasonHandled, "The message was posted for the user to read."}
+}
+
 func pending(reason, words string) verdict { return verdict{v1alpha1.MessagePending, reason, words} }
+
+// notFound is what becomes of a message before its chat or task exists.
+func notFound(message *v1alpha1.AgentMessage) verdict {
+	if message.Spec.Task != "" {
+		return pending(v1alpha1.ReasonTaskNotFound, fmt.Sprintf("The message waits until the AgentTask %q exists in this namespace.", message.Spec.Task))
+	}
+	return pending(v1alpha1.ReasonChatNotFound, fmt.Sprintf("The message waits until the AgentChat %q exists in this namespace.", message.Spec.Chat))
+}
 
 func rejected(reason, format string, args ...any) *verdict {
 	return &verdict{v1alpha1.MessageRejected, reason, fmt.Sprintf(format, args...)}
@@ -56,6 +69,8 @@ func (r *Reconciler) target(ctx context.Context, message *v1alpha1.AgentMessage,
 		return "", agent.State{}, nil, err
 	case !begun:
 		return "", agent.State{}, rejected(v1alpha1.ReasonNotWaiting, "The task %q has not begun.", name), nil
+	case state.Heard(message.Name): // and whoever delivered it could not say so
+		return "", agent.State{}, ptr(handled()), nil
 	case state.Phase.Terminal():
 		return "", agent.State{}, rejected(v1alpha1.ReasonTaskFinished, "The task %q has ended already.", name), nil
 	}
@@ -80,8 +95,8 @@ func (r *Reconciler) decide(ctx context.Context, message *v1alpha1.AgentMessage)
 	case !undecided[call]:
 		return rejected(v1alpha1.ReasonWrongToolCall, "The task %q does not wait for a decision on the call %q.", approval.Task, approval.ToolCall), nil
 	}
-	fact := agent.Decided{Call: call, Approve: approval.Decision == v1alpha1.DecisionApprove, Comment: approval.Comment, By: message.Spec.User}
-	return ptr(handled()), r.Runner.Engine.Deliver(uid, fact)
+	fact := agent.Decided{Call: call, Approve: approval.Decision == v1alpha1.DecisionApprove, Comment: approval.Comment, By: message.Spec.User, Message: message.Name}
+	return ptr(handled()), r.Runner.Engine.Record(ctx, uid, fact)
 }
 
 // answer answers the question of a standalone task.
@@ -91,7 +106,7 @@ func (r *Reconciler) answer(ctx context.Context, message *v1alpha1.AgentMessage)
 		return no, err
 	}
 	for call := range asks(state, agent.AskQuestion) {
-		return ptr(handled()), r.Runner.Engine.Deliver(uid, agent.Answered{Call: call, Text: message.Spec.Content})
+		return ptr(handled()), r.Runner.Engine.Record(ctx, uid, agent.Answered{Call: call, Text: message.Spec.Content, Message: message.Name})
 	}
 	return rejected(v1alpha1.ReasonNotWaiting, "The task %q has asked nothing.", message.Spec.Task), nil
 }

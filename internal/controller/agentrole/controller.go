@@ -59,7 +59,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{}, status.Write(ctx, r.Client, &object, &object.Status.Conditions, condition, nil)
+	return status.Result(status.Write(ctx, r.Client, &object, &object.Status.Conditions, condition, nil))
 }
 
 // judge says whether the role can be used as it is written.

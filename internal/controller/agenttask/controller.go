@@ -14,17 +14,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/controller/poke"
 	"github.com/nestor-dev/nestor/internal/controller/run"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/projection"
 )
 
-// lookAgain is how soon a task that lacks something is looked at again, in case no watch tells.
-const lookAgain = 5 * time.Second
+// workers is how many tasks are looked at at a time.
+const workers = 16
 
 // Reconciler runs tasks.
 type Reconciler struct {
@@ -33,15 +37,18 @@ type Reconciler struct {
 	// Changed is told of tasks whose agent or tool has moved on.
 	Changed *poke.Queue
 	Known   *run.Known
+	// Lacking remembers the tasks that wait for something that they refer to.
+	Lacking *run.Lacking
 }
 
 // SetupWithManager registers the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agenttask").
-		For(&v1alpha1.AgentTask{}).
-		Owns(&v1alpha1.SubAgent{}).
+		For(&v1alpha1.AgentTask{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Owns(&v1alpha1.SubAgent{}, builder.WithPredicates(run.Went())).
 		WatchesRawSource(r.Changed.Source()).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 		Complete(r)
 }
 
@@ -58,82 +65,106 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if task.Status.CompletionTime != nil {
 		return r.expire(ctx, &task)
 	}
-	missing, err := r.ensure(ctx, &task)
+	condition, missing, err := r.ensure(ctx, &task)
 	if err != nil {
-		return ctrl.Result{}, err
+		return status.Result(err)
 	}
-	if missing != nil {
-		return ctrl.Result{RequeueAfter: lookAgain}, r.waitFor(ctx, &task, *missing)
+	r.Lacking.Set(req.NamespacedName, missing)
+	if missing {
+		return r.waitFor(ctx, &task, condition)
 	}
 	state, begun, err := r.Runner.TaskState(ctx, req.NamespacedName)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if !begun {
-		return ctrl.Result{}, r.fromSubAgent(ctx, &task)
+		return r.fromSubAgent(ctx, &task)
 	}
 	if task.Spec.Type == v1alpha1.TaskTool {
 		if err := r.Runner.Apply(ctx, run.Owner{Object: &task, Chat: task.Spec.Chat}, state); err != nil {
-			return ctrl.Result{}, err
+			return status.Result(err)
 		}
 	}
-	return ctrl.Result{}, r.write(ctx, &task, projection.Task(state, task.Status, task.Generation))
+	return r.project(ctx, &task, state)
 }
 
-// ensure makes sure that somebody does the work, and that whoever does it knows of a cancel. It returns what is missing.
-func (r *Reconciler) ensure(ctx context.Context, task *v1alpha1.AgentTask) (*metav1.Condition, error) {
+// ensure makes sure that somebody does the work, and that whoever does it knows of a cancel. It says if something is missing.
+func (r *Reconciler) ensure(ctx context.Context, task *v1alpha1.AgentTask) (metav1.Condition, bool, error) {
 	ensure := r.ensureSubAgent
 	if task.Spec.Type == v1alpha1.TaskTool {
 		ensure = r.ensureToolRun
 	}
 	err := ensure(ctx, task)
 	if condition, missing := status.FromMissing(task.Generation, err); missing {
-		return &condition, nil
+		return condition, true, nil
 	}
-	return nil, err
+	return metav1.Condition{}, false, err
+}
+
+// project shows how far the work has come. Numbers that grow while it is at work are shown by the sub-agent; a task has them when
+// its phase changes. So a task that is over within a second is written once.
+func (r *Reconciler) project(ctx context.Context, task *v1alpha1.AgentTask, s agent.State) (ctrl.Result, error) {
+	next := projection.Task(s, task.Status, task.Generation)
+	same := equality.Semantic.DeepEqual(task.Status.Waiting, next.Waiting) && equality.Semantic.DeepEqual(task.Status.Conditions, next.Conditions)
+	if same && next.Phase == task.Status.Phase && next.SubAgent == task.Status.SubAgent {
+		return r.expire(ctx, task)
+	}
+	result, err := run.Show(ctx, r.Runner, task, &task.Status, next, next.Phase == v1alpha1.TaskRunning)
+	if err != nil || !result.IsZero() || task.Status.CompletionTime == nil { // what was not written must be looked at again
+		return result, err
+	}
+	return r.expire(ctx, task)
 }
 
 // fromSubAgent shows what a sub-agent that has not begun waits for.
-func (r *Reconciler) fromSubAgent(ctx context.Context, task *v1alpha1.AgentTask) error {
+func (r *Reconciler) fromSubAgent(ctx context.Context, task *v1alpha1.AgentTask) (ctrl.Result, error) {
 	var sub v1alpha1.SubAgent
 	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(task), &sub); err != nil {
-		return client.IgnoreNotFound(err)
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	c := meta.FindStatusCondition(sub.Status.Conditions, v1alpha1.ConditionSucceeded)
+	if c == nil {
+		return ctrl.Result{}, nil // it begins this moment
+	}
+	if sub.Status.Error != nil {
+		return r.fail(ctx, task, *sub.Status.Error)
 	}
 	next := *task.Status.DeepCopy()
 	next.Phase, next.SubAgent = v1alpha1.TaskPending, sub.Name
-	if sub.Status.Error != nil { // it was lost
-		next.Phase, next.Error = v1alpha1.TaskFailed, sub.Status.Error
-		now := metav1.Now()
-		next.CompletionTime = &now
+	condition := *c
+	condition.ObservedGeneration = task.Generation
+	meta.SetStatusCondition(&next.Conditions, condition)
+	return run.Show(ctx, r.Runner, task, &task.Status, next, false)
+}
+
+// fail ends a task whose work never began, or was lost.
+func (r *Reconciler) fail(ctx context.Context, task *v1alpha1.AgentTask, failure v1alpha1.RunError) (ctrl.Result, error) {
+	next := *task.Status.DeepCopy()
+	next.Phase, next.Error, next.Waiting = v1alpha1.TaskFailed, &failure, nil
+	if failure.Kind == v1alpha1.ErrorCancelled {
+		next.Phase = v1alpha1.TaskCancelled
 	}
-	if c := meta.FindStatusCondition(sub.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil {
-		condition := *c
-		condition.ObservedGeneration = task.Generation
-		meta.SetStatusCondition(&next.Conditions, condition)
-	}
-	return r.write(ctx, task, next)
+	now := metav1.Now()
+	next.CompletionTime = &now
+	meta.SetStatusCondition(&next.Conditions, metav1.Condition{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionFalse,
+		Reason: string(failure.Kind), Message: failure.Message, ObservedGeneration: task.Generation})
+	return run.Show(ctx, r.Runner, task, &task.Status, next, false)
 }
 
 // waitFor shows what a task waits for.
-func (r *Reconciler) waitFor(ctx context.Context, task *v1alpha1.AgentTask, missing metav1.Condition) error {
+func (r *Reconciler) waitFor(ctx context.Context, task *v1alpha1.AgentTask, missing metav1.Condition) (ctrl.Result, error) {
 	next := *task.Status.DeepCopy()
 	next.Phase = v1alpha1.TaskPending
 	missing.Type, missing.Status = v1alpha1.ConditionSucceeded, metav1.ConditionUnknown
 	meta.SetStatusCondition(&next.Conditions, missing)
-	return r.write(ctx, task, next)
-}
-
-// write writes the status of a task, if it changed.
-func (r *Reconciler) write(ctx context.Context, task *v1alpha1.AgentTask, next v1alpha1.AgentTaskStatus) error {
-	if equality.Semantic.DeepEqual(task.Status, next) {
-		return nil
-	}
-	task.Status = next
-	return status.Update(ctx, r.Client, task)
+	return run.Show(ctx, r.Runner, task, &task.Status, next, false)
 }
 
 // expire deletes a task that has ended, when its time is up.
 func (r *Reconciler) expire(ctx context.Context, task *v1alpha1.AgentTask) (ctrl.Result, error) {
+	if task.Status.CompletionTime == nil {
+		return ctrl.Result{}, nil
+	}
 	ttl := task.Spec.TTLSecondsAfterFinished
 	if ttl == nil && task.Spec.Chat != "" {
 		var chat v1alpha1.AgentChat

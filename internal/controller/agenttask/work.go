@@ -30,6 +30,9 @@ const defaultRole = "orchestrator"
 func (r *Reconciler) ensureSubAgent(ctx context.Context, task *v1alpha1.AgentTask) error {
 	var sub v1alpha1.SubAgent
 	err := r.Client.Get(ctx, client.ObjectKeyFromObject(task), &sub)
+	if apierrors.IsNotFound(err) && task.Status.SubAgent != "" {
+		return r.subAgentDeleted(ctx, task)
+	}
 	if apierrors.IsNotFound(err) {
 		return r.createSubAgent(ctx, task)
 	}
@@ -44,6 +47,12 @@ func (r *Reconciler) ensureSubAgent(ctx context.Context, task *v1alpha1.AgentTas
 		return fmt.Errorf("cancel sub-agent %s/%s: %w", task.Namespace, task.Name, err)
 	}
 	return nil
+}
+
+// subAgentDeleted ends a task whose sub-agent somebody has deleted: to delete work is to cancel it.
+func (r *Reconciler) subAgentDeleted(ctx context.Context, task *v1alpha1.AgentTask) error {
+	_, err := r.fail(ctx, task, v1alpha1.RunError{Kind: v1alpha1.ErrorCancelled, Message: "Its sub-agent was deleted."})
+	return err
 }
 
 func (r *Reconciler) createSubAgent(ctx context.Context, task *v1alpha1.AgentTask) error {
@@ -169,6 +178,5 @@ func (r *Reconciler) ensureToolRun(ctx context.Context, task *v1alpha1.AgentTask
 	if task.Spec.Limits != nil && task.Spec.Limits.MaxDurationSeconds != nil {
 		config.Limits.MaxDuration = agent.Millis(*task.Spec.Limits.MaxDurationSeconds) * 1000
 	}
-	r.Known.Set(client.ObjectKeyFromObject(task), task.UID)
 	return r.Runner.Engine.Start(record, agent.Started{Config: config})
 }

@@ -7,7 +7,6 @@ package backend
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -57,20 +56,7 @@ func (m *Models) Endpoint(ctx context.Context, a ledger.Agent, name string) (eng
 	if name != a.Provider && object.Spec.DefaultModel != "" {
 		endpoint.Model = object.Spec.DefaultModel // a fallback need not know the model of the one it stands in for
 	}
-	endpoint.Temperature = m.temperature(ctx, a)
 	return endpoint, nil
-}
-
-func (m *Models) temperature(ctx context.Context, a ledger.Agent) *float64 {
-	r, err := m.Finder.Role(ctx, a.Namespace, a.Role)
-	if err != nil || r.Temperature == "" {
-		return nil
-	}
-	value, err := strconv.ParseFloat(r.Temperature, 64)
-	if err != nil {
-		return nil
-	}
-	return &value
 }
 
 // provider reads a provider and tells the scheduler its limits.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -34,6 +35,9 @@ type Tools struct {
 	Results builtin.Results
 	// SearchURL is where web searches go; empty is the usual place.
 	SearchURL string
+
+	mu   sync.Mutex
+	sets map[bool]tool.Set // the built-in tools, without and with web searches
 }
 
 // secretName and searchKey are where a namespace keeps the key for web searches.
@@ -42,22 +46,15 @@ const (
 	searchKey  = "TAVILY_API_KEY"
 )
 
-// Set implements engine.Tools.
-func (t *Tools) Set(ctx context.Context, a ledger.Agent) (tool.Set, error) {
-	r, err := t.Finder.Role(ctx, a.Namespace, a.Role)
-	var missing *resolve.Missing
-	if err != nil && !errors.As(err, &missing) {
-		return tool.Set{}, err
+// Set implements engine.Tools. Which tools an agent has was settled when it began: here its role does not matter any more.
+func (t *Tools) Set(ctx context.Context, a ledger.Agent, name string) (tool.Set, error) {
+	if server, _, ok := strings.Cut(name, "__"); ok {
+		return t.server(ctx, a.Namespace, server)
 	}
-	set, err := t.ForRole(ctx, a.Namespace, r)
-	if err != nil {
-		return tool.Set{}, err
+	if t.Workspaces.Offers(name) {
+		return t.Workspaces.ToolsOf(ctx, a)
 	}
-	files, err := t.Workspaces.ToolsOf(ctx, a)
-	if err != nil {
-		return tool.Set{}, err
-	}
-	return set.Union(files)
+	return t.builtIn(ctx, a.Namespace)
 }
 
 // ForObject returns all tools that the agent of an object could have, before its role's policy is applied. What is missing is
@@ -81,16 +78,36 @@ func (t *Tools) ForObject(ctx context.Context, object client.Object, r role.Role
 	return set.Union(files)
 }
 
-// ForRole returns the tools of a role that need no workspace. A tool server that is
-// missing or not ready is a *resolve.Missing.
-func (t *Tools) ForRole(ctx context.Context, namespace string, r role.Role) (tool.Set, error) {
+// builtIn returns the built-in tools of a namespace: with web searches where it has a key for them.
+func (t *Tools) builtIn(ctx context.Context, namespace string) (tool.Set, error) {
+	_, err := t.SearchKey(ctx, namespace)
+	searches := err == nil
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if set, ok := t.sets[searches]; ok {
+		return set, nil
+	}
 	options := builtin.Options{Results: t.Results}
-	if _, err := t.SearchKey(ctx, namespace); err == nil {
+	if searches {
 		options.Search = &builtin.Search{Keys: t, BaseURL: t.SearchURL}
 	}
 	set, err := builtin.New(options)
 	if err != nil {
 		return tool.Set{}, fmt.Errorf("make the built-in tools: %w", err)
+	}
+	if t.sets == nil {
+		t.sets = map[bool]tool.Set{}
+	}
+	t.sets[searches] = set
+	return set, nil
+}
+
+// ForRole returns all tools that agents with a role could have, before its policy is applied. A tool server that is
+// missing or not ready is a *resolve.Missing.
+func (t *Tools) ForRole(ctx context.Context, namespace string, r role.Role) (tool.Set, error) {
+	set, err := t.builtIn(ctx, namespace)
+	if err != nil {
+		return tool.Set{}, err
 	}
 	for _, server := range serversOf(r) {
 		more, err := t.server(ctx, namespace, server)

@@ -37,9 +37,6 @@ type Reconciler struct {
 // SetupWithManager registers the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	pokes := poke.New()
-	if err := mgr.Add(pokes); err != nil {
-		return fmt.Errorf("add the probes: %w", err)
-	}
 	r.prober = newProber(time.Now, pokes.Add)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("modelprovider").

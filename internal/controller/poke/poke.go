@@ -8,77 +8,83 @@ package poke
 import (
 	"context"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
+// soon is how long progress may gather before somebody looks.
+const soon = time.Second
+
 // Queue hands names on to a controller. Adding never blocks, and a name that waits is there once.
 type Queue struct {
-	pokes chan event.TypedGenericEvent[types.NamespacedName]
-	more  chan struct{}
-
 	mu    sync.Mutex
-	names []types.NamespacedName
-	held  map[types.NamespacedName]bool
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
+	early map[types.NamespacedName]bool // what was added before the controller ran
 }
 
-// New makes a queue. It is a manager.Runnable and hands on only while it runs.
-func New() *Queue {
-	return &Queue{
-		pokes: make(chan event.TypedGenericEvent[types.NamespacedName]), more: make(chan struct{}, 1),
-		held: map[types.NamespacedName]bool{},
-	}
-}
+// New makes a queue for one controller.
+func New() *Queue { return &Queue{early: map[types.NamespacedName]bool{}} }
 
-// Add wakes the controller for an object.
-func (q *Queue) Add(name types.NamespacedName) {
+// Add wakes the controller for an object at once.
+func (q *Queue) Add(name types.NamespacedName) { q.add(name, 0) }
+
+// AddSoon wakes the controller for an object within about a second: for progress that nobody waits for. What gathers
+// meanwhile costs one look, and everything that was added with Add goes first.
+func (q *Queue) AddSoon(name types.NamespacedName) { q.add(name, soon) }
+
+func (q *Queue) add(name types.NamespacedName, after time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.held[name] {
+	if q.queue == nil {
+		q.early[name] = true
 		return
 	}
-	q.held[name] = true
-	q.names = append(q.names, name)
-	select {
-	case q.more <- struct{}{}:
+	request := reconcile.Request{NamespacedName: name}
+	byPriority, ok := q.queue.(priorityqueue.PriorityQueue[reconcile.Request])
+	switch {
+	case after == 0:
+		q.queue.Add(request)
+	case ok:
+		low := handler.LowPriority
+		byPriority.AddWithOpts(priorityqueue.AddOpts{After: after, Priority: &low}, request)
 	default:
+		q.queue.AddAfter(request, after)
 	}
 }
 
-func (q *Queue) take() []types.NamespacedName {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	names := q.names
-	q.names, q.held = nil, map[types.NamespacedName]bool{}
-	return names
-}
-
-// Start hands names on until ctx ends.
-func (q *Queue) Start(ctx context.Context) error {
-	for {
-		select {
-		case <-q.more:
-		case <-ctx.Done():
-			return nil
-		}
-		for _, name := range q.take() {
-			select {
-			case q.pokes <- event.TypedGenericEvent[types.NamespacedName]{Object: name}:
-			case <-ctx.Done():
-				return nil
-			}
-		}
-	}
-}
-
-// Source is where a controller listens.
+// Source is where the controller listens.
 func (q *Queue) Source() source.Source {
-	return source.TypedChannel(q.pokes, handler.TypedEnqueueRequestsFromMapFunc(
-		func(_ context.Context, name types.NamespacedName) []reconcile.Request {
-			return []reconcile.Request{{NamespacedName: name}}
-		}))
+	return source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.queue = queue
+		for name := range q.early {
+			queue.Add(reconcile.Request{NamespacedName: name})
+		}
+		q.early = nil
+		return nil
+	})
+}
+
+// Soon is a handler of watches: a change of an object wakes the controller soon for the one that it belongs to.
+func (q *Queue) Soon(belongsTo func(client.Object) (types.NamespacedName, bool)) handler.EventHandler {
+	wake := func(object client.Object) {
+		if name, ok := belongsTo(object); ok {
+			q.AddSoon(name)
+		}
+	}
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, _ queue) { wake(e.Object) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ queue) { wake(e.ObjectNew) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ queue) { wake(e.Object) },
+	}
 }

@@ -27,8 +27,10 @@ import (
 type Finder struct {
 	// Reader reads Nestor's kinds and namespaces, from a cache.
 	Reader client.Reader
-	// Live reads Secrets and ConfigMaps from the API server: their contents are not kept in memory.
+	// Live reads Secrets and ConfigMaps from the API server: those that nobody uses are not kept in memory.
 	Live client.Reader
+	// Secrets keeps the Secrets that are in use. Nil: every use reads them from the API server.
+	Secrets *Secrets
 	// OperatorNamespace is where shared objects stand.
 	OperatorNamespace string
 }
@@ -120,21 +122,6 @@ func (f Finder) allows(ctx context.Context, allowed *v1alpha1.AllowedNamespaces,
 		return selector.Matches(labels.Set(ns.Labels)), nil
 	}
 	return false, nil
-}
-
-// Secret reads a key of a Secret. The value never appears in an error.
-func (f Finder) Secret(ctx context.Context, namespace string, ref v1alpha1.SecretKeyRef) ([]byte, error) {
-	var secret corev1.Secret
-	err := f.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, &secret)
-	if err != nil && !apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("get secret %s/%s: %w", namespace, ref.Name, err)
-	}
-	value, ok := secret.Data[ref.Key]
-	if !ok || len(value) == 0 {
-		return nil, &Missing{Reason: v1alpha1.ReasonSecretNotFound,
-			Message: fmt.Sprintf("Create the Secret %q in the namespace %s with a value under the key %q.", ref.Name, namespace, ref.Key)}
-	}
-	return value, nil
 }
 
 // ConfigMap reads a key of a ConfigMap.

@@ -7,8 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -32,23 +34,28 @@ type Owner struct {
 // often as one likes.
 func (r *Runner) Apply(ctx context.Context, owner Owner, s agent.State) error {
 	var errs []error
+	var children errgroup.Group
+	children.SetLimit(parallelChildren)
 	for _, effect := range agent.Outstanding(s) {
 		switch e := effect.(type) {
 		case agent.StartChild:
-			errs = append(errs, r.startChild(ctx, owner, e.Child))
+			children.Go(func() error { return r.startChild(ctx, owner, e.Child) })
 		case agent.CancelChild:
-			errs = append(errs, r.cancelChild(ctx, owner, e.Child))
+			children.Go(func() error { return r.cancelChild(ctx, owner, e.Child) })
 		case agent.AskPerson:
 			errs = append(errs, r.ask(ctx, owner, s, e))
 		case agent.Deliver:
 			errs = append(errs, r.deliver(ctx, owner, e.Item))
 		}
 	}
-	errs = append(errs, r.collect(ctx, owner, s))
+	errs = append(errs, children.Wait(), r.collect(ctx, owner, s))
 	return errors.Join(errs...)
 }
 
-// startChild makes sure that a child's task exists.
+// parallelChildren is how many children of an agent are created, or cancelled, at a time.
+const parallelChildren = 16
+
+// startChild makes sure that a child's task exists, unless somebody has deleted it.
 func (r *Runner) startChild(ctx context.Context, owner Owner, child agent.ChildSpec) error {
 	name := types.NamespacedName{Namespace: owner.Object.GetNamespace(), Name: child.Name}
 	var existing v1alpha1.AgentTask
@@ -62,6 +69,9 @@ func (r *Runner) startChild(ctx context.Context, owner Owner, child agent.ChildS
 	}
 	if !apierrors.IsNotFound(err) {
 		return fmt.Errorf("get task %s: %w", name, err)
+	}
+	if deleted, err := r.deleted(ctx, owner, child.Name); err != nil || deleted {
+		return err
 	}
 	task := taskOf(owner, child)
 	if err := controllerutil.SetControllerReference(owner.Object, task, r.Client.Scheme()); err != nil {
@@ -77,6 +87,21 @@ func (r *Runner) startChild(ctx context.Context, owner Owner, child agent.ChildS
 			Outcome: agent.Outcome{Kind: agent.KindInvalidSpec, Error: err.Error()}})
 	}
 	return fmt.Errorf("create task %s: %w", name, err)
+}
+
+// deleted tells an agent of a child that had begun and whose task is gone: to delete work is to cancel it. The ledger knows, so
+// this holds after a restart too.
+func (r *Runner) deleted(ctx context.Context, owner Owner, name string) (bool, error) {
+	known, err := r.Ledger.Agents(ctx, ledger.AgentFilter{Scope: ledger.Scope{Namespace: owner.Object.GetNamespace()}, Name: name}, ledger.Page{})
+	if err != nil {
+		return false, fmt.Errorf("ask the ledger for %s: %w", name, err)
+	}
+	uid := string(owner.Object.GetUID())
+	if !slices.ContainsFunc(known.Items, func(a ledger.Agent) bool { return a.Parent == uid }) {
+		return false, nil
+	}
+	return true, r.Engine.Deliver(uid, agent.ChildFinished{Child: name,
+		Outcome: agent.Outcome{Kind: agent.KindCancelled, Error: "its task was deleted"}})
 }
 
 func taskOf(owner Owner, child agent.ChildSpec) *v1alpha1.AgentTask {
@@ -189,24 +214,44 @@ func (r *Runner) collect(ctx context.Context, owner Owner, s agent.State) error 
 		if child.Outcome != nil {
 			continue
 		}
-		state, found, err := r.TaskState(ctx, types.NamespacedName{Namespace: owner.Object.GetNamespace(), Name: child.Name})
+		fact, err := r.news(ctx, types.NamespacedName{Namespace: owner.Object.GetNamespace(), Name: child.Name}, child)
 		if err != nil {
 			return err
 		}
-		if !found {
+		if fact == nil {
 			continue
 		}
-		uid := string(owner.Object.GetUID())
-		if state.Phase.Terminal() {
-			err = r.Engine.Deliver(uid, agent.ChildFinished{Child: child.Name, Outcome: *state.Outcome, Usage: state.Usage})
-		} else if waits := state.WaitsForPerson(); waits != child.Waiting {
-			err = r.Engine.Deliver(uid, agent.ChildWaits{Child: child.Name, Waiting: waits})
-		}
-		if err != nil {
+		if err := r.Engine.Deliver(string(owner.Object.GetUID()), fact); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// news is what a parent should know of a child and does not, or nil. Mostly the engine has told it already.
+func (r *Runner) news(ctx context.Context, name types.NamespacedName, child agent.Child) (agent.Fact, error) {
+	state, begun, err := r.TaskState(ctx, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !begun:
+		return r.neverBegan(ctx, name)
+	case state.Phase.Terminal():
+		return agent.ChildFinished{Child: name.Name, Outcome: *state.Outcome, Usage: state.Usage}, nil
+	case state.WaitsForPerson() != child.Waiting:
+		return agent.ChildWaits{Child: name.Name, Waiting: state.WaitsForPerson()}, nil
+	}
+	return nil, nil
+}
+
+// neverBegan is the end of a child that the engine does not know: its task says why.
+func (r *Runner) neverBegan(ctx context.Context, name types.NamespacedName) (agent.Fact, error) {
+	var task v1alpha1.AgentTask
+	if err := r.Client.Get(ctx, name, &task); err != nil || task.Status.Error == nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	failure := task.Status.Error
+	return agent.ChildFinished{Child: name.Name, Outcome: agent.Outcome{Kind: agent.ErrorKind(failure.Kind), Error: failure.Message}}, nil
 }
 
 // TaskState returns the state of the agent, or tool run, of a task, if it has begun.

@@ -9,14 +9,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
+	"golang.org/x/time/rate"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/controller/backend"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/role"
 	"github.com/nestor-dev/nestor/internal/tool"
 	"github.com/nestor-dev/nestor/internal/tool/builtin"
@@ -31,6 +35,11 @@ type Runner struct {
 	Engine *engine.Engine
 	Finder resolve.Finder
 	Tools  *backend.Tools
+	Ledger ledger.Histories
+	// Events are for what a person may want to act on; nil emits none.
+	Events recorder.EventRecorder
+	// Pace limits the writes that only show progress.
+	Pace *rate.Limiter
 }
 
 // Subject is an agent that is to be configured.
@@ -89,6 +98,11 @@ func (r *Runner) resolveModel(ctx context.Context, s Subject, out *Resolved) err
 	if err != nil {
 		return err
 	}
+	if ref := provider.Spec.APIKeySecretRef; ref != nil {
+		if _, err := r.Finder.Secret(ctx, provider.Namespace, *ref); err != nil {
+			return err
+		}
+	}
 	out.Provider = provider.Namespace + "/" + provider.Name
 	out.Model = firstOf(s.Model, out.Role.Model, provider.Spec.DefaultModel)
 	if out.Model == "" {
@@ -138,6 +152,9 @@ func (r *Runner) delegates(ctx context.Context, namespace string, from role.Role
 
 func roleOf(r role.Role) agent.Role {
 	out := agent.Role{Name: r.Name, DisplayName: r.DisplayName, Prompt: r.SystemPrompt}
+	if value, err := strconv.ParseFloat(r.Temperature, 64); err == nil { // the API takes nothing else
+		out.Temperature = &value
+	}
 	if r.Tools != nil {
 		out.Allow, out.Deny = r.Tools.Allow, r.Tools.Deny
 		if out.Allow == nil {

@@ -18,44 +18,52 @@ import (
 // Known remembers under which UID the engine knows the objects of a kind: when an object is gone, only its name is left.
 type Known struct {
 	Engine *engine.Engine
+	// Kind is how the ledger calls the kind.
+	Kind string
 
 	mu   sync.Mutex
 	uids map[types.NamespacedName]types.UID
-}
-
-// Set remembers an object.
-func (k *Known) Set(name types.NamespacedName, uid types.UID) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.uids == nil {
-		k.uids = map[types.NamespacedName]types.UID{}
-	}
-	k.uids[name] = uid
 }
 
 // Fetch reads an object that has an agent. It reports false when the object is gone, or going, and ends the agent then.
 func (k *Known) Fetch(ctx context.Context, c client.Reader, name types.NamespacedName, object client.Object) (bool, error) {
 	err := c.Get(ctx, name, object)
 	if apierrors.IsNotFound(err) {
-		return false, k.End(name)
+		return false, k.End(ctx, name)
 	}
 	if err != nil {
 		return false, fmt.Errorf("get %s: %w", name, err)
 	}
 	if !object.GetDeletionTimestamp().IsZero() {
-		return false, k.End(name)
+		return false, k.End(ctx, name)
 	}
-	return true, nil
+	return true, k.set(name, object.GetUID())
 }
 
-// End cancels the agent of an object that is gone. Deleting is a hard cancel.
-func (k *Known) End(name types.NamespacedName) error {
+// set remembers an object. One of the same name that was there before has been deleted meanwhile.
+func (k *Known) set(name types.NamespacedName, uid types.UID) error {
+	k.mu.Lock()
+	if k.uids == nil {
+		k.uids = map[types.NamespacedName]types.UID{}
+	}
+	before, ok := k.uids[name]
+	k.uids[name] = uid
+	k.mu.Unlock()
+	if !ok || before == uid {
+		return nil
+	}
+	return k.Engine.End(string(before))
+}
+
+// End cancels the agent of an object that is gone. Deleting is a hard cancel. An object that was never seen may have gone
+// while no operator was at work: the ledger knows whether it had an agent.
+func (k *Known) End(ctx context.Context, name types.NamespacedName) error {
 	k.mu.Lock()
 	uid, ok := k.uids[name]
 	delete(k.uids, name)
 	k.mu.Unlock()
 	if !ok {
-		return nil
+		return k.Engine.EndNamed(ctx, k.Kind, name.Namespace, name.Name)
 	}
 	return k.Engine.End(string(uid))
 }

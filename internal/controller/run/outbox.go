@@ -71,7 +71,7 @@ func (r *Runner) reply(ctx context.Context, owner Owner, item agent.Item) error 
 	if err != nil || uid == "" {
 		return err
 	}
-	return r.Engine.Deliver(uid, agent.Answered{Call: item.Call, Text: item.Text})
+	return r.Engine.Record(ctx, uid, agent.Answered{Call: item.Call, Text: item.Text})
 }
 
 // Settle says what became of a message. One that is gone needs no answer.

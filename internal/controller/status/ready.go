@@ -8,11 +8,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -64,14 +66,24 @@ func Write[T client.Object](ctx context.Context, c client.Client, object T, cond
 	return Update(ctx, c, object)
 }
 
-// Update writes the status of an object. One that is gone needs none, and one that somebody has changed since it was read
-// is looked at again anyway, because the change itself is on its way to the controller.
+// Update writes the status of an object. One that is gone needs none.
 func Update(ctx context.Context, c client.Client, object client.Object) error {
-	err := client.IgnoreNotFound(c.Status().Update(ctx, object))
-	if err == nil || apierrors.IsConflict(err) {
-		return nil
+	if err := client.IgnoreNotFound(c.Status().Update(ctx, object)); err != nil {
+		return fmt.Errorf("write the status of %s/%s: %w", object.GetNamespace(), object.GetName(), err)
 	}
-	return fmt.Errorf("write the status of %s/%s: %w", object.GetNamespace(), object.GetName(), err)
+	return nil
+}
+
+// reread is how long the cache needs to hear of a change.
+const reread = 50 * time.Millisecond
+
+// Result is how a reconcile ends. An object that somebody has changed since it was read is looked at again: that is no
+// failure.
+func Result(err error) (ctrl.Result, error) {
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: reread}, nil
+	}
+	return ctrl.Result{}, err
 }
 
 func cut(message string) string {

@@ -6,15 +6,18 @@ package subagent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
@@ -25,25 +28,38 @@ import (
 	"github.com/nestor-dev/nestor/internal/projection"
 )
 
-// lookAgain is how soon an agent that lacks something is looked at again, in case no watch tells.
-const lookAgain = 5 * time.Second
+// workers is how many sub-agents are looked at at a time.
+const workers = 16
 
 // Reconciler runs sub-agents.
 type Reconciler struct {
-	Client  client.Client
-	Runner  *run.Runner
-	Changed *poke.Queue
-	Known   *run.Known
+	Client client.Client
+	Runner *run.Runner
+	// Changed is told of sub-agents that have moved on, Tasks of those whose task should show something.
+	Changed, Tasks *poke.Queue
+	Known          *run.Known
+	// Lacking remembers the sub-agents that wait for something that they refer to.
+	Lacking *run.Lacking
 }
 
 // SetupWithManager registers the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("subagent").
-		For(&v1alpha1.SubAgent{}).
-		Owns(&v1alpha1.AgentTask{}).
+		For(&v1alpha1.SubAgent{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.AgentTask{}, r.Changed.Soon(parentOf), builder.WithPredicates(run.PhaseChanged())).
 		WatchesRawSource(r.Changed.Source()).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 		Complete(r)
+}
+
+// parentOf is the sub-agent that asked for a task, if one did.
+func parentOf(object client.Object) (types.NamespacedName, bool) {
+	owner := metav1.GetControllerOf(object)
+	if owner == nil || owner.Kind != "SubAgent" {
+		return types.NamespacedName{}, false
+	}
+	return types.NamespacedName{Namespace: object.GetNamespace(), Name: owner.Name}, true
 }
 
 // +kubebuilder:rbac:groups=nestor.dev,resources=subagents,verbs=get;list;watch;create;update
@@ -63,23 +79,76 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if !begun {
 		return r.begin(ctx, &sub)
 	}
-	r.Known.Set(req.NamespacedName, sub.UID)
 	if sub.Spec.Cancel && !state.Phase.Terminal() && state.Phase != agent.PhaseCancelling {
 		if err := r.Runner.Engine.Deliver(string(sub.UID), agent.Cancelled{}); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
 	if err := r.Runner.Apply(ctx, run.Owner{Object: &sub, Chat: sub.Spec.Chat, Parent: sub.Name}, state); err != nil {
-		return ctrl.Result{}, err
+		return status.Result(err)
 	}
-	return ctrl.Result{}, r.write(ctx, &sub, projection.SubAgent(state, sub.Status, sub.Generation))
+	next := projection.SubAgent(state, sub.Status, sub.Generation)
+	// That it is at work, and how far, is progress; and of an end its task tells at once, so that its own status may lag a little
+	// when very many end at the same time.
+	progress := next.Phase == v1alpha1.SubAgentActive || next.Phase == sub.Status.Phase || state.Phase.Terminal()
+	return run.Show(ctx, r.Runner, &sub, &sub.Status, next, progress)
 }
 
 // begin starts the agent, once everything that it needs is there.
 func (r *Reconciler) begin(ctx context.Context, sub *v1alpha1.SubAgent) (ctrl.Result, error) {
-	if sub.Status.StartTime != nil {
-		return ctrl.Result{}, r.lost(ctx, sub)
+	if sub.Status.Error != nil {
+		return ctrl.Result{}, nil // it never will
 	}
+	if sub.Status.StartTime != nil {
+		return r.fail(ctx, sub, v1alpha1.ErrorHistoryLost, "The agent had begun, but the ledger has no events of it. Create the task again.")
+	}
+	if sub.Spec.Cancel {
+		return r.fail(ctx, sub, v1alpha1.ErrorCancelled, "It was cancelled before it began.")
+	}
+	if !r.Runner.Engine.Recovered() {
+		return ctrl.Result{RequeueAfter: recovering}, nil
+	}
+	record, started, err := r.prepare(ctx, sub)
+	condition, missing := status.FromMissing(sub.Generation, err)
+	r.Lacking.Set(client.ObjectKeyFromObject(sub), missing)
+	var invalid *invalidError
+	switch {
+	case missing:
+		return r.waitFor(ctx, sub, condition)
+	case errors.As(err, &invalid):
+		return r.fail(ctx, sub, v1alpha1.ErrorInvalidSpec, invalid.Error())
+	case err != nil:
+		return ctrl.Result{}, err
+	}
+	name := client.ObjectKeyFromObject(sub)
+	limit, err := r.parallel(ctx, sub)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if !r.Runner.Engine.TakeSlot(record.Root, record.UID, limit, func() { r.Changed.Add(name) }) {
+		return r.waitFor(ctx, sub, status.NotReady(sub.Generation, v1alpha1.ReasonParallelLimit,
+			fmt.Sprintf("It begins when fewer than %d sub-agents of the chat are at work (limits.maxParallelTasks).", limit)))
+	}
+	return ctrl.Result{}, r.Runner.Engine.Start(record, started)
+}
+
+// recovering is how soon to look again while the engine takes over what another one has left.
+const recovering = 50 * time.Millisecond
+
+// parallel is how many sub-agents of the same chat may be at work; 0 is any number.
+func (r *Reconciler) parallel(ctx context.Context, sub *v1alpha1.SubAgent) (int, error) {
+	if sub.Spec.Chat == "" {
+		return 0, nil
+	}
+	var chat v1alpha1.AgentChat
+	if err := r.Client.Get(ctx, types.NamespacedName{Namespace: sub.Namespace, Name: sub.Spec.Chat}, &chat); err != nil {
+		return 0, fmt.Errorf("get chat %s/%s: %w", sub.Namespace, sub.Spec.Chat, err)
+	}
+	return int(chat.Spec.Limits.MaxParallelTasks), nil
+}
+
+// prepare finds everything that the agent needs, and its place in its tree.
+func (r *Reconciler) prepare(ctx context.Context, sub *v1alpha1.SubAgent) (ledger.Agent, agent.Started, error) {
 	resolved, err := r.Runner.Resolve(ctx, run.Subject{
 		Kind: agent.SubAgent, Object: sub, Namespace: sub.Namespace, Name: sub.Name, Role: sub.Spec.Role, Provider: sub.Spec.ModelProvider, Model: sub.Spec.Model,
 		Depth: int(sub.Spec.Depth), MaxDepth: int(sub.Spec.Limits.MaxDepth),
@@ -88,11 +157,8 @@ func (r *Reconciler) begin(ctx context.Context, sub *v1alpha1.SubAgent) (ctrl.Re
 		resolved.Config.Limits = tightened(resolved.Config.Limits, sub.Spec.Limits)
 		err = resolved.NeedsPrice()
 	}
-	if condition, missing := status.FromMissing(sub.Generation, err); missing {
-		return ctrl.Result{RequeueAfter: lookAgain}, r.waitFor(ctx, sub, condition)
-	}
 	if err != nil {
-		return ctrl.Result{}, err
+		return ledger.Agent{}, agent.Started{}, err
 	}
 	started := agent.Started{Config: resolved.Config}
 	started.Config.Task = taskOf(sub)
@@ -101,21 +167,10 @@ func (r *Reconciler) begin(ctx context.Context, sub *v1alpha1.SubAgent) (ctrl.Re
 		Role: sub.Spec.Role, Depth: int(sub.Spec.Depth), Provider: resolved.Provider, Model: resolved.Model, CreatedAt: sub.CreationTimestamp.Time,
 	}
 	if err := r.place(ctx, sub, &record, &started); err != nil {
-		return ctrl.Result{}, err
+		return record, started, err
 	}
-	if from := sub.Spec.ContinueFrom; from != "" {
-		earlier, found, err := r.Runner.TaskState(ctx, types.NamespacedName{Namespace: sub.Namespace, Name: from})
-		if err != nil {
-			return ctrl.Result{}, err
-		}
-		if !found {
-			return ctrl.Result{RequeueAfter: lookAgain}, r.waitFor(ctx, sub, status.NotReady(sub.Generation, v1alpha1.ReasonSubAgentNotFound,
-				fmt.Sprintf("continueFrom names %q, which does not exist here.", from)))
-		}
-		started.History = earlier.History.Messages()
-	}
-	r.Known.Set(client.ObjectKeyFromObject(sub), sub.UID)
-	return ctrl.Result{}, r.Runner.Engine.Start(record, started)
+	started.History, err = r.earlier(ctx, sub)
+	return record, started, err
 }
 
 // place finds the agent's place in its tree: who asked for it, and who is at the top.
@@ -135,9 +190,11 @@ func (r *Reconciler) place(ctx context.Context, sub *v1alpha1.SubAgent, record *
 		}
 		uid = string(parent.UID)
 		record.Parent = uid
-		if sub.Spec.Chat == "" {
-			record.Root = uid
+		above, err := r.Runner.Engine.Lookup(ctx, uid)
+		if err != nil {
+			return fmt.Errorf("find the top of the tree of sub-agent %s/%s: %w", sub.Namespace, sub.Name, err)
 		}
+		record.Root = above.Root
 	}
 	if uid == "" {
 		return nil
@@ -151,33 +208,34 @@ func (r *Reconciler) place(ctx context.Context, sub *v1alpha1.SubAgent, record *
 	return nil
 }
 
-// lost says that an agent had begun and that the ledger knows nothing of it.
-func (r *Reconciler) lost(ctx context.Context, sub *v1alpha1.SubAgent) error {
+// fail ends an agent that never began, or whose history is gone.
+func (r *Reconciler) fail(ctx context.Context, sub *v1alpha1.SubAgent, kind v1alpha1.ErrorKind, words string) (ctrl.Result, error) {
 	next := *sub.Status.DeepCopy()
 	if next.Phase == v1alpha1.SubAgentFailed || next.Phase == v1alpha1.SubAgentCompleted {
-		return nil // it had ended; the ledger need not keep it for ever
+		return ctrl.Result{}, nil // it had ended; the ledger need not keep it for ever
 	}
-	const words = "The agent had begun, but the ledger has no events of it. Create the task again."
-	next.Phase, next.Error = v1alpha1.SubAgentFailed, &v1alpha1.RunError{Kind: v1alpha1.ErrorHistoryLost, Message: words}
+	next.Phase, next.Error = v1alpha1.SubAgentFailed, &v1alpha1.RunError{Kind: kind, Message: words}
+	now := metav1.Now()
+	next.CompletionTime = &now
 	meta.SetStatusCondition(&next.Conditions, metav1.Condition{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionFalse,
-		Reason: string(v1alpha1.ErrorHistoryLost), Message: words, ObservedGeneration: sub.Generation})
-	return r.write(ctx, sub, next)
+		Reason: string(kind), Message: words, ObservedGeneration: sub.Generation})
+	return r.show(ctx, sub, next)
 }
 
 // waitFor shows what a run waits for.
-func (r *Reconciler) waitFor(ctx context.Context, sub *v1alpha1.SubAgent, missing metav1.Condition) error {
+func (r *Reconciler) waitFor(ctx context.Context, sub *v1alpha1.SubAgent, missing metav1.Condition) (ctrl.Result, error) {
 	next := *sub.Status.DeepCopy()
 	next.Phase = v1alpha1.SubAgentPending
 	missing.Type, missing.Status = v1alpha1.ConditionSucceeded, metav1.ConditionUnknown
 	meta.SetStatusCondition(&next.Conditions, missing)
-	return r.write(ctx, sub, next)
+	return r.show(ctx, sub, next)
 }
 
-// write writes the status of a sub-agent, if it changed.
-func (r *Reconciler) write(ctx context.Context, sub *v1alpha1.SubAgent, next v1alpha1.SubAgentStatus) error {
-	if equality.Semantic.DeepEqual(sub.Status, next) {
-		return nil
+// show writes what stands in the way of an agent that has not begun, and lets its task show it too.
+func (r *Reconciler) show(ctx context.Context, sub *v1alpha1.SubAgent, next v1alpha1.SubAgentStatus) (ctrl.Result, error) {
+	result, err := run.Show(ctx, r.Runner, sub, &sub.Status, next, false)
+	if err == nil {
+		r.Tasks.AddSoon(client.ObjectKeyFromObject(sub))
 	}
-	sub.Status = next
-	return status.Update(ctx, r.Client, sub)
+	return result, err
 }

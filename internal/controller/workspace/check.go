@@ -5,10 +5,12 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,11 +21,40 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 )
 
+// lookAgain is how soon a run looks again that lacks something that cannot be watched: a directory, or a claim, which is not
+// worth watching all claims of a cluster.
+const lookAgain = 5 * time.Second
+
 // Check says what a workspace lacks before it can be started, as a *resolve.Missing.
 func (w *Workspaces) Check(ctx context.Context, p *Place) error {
 	if p == nil {
 		return nil
 	}
+	err := w.check(ctx, p)
+	var missing *resolve.Missing
+	if errors.As(err, &missing) && missing.Reason == v1alpha1.ReasonWorkspaceUnavailable {
+		w.retry(p.Owner.GetNamespace())
+	}
+	return err
+}
+
+// retry lets a namespace look again after a while, once for all that wait in it.
+func (w *Workspaces) retry(namespace string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.options.Retry == nil || w.retries[namespace] {
+		return
+	}
+	w.retries[namespace] = true
+	time.AfterFunc(lookAgain, func() {
+		w.mu.Lock()
+		delete(w.retries, namespace)
+		w.mu.Unlock()
+		w.options.Retry(namespace)
+	})
+}
+
+func (w *Workspaces) check(ctx context.Context, p *Place) error {
 	if d := p.Workspace.Directory; d != nil {
 		return w.directories.check(d.Path)
 	}

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"sync"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,6 +40,9 @@ type Options struct {
 	StartTimeout time.Duration
 	// HTTP reaches the pods; nil is a transport of the package's own.
 	HTTP http.RoundTripper
+	// Retry lets the runs of a namespace that lack something look again. It is called after a while for what cannot be
+	// watched; nil leaves it.
+	Retry func(namespace string)
 	// Now tells the time; nil is time.Now.
 	Now func() time.Time
 }
@@ -53,6 +58,9 @@ type Workspaces struct {
 	writers, reader []*tool.Tool
 	pods            *pods
 	directories     *directories
+
+	mu      sync.Mutex
+	retries map[string]bool
 }
 
 // New prepares workspaces. Close ends those that run in this process.
@@ -68,7 +76,7 @@ func New(o Options) (*Workspaces, error) {
 		return nil, err
 	}
 	o.LocalRoots = roots
-	w := &Workspaces{Finder: Finder{Reader: o.Client}, options: o, pods: newPods(o), directories: newDirectories(o)}
+	w := &Workspaces{Finder: Finder{Reader: o.Client}, options: o, pods: newPods(o), directories: newDirectories(o), retries: map[string]bool{}}
 	if w.writers, err = tools(false, o.StartTimeout); err != nil {
 		return nil, err
 	}
@@ -128,6 +136,11 @@ func (w *Workspaces) Tools(p *Place) (tool.Set, error) {
 		}))
 	}
 	return tool.NewSet(bound...)
+}
+
+// Offers says whether a tool is one of a workspace's.
+func (w *Workspaces) Offers(name string) bool {
+	return slices.ContainsFunc(w.writers, func(t *tool.Tool) bool { return t.Name() == name })
 }
 
 // ToolsOf returns the tools of the workspace of an agent that runs.

@@ -6,6 +6,8 @@ package scripted
 import (
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 )
 
 func (s *Server) listModels(w http.ResponseWriter, r *http.Request) {
@@ -30,8 +32,11 @@ func (s *Server) listModels(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": data})
 }
 
-func (s *Server) listRequests(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, map[string]any{"total": s.recorder.count(), "requests": s.Requests()})
+// listRequests tells what was asked, or with ?key=PREFIX only what was asked under such an idempotency key.
+func (s *Server) listRequests(w http.ResponseWriter, r *http.Request) {
+	prefix := r.URL.Query().Get("key")
+	requests := slices.DeleteFunc(s.Requests(), func(rec Recorded) bool { return !strings.HasPrefix(rec.IdempotencyKey, prefix) })
+	writeJSON(w, http.StatusOK, map[string]any{"total": s.recorder.count(), "underWay": s.underWay.Load(), "requests": requests})
 }
 
 func (s *Server) handleReset(w http.ResponseWriter, _ *http.Request) {

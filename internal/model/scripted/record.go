@@ -7,12 +7,14 @@ import (
 	"encoding/json"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Recorded is a request that the server was asked, and what became of it.
 type Recorded struct {
-	// Number counts the requests from 1.
-	Number int `json:"number"`
+	// Number counts the requests from 1, At is when it came.
+	Number int       `json:"number"`
+	At     time.Time `json:"at"`
 	// Role, Turn, Model and Messages are how the server read the request; absent when it could not be read.
 	Role     string `json:"role,omitempty"`
 	Turn     int    `json:"turn,omitempty"`

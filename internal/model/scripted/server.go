@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // Options configure a Server. The zero value is strict and plays nothing.
@@ -34,6 +36,8 @@ type Server struct {
 	options  Options
 	mux      *http.ServeMux
 	recorder recorder
+	// underWay counts the replies that are being played: a client that leaves ends its own.
+	underWay atomic.Int64
 
 	mu       sync.RWMutex
 	playlist *playlist
@@ -93,7 +97,7 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 		writeError(w, badRequest("", "read the request: %v", err))
 		return
 	}
-	rec := Recorded{IdempotencyKey: r.Header.Get("Idempotency-Key"), Authorized: r.Header.Get("Authorization") != "", Body: body}
+	rec := Recorded{At: time.Now(), IdempotencyKey: r.Header.Get("Idempotency-Key"), Authorized: r.Header.Get("Authorization") != "", Body: body}
 	out, err := s.answer(r, body, &rec)
 	if err != nil {
 		e := asAPIError(err)
@@ -107,6 +111,8 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 	}
 	rec.Status = out.status()
 	s.recorder.add(rec)
+	s.underWay.Add(1)
+	defer s.underWay.Add(-1)
 	out.play(w, r)
 }
 

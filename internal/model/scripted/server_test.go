@@ -4,12 +4,15 @@
 package scripted_test
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -213,6 +216,52 @@ func TestServerIsDrivenFromOutside(t *testing.T) {
 	if got := answer(); got != "given" {
 		t.Errorf("after the reset the answer is %q", got)
 	}
+}
+
+func TestARequestIsUnderWayUntilItsClientLeaves(t *testing.T) {
+	_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, "fallback: {fault: {kind: hang}}")}})
+	ctx, leave := context.WithCancel(t.Context())
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/chat/completions", strings.NewReader(hello))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Idempotency-Key", "alice/1")
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		if response, err := http.DefaultClient.Do(request); err == nil {
+			_ = response.Body.Close()
+		}
+	}()
+	awaitRequests(t, url+"/_scripted/requests?key=alice/", 1, 1)
+	awaitRequests(t, url+"/_scripted/requests?key=bob/", 1, 0)
+	leave()
+	<-left
+	awaitRequests(t, url+"/_scripted/requests?key=alice/", 0, 1)
+}
+
+// awaitRequests waits until so many replies are under way and so many requests are told.
+func awaitRequests(t *testing.T, url string, underWay, told int) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); runtime.Gosched() {
+		response, err := http.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			UnderWay int
+			Requests []json.RawMessage
+		}
+		err = json.NewDecoder(response.Body).Decode(&got)
+		_ = response.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.UnderWay == underWay && len(got.Requests) == told {
+			return
+		}
+	}
+	t.Fatalf("%s never told of %d requests with %d under way", url, told, underWay)
 }
 
 func TestRecorderKeepsTheNewest(t *testing.T) {

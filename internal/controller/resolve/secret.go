@@ -1,0 +1,86 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package resolve
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// Secrets keeps the Secrets that model calls and tools use, as long as their version is the one that the cache of metadata
+// knows: a call need not ask the API server for its key, and a key that was changed is used at once.
+type Secrets struct {
+	mu   sync.Mutex
+	kept map[types.NamespacedName]*corev1.Secret
+}
+
+// Secret reads a key of a Secret. The value never appears in an error.
+func (f Finder) Secret(ctx context.Context, namespace string, ref v1alpha1.SecretKeyRef) ([]byte, error) {
+	secret, err := f.secret(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("get secret %s/%s: %w", namespace, ref.Name, err)
+	}
+	if err == nil && len(secret.Data[ref.Key]) > 0 {
+		return secret.Data[ref.Key], nil
+	}
+	return nil, &Missing{Reason: v1alpha1.ReasonSecretNotFound,
+		Message: fmt.Sprintf("Create the Secret %q in the namespace %s with a value under the key %q.", ref.Name, namespace, ref.Key)}
+}
+
+func (f Finder) secret(ctx context.Context, name types.NamespacedName) (*corev1.Secret, error) {
+	var secret corev1.Secret
+	if f.Secrets == nil {
+		err := f.Live.Get(ctx, name, &secret)
+		return &secret, err
+	}
+	version, err := f.version(ctx, name)
+	if err != nil {
+		f.Secrets.keep(name, nil)
+		return nil, err
+	}
+	if kept := f.Secrets.get(name); kept != nil && kept.ResourceVersion == version {
+		return kept, nil
+	}
+	if err := f.Live.Get(ctx, name, &secret); err != nil {
+		return nil, err
+	}
+	f.Secrets.keep(name, &secret)
+	return &secret, nil
+}
+
+// version is what the cache of metadata knows of a Secret.
+func (f Finder) version(ctx context.Context, name types.NamespacedName) (string, error) {
+	var known metav1.PartialObjectMetadata
+	known.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	err := f.Reader.Get(ctx, name, &known)
+	return known.ResourceVersion, err
+}
+
+func (s *Secrets) get(name types.NamespacedName) *corev1.Secret {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.kept[name]
+}
+
+// keep remembers a Secret; nil forgets it.
+func (s *Secrets) keep(name types.NamespacedName, secret *corev1.Secret) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if secret == nil {
+		delete(s.kept, name)
+		return
+	}
+	if s.kept == nil {
+		s.kept = map[types.NamespacedName]*corev1.Secret{}
+	}
+	s.kept[name] = secret
+}

@@ -1,0 +1,45 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/engine"
+)
+
+// Urgent says whether somebody waits for what a step leads to: a child to start, a question to be seen, an end. Everything
+// else is progress, which is shown about once a second. That an agent is at work is progress too: most are done before
+// anybody could have looked.
+func Urgent(c engine.Change) bool {
+	for _, effect := range c.Effects {
+		switch effect.(type) {
+		case agent.StartChild, agent.CancelChild, agent.AskPerson, agent.Deliver, agent.TellParent:
+			return true
+		}
+	}
+	if c.After.Config.Kind == agent.Orchestrator {
+		return c.After.Phase == agent.PhaseIdle && c.Before.Phase != agent.PhaseIdle ||
+			openAsks(c.Before) != openAsks(c.After) || (c.Before.Trouble == nil) != (c.After.Trouble == nil)
+	}
+	before, after := c.Before.Standing(), c.After.Standing()
+	return before != after && after != agent.StandingActive && after != agent.StandingPending
+}
+
+// Asked says whether a step changed what an agent needs a person for, which its chat shows.
+func Asked(c engine.Change) bool { return needsPerson(c.Before) || needsPerson(c.After) }
+
+func needsPerson(s agent.State) bool {
+	standing := s.Standing()
+	return standing == agent.StandingWaitingForUser || standing == agent.StandingAwaitingApproval
+}
+
+func openAsks(s agent.State) int {
+	open := 0
+	for _, ask := range s.Asks {
+		if ask.Open {
+			open++
+		}
+	}
+	return open
+}

@@ -1,0 +1,56 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package subagent
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/controller/resolve"
+)
+
+// invalidError says that an agent can never begin as it was asked for.
+type invalidError struct{ words string }
+
+// Error implements error.
+func (e *invalidError) Error() string { return e.words }
+
+// earlier is the history that a follow-up starts from: that of a finished sub-agent with the same role, of the same chat.
+func (r *Reconciler) earlier(ctx context.Context, sub *v1alpha1.SubAgent) ([]agent.Message, error) {
+	from := sub.Spec.ContinueFrom
+	if from == "" {
+		return nil, nil
+	}
+	missing := &resolve.Missing{Reason: v1alpha1.ReasonSubAgentNotFound,
+		Message: fmt.Sprintf("continueFrom names the sub-agent %q, which does not exist in the namespace %s.", from, sub.Namespace)}
+	var before v1alpha1.SubAgent
+	err := r.Client.Get(ctx, types.NamespacedName{Namespace: sub.Namespace, Name: from}, &before)
+	if apierrors.IsNotFound(err) {
+		return nil, missing
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get sub-agent %s/%s: %w", sub.Namespace, from, err)
+	}
+	if before.Spec.Role != sub.Spec.Role || before.Spec.Chat != sub.Spec.Chat {
+		return nil, &invalidError{fmt.Sprintf("continueFrom names %q, which has the role %s and the chat %q; a follow-up needs the same role and the same chat.",
+			from, before.Spec.Role, before.Spec.Chat)}
+	}
+	state, found, err := r.Runner.State(ctx, string(before.UID))
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, &invalidError{fmt.Sprintf("continueFrom names %q, whose history the ledger does not have.", from)}
+	}
+	if !state.Phase.Terminal() {
+		missing.Message = fmt.Sprintf("continueFrom names the sub-agent %q, which is still at work: the follow-up begins when it has ended.", from)
+		return nil, missing
+	}
+	return state.History.Messages(), nil
+}

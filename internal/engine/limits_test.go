@@ -1,0 +1,154 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// tree makes budgets for a top with a limit and two agents below it.
+func tree(limit int64) *budgets {
+	b := newBudgets()
+	b.set(ledger.Agent{UID: "a", Name: "a", Parent: "top"}, agent.State{}) // a child may be known before its parent
+	b.set(ledger.Agent{UID: "top", Name: "top"}, agent.State{Budget: agent.Budget{Limit: agent.Amount{Tokens: limit}}})
+	b.set(ledger.Agent{UID: "b", Name: "b", Parent: "top"}, agent.State{})
+	return b
+}
+
+func having(tokens int64) agent.State {
+	return agent.State{Budget: agent.Budget{Used: agent.Amount{Tokens: tokens}}}
+}
+
+func TestASiblingsReservationIsWaitedFor(t *testing.T) {
+	b := tree(100)
+	var answers []string
+	answer := func(who string) func(string) {
+		return func(reason string) { answers = append(answers, who+": "+reason) }
+	}
+	b.reserve("a", agent.Amount{Tokens: 60}, answer("a"))
+	b.reserve("b", agent.Amount{Tokens: 60}, answer("b"))
+	if want := []string{"a: "}; !slices.Equal(answers, want) {
+		t.Fatalf("answers are %q, want %q: b has to wait for what a may give back", answers, want)
+	}
+	b.set(ledger.Agent{UID: "a", Name: "a", Parent: "top"}, having(20), agent.Amount{Tokens: 60})
+	if want := []string{"a: ", "b: "}; !slices.Equal(answers, want) {
+		t.Fatalf("answers are %q, want %q: a used 20 of its 60", answers, want)
+	}
+	b.reserve("a", agent.Amount{Tokens: 90}, answer("a"))
+	if len(answers) != 3 || answers[2] == "a: " {
+		t.Fatalf("answers are %q, want the third to say that the budget is used up: waiting would not help", answers)
+	}
+}
+
+func TestAClaimCanBeGivenUp(t *testing.T) {
+	b := tree(100)
+	b.reserve("a", agent.Amount{Tokens: 60}, func(string) {})
+	c := b.reserve("b", agent.Amount{Tokens: 60}, func(string) { t.Error("it was given up") })
+	if !b.waits(c) || !b.giveUp(c) || b.waits(c) || b.giveUp(c) {
+		t.Error("a claim waits until it is given up, once")
+	}
+	b.release("a", agent.Amount{Tokens: 60})
+}
+
+// Whatever the agents of a tree do, and in whatever order, what they use and reserve never exceeds the limit of the top, and
+// nobody waits while nothing is reserved.
+func TestTreesKeepTheirBudgets(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const limit = 1000
+		b := tree(limit)
+		usage := map[string]int64{}
+		open := map[string][]int64{}
+		waiting := 0
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			uid := rapid.SampledFrom([]string{"top", "a", "b"}).Draw(t, "agent")
+			if calls := open[uid]; len(calls) > 0 && rapid.Bool().Draw(t, "finish") {
+				spent := rapid.Int64Range(0, calls[0]).Draw(t, "spent")
+				usage[uid] += spent
+				open[uid] = calls[1:]
+				state := having(usage[uid])
+				state.Budget.Limit = b.nodes[uid].limit
+				b.set(ledger.Agent{UID: uid, Name: uid, Parent: b.nodes[uid].parent}, state, agent.Amount{Tokens: calls[0]})
+			} else {
+				amount := rapid.Int64Range(1, 400).Draw(t, "amount")
+				waiting++
+				b.reserve(uid, agent.Amount{Tokens: amount}, func(reason string) {
+					waiting--
+					if reason == "" {
+						open[uid] = append(open[uid], amount)
+					}
+				})
+			}
+			top := b.nodes["top"]
+			if total := plus(top.allUsed, top.allReserved).Tokens; total > limit {
+				t.Fatalf("%d of %d tokens are used or reserved", total, limit)
+			}
+			if waiting > 0 && top.allReserved.Tokens == 0 {
+				t.Fatalf("%d claims wait, and nothing will ever be given back", waiting)
+			}
+		}
+	})
+}
+
+func TestSlotsAreGivenInOrder(t *testing.T) {
+	s := newSlots()
+	var woken []string
+	take := func(uid string) bool {
+		return s.take("root", uid, 2, func() { woken = append(woken, uid) })
+	}
+	for i, want := range []bool{true, true, false, false} {
+		if got := take(fmt.Sprint(i)); got != want {
+			t.Fatalf("agent %d begins: %t, want %t", i, got, want)
+		}
+	}
+	if !take("0") {
+		t.Error("who has a slot keeps it")
+	}
+	s.forget("0")
+	if want := []string{"2"}; !slices.Equal(woken, want) {
+		t.Fatalf("woken are %q, want %q", woken, want)
+	}
+	if take("3") || take("late") {
+		t.Error("nobody begins before the one that was there first")
+	}
+	s.forget("2") // deleted before it could begin
+	if want := []string{"2", "3"}; !slices.Equal(woken, want) {
+		t.Fatalf("woken are %q, want %q", woken, want)
+	}
+	if !take("3") {
+		t.Error("it is the turn of 3")
+	}
+	for _, uid := range []string{"1", "3", "late"} {
+		s.forget(uid)
+	}
+	if len(s.trees) > 0 || len(s.roots) > 0 {
+		t.Errorf("slots remember %v and %v of a tree that is over", s.trees, s.roots)
+	}
+}
+
+func TestAnAgentThatGoesOnNeedsNoFreeSlot(t *testing.T) {
+	s := newSlots()
+	parent := ledger.Agent{UID: "parent", Root: "root"}
+	active := agent.Replay(agent.State{}, []agent.Event{{At: 1, Fact: agent.Started{Config: agent.Config{Kind: agent.SubAgent, Name: "p", Depth: 1, MaxDepth: 2,
+		Task: agent.Task{Instruction: "work"}}}}})
+	if !s.take("root", "parent", 1, nil) {
+		t.Fatal("the first may begin")
+	}
+	asked := agent.Replay(active, []agent.Event{{At: 2, Fact: agent.ModelReplied{Call: active.Request.ID,
+		Calls: []agent.CallRequest{{ID: "c", Tool: "ask_user", Arguments: `{"question":"Which year?"}`}}}}})
+	s.set(parent, asked)
+	if !s.take("root", "child", 1, nil) {
+		t.Error("who waits leaves its slot to others")
+	}
+	s.set(parent, active)
+	if s.take("root", "third", 1, func() {}) {
+		t.Error("both are at work: nobody else may begin")
+	}
+}

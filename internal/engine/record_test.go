@@ -1,0 +1,69 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// A fact that was acknowledged survives a crash in the very next moment.
+func TestARecordedFactIsInTheLedger(t *testing.T) {
+	w := newWorld(t, "load")
+	w.chat(nil)
+	if err := w.engine.Record(t.Context(), "uid-chat", agent.MessageArrived{Message: "m1", Text: "Load"}); err != nil {
+		t.Fatal(err)
+	}
+	events, err := w.ledger.Events(t.Context(), "uid-chat", 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	arrived := 0
+	for _, e := range events {
+		if e.Type == agent.FactType(agent.MessageArrived{}) {
+			arrived++
+		}
+	}
+	if arrived != 1 {
+		t.Errorf("the ledger has the message %d times when Record returns", arrived)
+	}
+	if err := w.engine.Record(t.Context(), "uid-chat", agent.MessageArrived{Message: "m1", Text: "Load"}); err != nil {
+		t.Errorf("a fact that is known already: %v", err)
+	}
+}
+
+func TestAnUnknownAgentRecordsNothing(t *testing.T) {
+	w := newWorld(t, "load")
+	if err := w.engine.Record(t.Context(), "uid-nobody", agent.Answered{Call: "c1", Text: "Yes"}); !errors.Is(err, ledger.ErrNotFound) {
+		t.Errorf("got %v, want ErrNotFound", err)
+	}
+}
+
+// While the ledger is down nobody is told that something is recorded.
+func TestARecordWaitsForTheLedger(t *testing.T) {
+	w := newWorld(t, "load")
+	w.chat(nil)
+	w.until("the chat to begin", func() bool {
+		_, err := w.engine.View(context.Background(), "uid-chat")
+		return err == nil
+	})
+	w.crash()
+	e := w.start(refusing{w.ledger})
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	err := e.Record(ctx, "uid-chat", agent.MessageArrived{Message: "m1", Text: "Load"})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Record returned %v", err)
+	}
+}
+
+// refusing is a ledger that takes nothing.
+type refusing struct{ Ledger }
+
+func (refusing) Append(context.Context, ledger.Batch) error { return ledger.ErrUnavailable }

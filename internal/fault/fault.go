@@ -1,0 +1,54 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package fault ends the process at a chosen point, so that suites can prove what a crash there leaves behind. A random kill
+// seldom hits the few microseconds between an append and what follows it; an armed point always does.
+//
+// A point is armed by the environment, NESTOR_FAULT=POINT:COUNT: the process kills itself, as kill -9 would, when it comes
+// to the point for the COUNT-th time. Without the variable there is no hook at all.
+package fault
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/nestor-dev/nestor/internal/engine"
+)
+
+// Variable is the environment variable that arms a point.
+const Variable = "NESTOR_FAULT"
+
+// FromEnvironment returns the hook that Variable arms, or nil if it is not set.
+func FromEnvironment() (func(engine.Point), error) { return parse(os.Getenv(Variable), killSelf) }
+
+func parse(value string, die func()) (func(engine.Point), error) {
+	if value == "" {
+		return nil, nil
+	}
+	name, number, _ := strings.Cut(value, ":")
+	armed := engine.Point(name)
+	if !slices.Contains(engine.Points(), armed) {
+		return nil, fmt.Errorf("%s=%s: the point must be one of %v", Variable, value, engine.Points())
+	}
+	count, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || count < 1 {
+		return nil, fmt.Errorf("%s=%s: the count after the colon must be a number from 1", Variable, value)
+	}
+	var reached atomic.Int64
+	return func(point engine.Point) {
+		if point == armed && reached.Add(1) == count {
+			die()
+		}
+	}, nil
+}
+
+// killSelf does what a machine does that loses its power: nothing is flushed, closed or told.
+func killSelf() {
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // a process may always signal itself
+	select {}
+}

@@ -1,0 +1,117 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package localcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
+)
+
+// successor is an API server that took the place of the one that envtest started.
+type successor struct {
+	cmd    *exec.Cmd
+	exited chan struct{}
+}
+
+// RestartAPIServer kills the API server and starts it again at the same address, with the same flags and certificates. The
+// time between is when clients learn what they do without one; between is called then, and may be nil.
+func (c *Cluster) RestartAPIServer(ctx context.Context, between func()) error {
+	pid, err := c.apiServerPid()
+	if err != nil {
+		return err
+	}
+	flags, err := commandLine(pid)
+	if err != nil {
+		return err
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		return fmt.Errorf("kill the API server: %w", err)
+	}
+	if err := awaitEnd(ctx, pid); err != nil {
+		return err
+	}
+	if between != nil {
+		between()
+	}
+	if err := c.startSuccessor(flags); err != nil {
+		return err
+	}
+	return c.awaitAPIServer(ctx)
+}
+
+func (c *Cluster) apiServerPid() (int, error) {
+	words, err := os.ReadFile(filepath.Join(c.guard.dir, apiServer+".pid"))
+	if err != nil {
+		return 0, fmt.Errorf("find the API server: %w", err)
+	}
+	return strconv.Atoi(strings.TrimSpace(string(words)))
+}
+
+// commandLine reads the flags of a process.
+func commandLine(pid int) ([]string, error) {
+	words, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil {
+		return nil, fmt.Errorf("read the API server's flags, which works on Linux only: %w", err)
+	}
+	return strings.Split(strings.TrimSuffix(string(words), "\x00"), "\x00")[1:], nil
+}
+
+// awaitEnd waits until a process is gone: its port must be free.
+func awaitEnd(ctx context.Context, pid int) error {
+	return wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, stopTimeout, true, func(context.Context) (bool, error) {
+		return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH), nil
+	})
+}
+
+// startSuccessor runs the same launcher as envtest did, so that the guard watches over the new process too.
+func (c *Cluster) startSuccessor(flags []string) error {
+	cmd := exec.Command(filepath.Join(c.guard.dir, apiServer), flags...) //nolint:noctx // it ends with Stop
+	cmd.Stdout, cmd.Stderr = io.Discard, io.Discard
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start the API server again: %w", err)
+	}
+	s := &successor{cmd: cmd, exited: make(chan struct{})}
+	go func() {
+		_ = cmd.Wait() // that it has ended is all that counts
+		close(s.exited)
+	}()
+	c.successor = s
+	return nil
+}
+
+func (c *Cluster) awaitAPIServer(ctx context.Context) error {
+	client, err := discovery.NewDiscoveryClientForConfig(c.Config)
+	if err != nil {
+		return fmt.Errorf("reach the API server: %w", err)
+	}
+	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		return client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error() == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("the API server did not come back: %w", err)
+	}
+	return nil
+}
+
+// stop ends a successor at once: etcd keeps what it has.
+func (s *successor) stop() error {
+	if err := s.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("kill the API server: %w", err)
+	}
+	<-s.exited
+	return nil
+}

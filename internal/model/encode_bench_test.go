@@ -1,0 +1,28 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// BenchmarkTranslate is what a call costs before it is sent: ten tools and twenty messages.
+func BenchmarkTranslate(b *testing.B) {
+	req := Request{Model: "scripted", MaxOutputTokens: 4096}
+	schema := json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"` + strings.Repeat("a path ", 20) + `"}},"required":["path"]}`)
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"} {
+		req.Tools = append(req.Tools, Tool{Name: name, Description: strings.Repeat("what it does ", 20), Parameters: schema})
+	}
+	for range 10 {
+		req.Messages = append(req.Messages, Message{Role: RoleAssistant, ToolCalls: []ToolCall{{ID: "c", Name: "a", Arguments: `{"path":"x"}`}}},
+			Message{Role: RoleTool, ToolCallID: "c", Text: "the content"})
+	}
+	for b.Loop() {
+		if _, err := translate(req, dialect{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

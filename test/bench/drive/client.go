@@ -1,0 +1,124 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package drive asks the API server for as much as it can give while using little itself: bodies that were encoded before,
+// answers that are not decoded, and a watch that reads no more than a few fields.
+package drive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
+)
+
+// patience is how long to wait when the API server asks for it; it says a second itself.
+const patience = time.Second
+
+// Writers is how many requests are under way at a time when many are made.
+const Writers = 50
+
+// Client is a bare client of the API server, without limits.
+type Client struct {
+	http *http.Client
+	base string
+}
+
+// NewClient makes a client from how an administrator reaches the API server.
+func NewClient(config *rest.Config) (*Client, error) {
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	base := config.Host
+	if !strings.Contains(base, "://") {
+		base = "https://" + base
+	}
+	return &Client{http: client, base: strings.TrimSuffix(base, "/")}, nil
+}
+
+// Write sends a body with POST or PUT and returns the answer's.
+func (c *Client) Write(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	answer, err := c.do(ctx, method, path, body)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Close()
+	text, err := io.ReadAll(answer)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	return text, nil
+}
+
+// Open reads a path; the caller closes it.
+func (c *Client) Open(ctx context.Context, path string) (io.ReadCloser, error) {
+	return c.do(ctx, http.MethodGet, path, nil)
+}
+
+// do makes a request, and again when the API server asks for patience: it does while it gets to know a new kind.
+func (c *Client) do(ctx context.Context, method, path string, body []byte) (io.ReadCloser, error) {
+	for {
+		request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: %w", method, path, err)
+		}
+		request.Header.Set("Content-Type", "application/json")
+		response, err := c.http.Do(request)
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: %w", method, path, err)
+		}
+		if response.StatusCode < http.StatusMultipleChoices {
+			return response.Body, nil
+		}
+		words, err := io.ReadAll(response.Body)
+		if err := errors.Join(err, response.Body.Close()); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", method, path, err)
+		}
+		if response.StatusCode != http.StatusTooManyRequests {
+			return nil, fmt.Errorf("%s %s: %s: %s", method, path, response.Status, words)
+		}
+		select {
+		case <-time.After(patience):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// CreateAll creates one object for each body, and returns when each request was begun.
+func (c *Client) CreateAll(ctx context.Context, path string, bodies [][]byte) ([]time.Time, error) {
+	begun := make([]time.Time, len(bodies))
+	next := make(chan int)
+	group, ctx := errgroup.WithContext(ctx)
+	for range min(Writers, len(bodies)) {
+		group.Go(func() error {
+			for i := range next {
+				begun[i] = time.Now()
+				if _, err := c.Write(ctx, http.MethodPost, path, bodies[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	group.Go(func() error {
+		defer close(next)
+		for i := range bodies {
+			select {
+			case next <- i:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		return nil
+	})
+	return begun, group.Wait()
+}

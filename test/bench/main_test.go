@@ -1,0 +1,75 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nestor-dev/nestor/test/bench/report"
+)
+
+func TestWrongUseIsExplained(t *testing.T) {
+	for name, tc := range map[string]struct {
+		args []string
+		want string
+	}{
+		"an argument":           {[]string{"agents-1x5"}, `unexpected argument "agents-1x5"`},
+		"an unknown scenario":   {[]string{"--scenarios", "agents-7"}, "--list shows them"},
+		"an unknown ledger":     {[]string{"--ledger", "MySQL"}, "--ledger must be SQLite or PostgreSQL"},
+		"one report to compare": {[]string{"--compare", "a.json"}, "needs two reports"},
+		"no such report":        {[]string{"--compare", "a.json", "b.json"}, "read the report"},
+		"no page to render":     {[]string{"--render", "a.json"}, "--render needs --markdown"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := run(t.Context(), tc.args, io.Discard, io.Discard)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%v: %v, want an error with %q", tc.args, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestReportsAreComparedAndRendered(t *testing.T) {
+	dir := t.TempDir()
+	for name, seconds := range map[string]float64{"old": 10, "new": 5} {
+		r := report.Report{Version: name, Results: []report.Result{{Name: "agents-1x5", WallSeconds: seconds}}}
+		if err := r.Write(dir, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out strings.Builder
+	if err := run(t.Context(), []string{"--compare", filepath.Join(dir, "old.json"), filepath.Join(dir, "new.json")}, &out, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if want := "| agents-1x5 | wall, s | 10 | 5 | -50 % | better |"; !strings.Contains(out.String(), want) {
+		t.Errorf("the comparison lacks %q:\n%s", want, out.String())
+	}
+	page := filepath.Join(dir, "performance.md")
+	if err := run(t.Context(), []string{"--render", filepath.Join(dir, "new.json"), "--markdown", page}, io.Discard, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(page)
+	if err != nil || !strings.Contains(string(text), "](performance.svg)") {
+		t.Errorf("the page does not show its plot (%v):\n%s", err, text)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "performance.svg")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestScenariosAreListed(t *testing.T) {
+	var out strings.Builder
+	if err := run(t.Context(), []string{"--list"}, &out, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"agents-1000x20-200ms", "fanout-500", "chat-1000", "waiting-10000", "recovery-1000", "growth-finished"} {
+		if !strings.Contains(out.String(), name+" ") {
+			t.Errorf("%s is not listed:\n%s", name, out.String())
+		}
+	}
+}

@@ -1,0 +1,136 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package measure
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/nestor-dev/nestor/test/bench/drive"
+	"github.com/nestor-dev/nestor/test/bench/report"
+)
+
+// blobs is where the bounds are measured: a kind whose status takes anything of any size.
+const blobs = "/apis/bench.nestor.dev/v1/namespaces/default/blobs"
+
+// Bounds measures what the control plane and the disk of dir can do at most. Nothing else may run meanwhile.
+func Bounds(ctx context.Context, config *rest.Config, dir string, each time.Duration) (report.Bounds, error) {
+	var b report.Bounds
+	if err := installBlobs(config); err != nil {
+		return b, err
+	}
+	client, err := drive.NewClient(config)
+	if err != nil {
+		return b, err
+	}
+	// What is done for the first time is slow: the first round is thrown away.
+	if _, err := putRate(ctx, client, 1<<10, each/2); err != nil {
+		return b, err
+	}
+	for _, bound := range []struct {
+		size int
+		rate *float64
+	}{{2 << 10, &b.StatusPut2KB}, {20 << 10, &b.StatusPut20KB}, {100 << 10, &b.StatusPut100KB}} {
+		if *bound.rate, err = putRate(ctx, client, bound.size, each); err != nil {
+			return b, err
+		}
+	}
+	if b.Create2KB, err = createRate(ctx, client, each); err != nil {
+		return b, err
+	}
+	b.SQLiteRows2KB, err = sqliteRate(ctx, dir, each)
+	return b, err
+}
+
+func installBlobs(config *rest.Config) error {
+	anything := apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: ptr.To(true)}
+	crd := &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "blobs.bench.nestor.dev"},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: "bench.nestor.dev", Scope: apiextensionsv1.NamespaceScoped,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: "Blob", ListKind: "BlobList", Plural: "blobs", Singular: "blob"},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
+				Name: "v1", Served: true, Storage: true,
+				Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
+				Schema:       &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &anything},
+			}},
+		},
+	}
+	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{crd}}); err != nil {
+		return fmt.Errorf("install the kind that the bounds are measured on: %w", err)
+	}
+	return nil
+}
+
+func createRate(ctx context.Context, client *drive.Client, each time.Duration) (float64, error) {
+	payload := strings.Repeat("x", 2<<10)
+	return rate(ctx, each, func(ctx context.Context, writer, turn int) error {
+		body := fmt.Sprintf(`{"apiVersion":"bench.nestor.dev/v1","kind":"Blob","metadata":{"name":"c-%d-%d"},"spec":{"data":"%s"}}`, writer, turn, payload)
+		_, err := client.Write(ctx, http.MethodPost, blobs, []byte(body))
+		return err
+	})
+}
+
+// putRate has each writer update the status of an object of its own.
+func putRate(ctx context.Context, client *drive.Client, size int, each time.Duration) (float64, error) {
+	versions := make([]string, drive.Writers)
+	for i := range versions {
+		body := fmt.Sprintf(`{"apiVersion":"bench.nestor.dev/v1","kind":"Blob","metadata":{"name":"p-%d-%d"}}`, size, i)
+		answer, err := client.Write(ctx, http.MethodPost, blobs, []byte(body))
+		if err != nil {
+			return 0, err
+		}
+		versions[i] = resourceVersion(answer)
+	}
+	payload := strings.Repeat("x", size)
+	return rate(ctx, each, func(ctx context.Context, writer, turn int) error {
+		name := fmt.Sprintf("p-%d-%d", size, writer)
+		body := fmt.Sprintf(`{"apiVersion":"bench.nestor.dev/v1","kind":"Blob","metadata":{"name":"%s","resourceVersion":"%s"},"status":{"turn":%d,"data":"%s"}}`,
+			name, versions[writer], turn, payload)
+		answer, err := client.Write(ctx, http.MethodPut, blobs+"/"+name+"/status", []byte(body))
+		versions[writer] = resourceVersion(answer)
+		return err
+	})
+}
+
+// resourceVersion is found without decoding: the metadata comes before the data.
+func resourceVersion(answer []byte) string {
+	_, rest, _ := bytes.Cut(answer, []byte(`"resourceVersion":"`))
+	version, _, _ := bytes.Cut(rest, []byte(`"`))
+	return string(version)
+}
+
+// rate counts what many writers get done in a time.
+func rate(ctx context.Context, each time.Duration, do func(ctx context.Context, writer, turn int) error) (float64, error) {
+	var done atomic.Int64
+	began := time.Now()
+	group, ctx := errgroup.WithContext(ctx)
+	for writer := range drive.Writers {
+		group.Go(func() error {
+			for turn := 0; time.Since(began) < each; turn++ {
+				if err := do(ctx, writer, turn); err != nil {
+					return err
+				}
+				done.Add(1)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return 0, fmt.Errorf("measure a bound: %w", err)
+	}
+	return float64(done.Load()) / time.Since(began).Seconds(), nil
+}

@@ -1,0 +1,58 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package measure
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// groupSize is how many rows share a transaction: about what the ledger groups under load.
+const groupSize = 100
+
+// sqliteRate is how many rows of 2 KB a second a bare SQLite file takes with synchronous=FULL.
+func sqliteRate(ctx context.Context, dir string, each time.Duration) (rate float64, err error) {
+	file := "file:" + filepath.Join(dir, "bound.db") + "?_pragma=journal_mode(wal)&_pragma=synchronous(full)"
+	db, err := sql.Open("sqlite", file)
+	if err != nil {
+		return 0, fmt.Errorf("measure the disk: %w", err)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	db.SetMaxOpenConns(1)
+	if _, err := db.ExecContext(ctx, "CREATE TABLE facts (agent TEXT, seq INTEGER, data TEXT, PRIMARY KEY (agent, seq))"); err != nil {
+		return 0, fmt.Errorf("measure the disk: %w", err)
+	}
+	payload := strings.Repeat("x", 2<<10)
+	began, seq := time.Now(), 0
+	for time.Since(began) < each {
+		if err := insertGroup(ctx, db, seq, payload); err != nil {
+			return 0, fmt.Errorf("measure the disk: %w", err)
+		}
+		seq++
+	}
+	return float64(seq*groupSize) / time.Since(began).Seconds(), nil
+}
+
+func insertGroup(ctx context.Context, db *sql.DB, seq int, payload string) (err error) {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	insert, err := tx.PrepareContext(ctx, "INSERT INTO facts VALUES (?, ?, ?)")
+	if err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	defer func() { err = errors.Join(err, insert.Close()) }()
+	for i := range groupSize {
+		if _, err := insert.ExecContext(ctx, fmt.Sprintf("agent-%d", i), seq, payload); err != nil {
+			return errors.Join(err, tx.Rollback())
+		}
+	}
+	return tx.Commit()
+}

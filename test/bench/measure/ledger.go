@@ -1,0 +1,126 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package measure
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver of database/sql, for a reader beside the operator
+	_ "modernc.org/sqlite"             // the same
+)
+
+// Ledger reads the operator's ledger beside it.
+type Ledger struct {
+	db   *sql.DB
+	size string
+}
+
+// OpenLedger connects to the ledger that --ledger names. The operator must have made its tables.
+func OpenLedger(url string) (*Ledger, error) {
+	l := &Ledger{size: "SELECT pg_database_size(current_database())"}
+	driver, name := "pgx", url
+	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
+		// The pages count and not the files: a part of the newest ones is still in the log beside them.
+		l.size = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
+		driver, name = "sqlite", "file:"+path+"?_pragma=query_only(1)&_pragma=busy_timeout(10000)"
+	}
+	var err error
+	if l.db, err = sql.Open(driver, name); err != nil {
+		return nil, fmt.Errorf("open the ledger to read: %w", err)
+	}
+	return l, nil
+}
+
+// Close ends the connection.
+func (l *Ledger) Close() error { return l.db.Close() }
+
+// Bytes is the size of the database.
+func (l *Ledger) Bytes(ctx context.Context) (int64, error) { return l.number(ctx, l.size) }
+
+// Turns counts the tool calls that ended well since a time: one for each tool turn.
+func (l *Ledger) Turns(ctx context.Context, since time.Time) (int64, error) {
+	return l.number(ctx, fmt.Sprintf("SELECT COUNT(*) FROM tool_calls WHERE status = 'Success' AND started_at >= %d", since.UnixMicro()))
+}
+
+// FailedCalls counts calls of models and tools that did not end well, and calls whose end nobody recorded.
+func (l *Ledger) FailedCalls(ctx context.Context, since time.Time) (int64, error) {
+	const query = "SELECT (SELECT COUNT(*) FROM model_calls WHERE status <> 'Success' AND started_at >= %d)" +
+		" + (SELECT COUNT(*) FROM tool_calls WHERE status <> 'Success' AND started_at >= %[1]d)"
+	return l.number(ctx, fmt.Sprintf(query, since.UnixMicro()))
+}
+
+// Started counts the agents that have had at least one answer of the model.
+func (l *Ledger) Started(ctx context.Context, since time.Time) (int64, error) {
+	return l.number(ctx, fmt.Sprintf(
+		"SELECT COUNT(DISTINCT agent_uid) FROM model_calls WHERE finished_at IS NOT NULL AND started_at >= %d", since.UnixMicro()))
+}
+
+func (l *Ledger) number(ctx context.Context, query string) (int64, error) {
+	var n int64
+	if err := l.db.QueryRowContext(ctx, query).Scan(&n); err != nil {
+		return 0, fmt.Errorf("read the ledger: %w", err)
+	}
+	return n, nil
+}
+
+// Turn is the time from the intent of a model call to the intent of its agent's next one.
+type Turn struct {
+	// Number counts the turns of the agent from 1.
+	Number int
+	Took   time.Duration
+}
+
+// EachTurn reads all turns of a role's agents since a time: what the model took, what the tool took and all that Nestor did
+// between.
+func (l *Ledger) EachTurn(ctx context.Context, role string, since time.Time) (turns []Turn, err error) {
+	rows, err := l.db.QueryContext(ctx, fmt.Sprintf(
+		"SELECT agent_uid, started_at FROM model_calls WHERE role = '%s' AND started_at >= %d ORDER BY agent_uid, started_at, key", role, since.UnixMicro()))
+	if err != nil {
+		return nil, fmt.Errorf("read the turns: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var last string
+	var before int64
+	number := 0
+	for rows.Next() {
+		var agent string
+		var at int64
+		if err := rows.Scan(&agent, &at); err != nil {
+			return nil, fmt.Errorf("read the turns: %w", err)
+		}
+		if agent != last {
+			last, number = agent, 0
+		} else {
+			number++
+			turns = append(turns, Turn{Number: number, Took: time.Duration(at-before) * time.Microsecond})
+		}
+		before = at
+	}
+	return turns, rows.Err()
+}
+
+// FirstEvents is when each agent had its first event since a time, but for the named types.
+func (l *Ledger) FirstEvents(ctx context.Context, since time.Time, but string) (first map[string]time.Time, err error) {
+	rows, err := l.db.QueryContext(ctx, fmt.Sprintf(
+		"SELECT agent_uid, MIN(at) FROM events WHERE at >= %d AND type <> '%s' GROUP BY agent_uid", since.UnixMicro(), but))
+	if err != nil {
+		return nil, fmt.Errorf("read the first events: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	first = map[string]time.Time{}
+	for rows.Next() {
+		var agent string
+		var at int64
+		if err := rows.Scan(&agent, &at); err != nil {
+			return nil, fmt.Errorf("read the first events: %w", err)
+		}
+		first[agent] = time.UnixMicro(at)
+	}
+	return first, rows.Err()
+}

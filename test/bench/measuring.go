@@ -1,0 +1,94 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/nestor-dev/nestor/test/bench/measure"
+	"github.com/nestor-dev/nestor/test/bench/report"
+	"github.com/nestor-dev/nestor/test/bench/scenario"
+	"github.com/nestor-dev/nestor/test/stack"
+)
+
+// measure runs the scenarios one after the other. The report is written after each, so that an interrupted run has one too.
+func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err error) {
+	chosen, err := scenario.Choose(o.scenarios)
+	if err != nil {
+		return err
+	}
+	if o.ledger != stack.SQLite && o.ledger != stack.PostgreSQL {
+		return fmt.Errorf("--ledger must be %s or %s, not %q", stack.SQLite, stack.PostgreSQL, o.ledger)
+	}
+	// They are built once, so that all scenarios measure the same even if somebody edits the sources meanwhile.
+	programs, err := os.MkdirTemp("", "nestor-bench-")
+	if err != nil {
+		return fmt.Errorf("make a directory for the programs: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(programs)) }()
+	if err := stack.Build(ctx, programs); err != nil {
+		return err
+	}
+	env := scenario.Environment{Ledger: o.ledger, Programs: programs, OperatorFlags: strings.Fields(o.operatorFlags), Timeout: o.timeout}
+	env.Say = func(format string, args ...any) {
+		fmt.Fprintf(stderr, time.Now().Format("15:04:05 ")+format+"\n", args...)
+	}
+	if o.pprof {
+		env.Profiles = filepath.Join(o.out, o.name+"-profiles")
+	}
+	r := &report.Report{At: time.Now().UTC().Truncate(time.Second), Version: version(ctx), Ledger: o.ledger, Machine: measure.Machine()}
+	if o.bounds > 0 {
+		env.Say("measuring what the control plane and the disk can do")
+		if r.Bounds, err = bounds(ctx, programs, o.bounds); err != nil {
+			return err
+		}
+		env.Say("  %s", r.Bounds)
+	}
+	for i, s := range chosen {
+		env.Say("%d of %d: %s: %s", i+1, len(chosen), s.Name, s.Title)
+		result := s.Run(ctx, env)
+		r.Results = append(r.Results, result)
+		env.Say("  %s", result)
+		if err := r.Write(o.out, o.name); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	if o.markdown != "" {
+		if err := r.WritePage(o.markdown); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(stdout, "%s\n", filepath.Join(o.out, o.name+".md"))
+	return nil
+}
+
+// bounds measures on a control plane of its own, without an operator.
+func bounds(ctx context.Context, programs string, each time.Duration) (b report.Bounds, err error) {
+	s, err := stack.Start(ctx, stack.Options{Programs: programs, NoOperator: true})
+	if err != nil {
+		return b, err
+	}
+	defer func() { err = errors.Join(err, s.Stop()) }()
+	return measure.Bounds(ctx, s.Cluster.Config, s.Dir, each)
+}
+
+// version is the commit that is measured.
+func version(ctx context.Context) string {
+	words, err := exec.CommandContext(ctx, "git", "describe", "--tags", "--always", "--dirty").Output()
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(words))
+}

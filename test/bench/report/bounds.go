@@ -1,0 +1,29 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import "fmt"
+
+// Writers is how many writers the bounds are measured with.
+func (r *Report) Writers() int { return 50 }
+
+// Bound is one of the bounds with its name.
+type Bound struct {
+	Name string
+	Rate float64
+}
+
+// Rows lists the bounds for people.
+func (b Bounds) Rows() []Bound {
+	return []Bound{
+		{"status PUTs of 2 KB", b.StatusPut2KB}, {"status PUTs of 20 KB", b.StatusPut20KB}, {"status PUTs of 100 KB", b.StatusPut100KB},
+		{"creates of 2 KB", b.Create2KB}, {"SQLite rows of 2 KB, synchronous=FULL, 100 in a transaction", b.SQLiteRows2KB},
+	}
+}
+
+// String is one line for people who wait.
+func (b Bounds) String() string {
+	return fmt.Sprintf("status PUTs a second: %.0f of 2 KB, %.0f of 20 KB, %.0f of 100 KB; creates of 2 KB: %.0f/s; SQLite rows of 2 KB: %.0f/s",
+		b.StatusPut2KB, b.StatusPut20KB, b.StatusPut100KB, b.Create2KB, b.SQLiteRows2KB)
+}

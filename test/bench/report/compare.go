@@ -1,0 +1,110 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// noise is how far two runs of the same program differ on a busy machine: less is not worth a word.
+const noise = 0.10
+
+// measure is a figure that two reports are compared by.
+type measure struct {
+	name string
+	of   func(Result) float64
+	// more says that more is better.
+	more bool
+}
+
+var measures = []measure{
+	{"wall, s", func(r Result) float64 { return r.WallSeconds }, false},
+	{"turns/s", Result.TurnsPerSecond, true},
+	{"overhead p50, ms", median, false},
+	{"overhead p95, ms", late, false},
+	{"API writes/turn", Result.WritesPerTurn, false},
+	{"API writes/agent", Result.WritesPerAgent, false},
+	{"ledger bytes/turn", Result.LedgerBytesPerTurn, false},
+	{"operator CPU, s", func(r Result) float64 { return r.CPUSeconds["operator"] }, false},
+	{"API server CPU, s", func(r Result) float64 { return r.CPUSeconds["API server"] }, false},
+	{"peak memory, MiB", func(r Result) float64 { return float64(r.PeakRSSBytes) / (1 << 20) }, false},
+	{"failures", func(r Result) float64 { return float64(r.Failures) }, false},
+}
+
+// Compare tells in Markdown what is better and what is worse in the newer report, scenario by scenario.
+func Compare(older, newer *Report) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s compared with %s\n\n", newer.Version, older.Version)
+	if older.Machine.Processor != newer.Machine.Processor || older.Machine.Cores != newer.Machine.Cores || older.Ledger != newer.Ledger {
+		b.WriteString("**The reports are of different machines or ledgers.**\n\n")
+	}
+	b.WriteString("| bound | old, /s | new, /s | change |\n|---|---|---|---|\n")
+	for i, bound := range newer.Bounds.Rows() {
+		before := older.Bounds.Rows()[i].Rate
+		fmt.Fprintf(&b, "| %s | %.0f | %.0f | %s |\n", bound.Name, before, bound.Rate, change(before, bound.Rate))
+	}
+	b.WriteString("\nA change below 10 % is not judged: the machine's own bounds above change as much.\n\n")
+	b.WriteString("| scenario | figure | old | new | change | |\n|---|---|---|---|---|---|\n")
+	for _, now := range newer.Results {
+		before, ok := older.result(now.Name)
+		if !ok {
+			fmt.Fprintf(&b, "| %s | | | | only in the new report | |\n", now.Name)
+			continue
+		}
+		compareResults(&b, before, now)
+		if x, y := over(before.TurnsPerSecond(), older.Bounds.StatusPut2KB), over(now.TurnsPerSecond(), newer.Bounds.StatusPut2KB); x > 0 && y > 0 {
+			fmt.Fprintf(&b, "| %s | turns/s ÷ bound | %.4g | %.4g | %s | %s |\n", now.Name, x, y, change(x, y), judge(x, y, true))
+		}
+	}
+	for _, before := range older.Results {
+		if _, ok := newer.result(before.Name); !ok {
+			fmt.Fprintf(&b, "| %s | | | | only in the old report | |\n", before.Name)
+		}
+	}
+	return b.String()
+}
+
+func compareResults(b *strings.Builder, before, now Result) {
+	if before.Error != "" || now.Error != "" {
+		fmt.Fprintf(b, "| %s | measured | %s | %s | | |\n", now.Name, whole(before), whole(now))
+	}
+	for _, m := range measures {
+		x, y := m.of(before), m.of(now)
+		if x == 0 && y == 0 {
+			continue
+		}
+		fmt.Fprintf(b, "| %s | %s | %.4g | %.4g | %s | %s |\n", now.Name, m.name, x, y, change(x, y), judge(x, y, m.more))
+	}
+	for _, f := range now.Figures {
+		if x, ok := before.Figure(f.Name); ok {
+			fmt.Fprintf(b, "| %s | %s, %s | %.4g | %.4g | %s | |\n", now.Name, f.Name, f.Unit, x, f.Value, change(x, f.Value))
+		}
+	}
+}
+
+func whole(r Result) string {
+	if r.Error != "" {
+		return "failed"
+	}
+	return "yes"
+}
+
+func change(x, y float64) string {
+	if x == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%+.0f %%", 100*(y-x)/x)
+}
+
+func judge(x, y float64, more bool) string {
+	if math.Abs(y-x) <= noise*math.Abs(x) {
+		return ""
+	}
+	if (y > x) == more {
+		return "better"
+	}
+	return "**worse**"
+}

@@ -1,0 +1,31 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"strings"
+)
+
+// String is one line for people who wait.
+func (r Result) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%.2f s", r.WallSeconds)
+	if r.Turns > 0 {
+		fmt.Fprintf(&b, ", %.0f turns/s, %.2f API writes a turn", r.TurnsPerSecond(), r.WritesPerTurn())
+	}
+	if d := r.OverheadMillis; d != nil {
+		fmt.Fprintf(&b, ", overhead p50 %.1f ms p95 %.1f ms", d.P50, d.P95)
+	}
+	fmt.Fprintf(&b, ", %.1f writes an agent, operator %.1f s CPU and %d MiB, API server %.1f s CPU, others %.1f s CPU, %d failures",
+		r.WritesPerAgent(), r.CPUSeconds["operator"], r.PeakRSSBytes>>20, r.CPUSeconds["API server"], r.CPUSeconds["others"], r.Failures)
+	for _, f := range r.Figures {
+		fmt.Fprintf(&b, "; %s %.2f %s", f.Name, f.Value, f.Unit)
+	}
+	if r.Error != "" {
+		first, _, _ := strings.Cut(r.Error, "\n")
+		fmt.Fprintf(&b, "; FAILED: %s", first)
+	}
+	return b.String()
+}

@@ -1,0 +1,112 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	_ "embed" // for the page
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/template"
+)
+
+//go:embed page.md.tmpl
+var pageText string
+
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+	"gib": func(n int64) string { return fmt.Sprintf("%.1f", float64(n)/(1<<30)) },
+	"mib": func(n int64) string { return fmt.Sprintf("%.1f", float64(n)/(1<<20)) },
+	"seconds": func(s float64) string {
+		return fmt.Sprintf("%.2f s", s)
+	},
+	"rate":      func(r Result) string { return ifTurns(r, fmt.Sprintf("%.0f", r.TurnsPerSecond())) },
+	"perTurn":   func(r Result, value float64) string { return ifTurns(r, fmt.Sprintf("%.2f", value)) },
+	"kilobytes": func(r Result) string { return ifTurns(r, fmt.Sprintf("%.1f", r.LedgerBytesPerTurn()/1024)) },
+	"cpuPerTurn": func(r Result) string {
+		return ifTurns(r, fmt.Sprintf("%.2f ms", 1000*over(r.CPUSeconds["operator"], float64(r.Turns))))
+	},
+	"cpu":      func(r Result, process string) string { return fmt.Sprintf("%.1f s", r.CPUSeconds[process]) },
+	"quantile": quantileText,
+	"writes":   writesText,
+	"indent":   func(text string) string { return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ") },
+}).Parse(pageText))
+
+// page is what the template sees.
+type page struct {
+	*Report
+	Plot string
+}
+
+// WritePage writes the report as Markdown, and its plot beside it as SVG.
+func (r *Report) WritePage(path string) error {
+	plot := strings.TrimSuffix(path, filepath.Ext(path)) + ".svg"
+	if err := os.WriteFile(plot, []byte(r.Plot()), 0o644); err != nil {
+		return fmt.Errorf("write the plot: %w", err)
+	}
+	text, err := r.markdown(filepath.Base(plot))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		return fmt.Errorf("write the page: %w", err)
+	}
+	return nil
+}
+
+func (r *Report) markdown(plot string) (string, error) {
+	var b strings.Builder
+	if err := pageTemplate.Execute(&b, page{Report: r, Plot: plot}); err != nil {
+		return "", fmt.Errorf("write the page: %w", err)
+	}
+	return b.String(), nil
+}
+
+// WritesToBound is how much of the API server's writing a scenario used up.
+func (p page) WritesToBound(r Result) string {
+	return ratio(over(float64(r.AllWrites()), r.WallSeconds), p.Bounds.StatusPut2KB)
+}
+
+// TurnsToBound is the throughput in a unit that a busy machine does not change much.
+func (p page) TurnsToBound(r Result) string {
+	return ifTurns(r, ratio(r.TurnsPerSecond(), p.Bounds.StatusPut2KB))
+}
+
+// RowsToBound is how much of the disk's writing a scenario used up.
+func (p page) RowsToBound(r Result) string {
+	const row = 2 << 10
+	return ratio(over(float64(r.LedgerBytes)/row, r.WallSeconds), p.Bounds.SQLiteRows2KB)
+}
+
+func ratio(value, bound float64) string {
+	if bound == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", value/bound)
+}
+
+// ifTurns leaves figures for each turn to scenarios that have turns.
+func ifTurns(r Result, text string) string {
+	if r.Turns == 0 {
+		return "-"
+	}
+	return text
+}
+
+func quantileText(d *Distribution, which string) string {
+	if d == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f ms", map[string]float64{"p50": d.P50, "p95": d.P95, "p99": d.P99}[which])
+}
+
+func writesText(r Result) string {
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(r.Writes)) {
+		parts = append(parts, fmt.Sprintf("%s: %d", key, r.Writes[key]))
+	}
+	return strings.Join(parts, ", ")
+}

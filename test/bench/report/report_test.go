@@ -1,0 +1,198 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report_test
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nestor-dev/nestor/test/bench/report"
+)
+
+func TestDistributionsAreOfMeasuredValues(t *testing.T) {
+	hundred := make([]float64, 100)
+	for i := range hundred {
+		hundred[i] = float64(100 - i)
+	}
+	for name, tc := range map[string]struct {
+		values []float64
+		want   *report.Distribution
+	}{
+		"nothing":          {nil, nil},
+		"one value":        {[]float64{7}, &report.Distribution{Count: 1, P50: 7, P95: 7, P99: 7, Max: 7}},
+		"two values":       {[]float64{9, 1}, &report.Distribution{Count: 2, P50: 1, P95: 9, P99: 9, Max: 9}},
+		"a hundred values": {hundred, &report.Distribution{Count: 100, P50: 50, P95: 95, P99: 99, Max: 100}},
+	} {
+		if diff := cmp.Diff(tc.want, report.Distribute(tc.values)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestFiguresComeFromCounts(t *testing.T) {
+	r := fast()
+	for name, figure := range map[string][2]float64{
+		"turns a second":    {r.TurnsPerSecond(), 1000},
+		"writes a turn":     {r.WritesPerTurn(), 0.6},
+		"writes an agent":   {r.WritesPerAgent(), 4},
+		"ledger bytes/turn": {r.LedgerBytesPerTurn(), 2048},
+	} {
+		if figure[0] != figure[1] {
+			t.Errorf("%s: %v, want %v", name, figure[0], figure[1])
+		}
+	}
+	if empty := (report.Result{}); empty.TurnsPerSecond() != 0 || empty.WritesPerTurn() != 0 {
+		t.Error("a scenario that measured nothing has figures")
+	}
+}
+
+// fast is a result that reaches what 1,000 agents are to reach.
+func fast() report.Result {
+	return report.Result{
+		Name: "agents-1000x5", Agents: 1000, ToolTurns: 5, WallSeconds: 5, Turns: 5000, Created: 1000, LedgerBytes: 5000 << 11, PeakRSSBytes: 100 << 20,
+		Writes:         map[string]int64{"POST agenttasks": 1000, "POST subagents": 1000, "PUT agenttasks/status": 2000},
+		OverheadMillis: &report.Distribution{Count: 5000, P50: 3, P95: 20, P99: 30, Max: 40},
+		CPUSeconds:     map[string]float64{"operator": 2.5},
+	}
+}
+
+func verdict(t *testing.T, r report.Result, what string) report.Verdict {
+	t.Helper()
+	for _, v := range (&report.Report{Results: []report.Result{r}}).Verdicts() {
+		if v.What == what {
+			return v
+		}
+	}
+	t.Fatalf("nothing is to be reached that is called %q", what)
+	return report.Verdict{}
+}
+
+func TestVerdicts(t *testing.T) {
+	const what = "1,000 agents x 5 tool turns, latency 0"
+	slow, broken, failing := fast(), fast(), fast()
+	slow.WallSeconds = 50
+	broken.Error = "not done"
+	failing.Failures = 1
+	other := fast()
+	other.Name = "agents-1x5"
+	for want, r := range map[string]report.Result{"reached": fast(), "not measured": other} {
+		if got := verdict(t, r, what); got.Verdict != want {
+			t.Errorf("verdict %q, want %q", got.Verdict, want)
+		}
+	}
+	for name, r := range map[string]report.Result{"slow": slow, "broken": broken, "failing": failing} {
+		if got := verdict(t, r, what); got.Verdict != "**not reached**" {
+			t.Errorf("%s: verdict %q, want not reached", name, got.Verdict)
+		}
+	}
+	if got := verdict(t, fast(), what); got.Figure != "1000 turns/s, 0 failures" {
+		t.Errorf("figure %q", got.Figure)
+	}
+	waiting := report.Result{Name: "waiting-10000", Figures: []report.Figure{{Name: report.FigureWaitingRSS, Value: 299, Unit: "MiB"}}}
+	if got := verdict(t, waiting, "operator memory, 10,000 agents waiting for a person"); got.Verdict != "reached" {
+		t.Errorf("299 MiB: verdict %q", got.Verdict)
+	}
+}
+
+func whole() *report.Report {
+	failed := report.Result{Name: "fanout-50", Error: "not done within 5s\nlast words"}
+	delayed := fast()
+	delayed.Name, delayed.LatencyMillis = "agents-1000x5-200ms", 200
+	return &report.Report{
+		At: time.Date(2026, 11, 15, 5, 0, 0, 0, time.UTC), Version: "v1", Ledger: "SQLite", Machine: report.Machine{Processor: "P", Cores: 2},
+		Bounds: report.Bounds{StatusPut2KB: 400, SQLiteRows2KB: 10000}, Results: []report.Result{fast(), delayed, failed},
+	}
+}
+
+func TestAReportIsWrittenAndReadBack(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "bench")
+	if err := whole().Write(dir, "r"); err != nil {
+		t.Fatal(err)
+	}
+	again, err := report.Read(filepath.Join(dir, "r.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(whole(), again); diff != "" {
+		t.Errorf("what was read differs (-written +read):\n%s", diff)
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "r.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"| agents-1000x5 | 5.00 s | 1000 | 2.50 | 3.0 ms | 20.0 ms | 30.0 ms | - | - | 0 |",
+		"| agents-1000x5 | 0.60 | 4.0 | 2.00 | 2.0 | 0.10 | 0.0 MiB | 2.5 s | 0.50 ms | 100.0 MiB |",
+		"| agents-1000x5 | POST agenttasks: 1000, POST subagents: 1000, PUT agenttasks/status: 2000 |",
+		"| status PUTs of 2 KB | 400 |", "](r.svg)", "## fanout-50 failed", "    last words",
+	} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the page lacks %q:\n%s", want, page)
+		}
+	}
+}
+
+func TestThePlotIsWellFormed(t *testing.T) {
+	for name, r := range map[string]*report.Report{"empty": {}, "whole": whole()} {
+		decoder := xml.NewDecoder(strings.NewReader(r.Plot()))
+		circles := 0
+		for {
+			token, err := decoder.Token()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if start, ok := token.(xml.StartElement); ok && start.Name.Local == "circle" {
+				circles++
+			}
+		}
+		if want := map[string]int{"empty": 0, "whole": 6}[name]; circles != want {
+			t.Errorf("%s: %d points, want %d", name, circles, want)
+		}
+		if strings.Contains(r.Plot(), "NaN") || strings.Contains(r.Plot(), "Inf") {
+			t.Errorf("%s: a point is nowhere", name)
+		}
+	}
+}
+
+func TestComparing(t *testing.T) {
+	older, newer := whole(), whole()
+	newer.Version = "v2"
+	newer.Results[0].WallSeconds = 2.5
+	newer.Results[0].PeakRSSBytes = 104 << 20
+	newer.Results[0].Failures = 2
+	newer.Results = append(newer.Results[:1], report.Result{Name: "chat-1000"})
+	got := report.Compare(older, newer)
+	for _, want := range []string{
+		"# v2 compared with v1",
+		"| agents-1000x5 | turns/s | 1000 | 2000 | +100 % | better |",
+		"| agents-1000x5 | turns/s ÷ bound | 2.5 | 5 | +100 % | better |",
+		"| agents-1000x5 | wall, s | 5 | 2.5 | -50 % | better |",
+		"| agents-1000x5 | peak memory, MiB | 100 | 104 | +4 % |  |",
+		"| agents-1000x5 | failures | 0 | 2 | - | **worse** |",
+		"| chat-1000 | | | | only in the new report | |",
+		"| fanout-50 | | | | only in the old report | |",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the comparison lacks %q:\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "different machines") {
+		t.Error("the same machine is said to be another")
+	}
+	newer.Ledger = "PostgreSQL"
+	if !strings.Contains(report.Compare(older, newer), "different machines") {
+		t.Error("another ledger is not told")
+	}
+}

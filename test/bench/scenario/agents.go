@@ -1,0 +1,31 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nestor-dev/nestor/test/bench/report"
+)
+
+// Agents has n standalone tasks make tool turns, all at the same time.
+func Agents(n, turns int, latency time.Duration) Scenario {
+	s := Scenario{
+		Name: fmt.Sprintf("agents-%dx%d", n, turns), Title: fmt.Sprintf("%d agents x %d tool turns, latency %d ms", n, turns, latency.Milliseconds()),
+		Agents: n, ToolTurns: turns, Latency: latency, script: sumsScript(turns, latency), warm: "Success",
+	}
+	if latency > 0 {
+		s.Name += fmt.Sprintf("-%s", latency)
+	}
+	s.run = func(ctx context.Context, r *rig, result *report.Result) error {
+		t := newTasks("agent", n, "Success")
+		err := t.run(ctx, r)
+		t.report(result)
+		result.WallSeconds = t.wall().Seconds()
+		return err
+	}
+	return s
+}

@@ -1,0 +1,81 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nestor-dev/nestor/test/bench/measure"
+	"github.com/nestor-dev/nestor/test/bench/report"
+)
+
+// FinishedAgents runs the same load again and again while what is finished piles up. The cost is the operator's CPU.
+func FinishedAgents(n, rounds int) Scenario {
+	const turns = 5
+	s := Scenario{
+		Name: "growth-finished", Title: fmt.Sprintf("%d rounds of %d agents x %d tool turns on one stack, latency 0 ms", rounds, n, turns),
+		Agents: n * rounds, ToolTurns: turns, script: sumsScript(turns, 0), warm: "Success",
+	}
+	s.run = func(ctx context.Context, r *rig, result *report.Result) error {
+		var costs []float64
+		for round := range rounds {
+			cost, err := r.round(ctx, fmt.Sprintf("round%d", round), n, result)
+			if err != nil {
+				return err
+			}
+			cost /= float64(n * turns)
+			costs = append(costs, cost)
+			r.say("  round %d of %d: %.2f ms of CPU a turn", round+1, rounds, cost*1000)
+			result.Figures = append(result.Figures, report.Figure{Name: fmt.Sprintf("operator CPU a turn, round %d", round+1), Value: cost * 1000, Unit: "ms"})
+		}
+		result.Figures = append(result.Figures, report.Figure{Name: report.FigureGrowth, Value: costs[len(costs)-1] / costs[0]})
+		return nil
+	}
+	return s
+}
+
+// round runs n agents and returns the CPU seconds that the operator used.
+func (r *rig) round(ctx context.Context, name string, n int, result *report.Result) (float64, error) {
+	before, err := measure.CPUSeconds(r.stack.Operator.Pid)
+	if err != nil {
+		return 0, err
+	}
+	t := newTasks(name, n, "Success")
+	err = t.run(ctx, r)
+	t.report(result)
+	result.WallSeconds += t.wall().Seconds()
+	if err != nil {
+		return 0, err
+	}
+	after, err := measure.CPUSeconds(r.stack.Operator.Pid)
+	return after - before, err
+}
+
+// LongHistories has few agents make many turns. The cost is the median time of a turn.
+func LongHistories(n, turns int) Scenario {
+	s := Agents(n, turns, 0)
+	s.Name = "growth-history"
+	run := s.run
+	s.run = func(ctx context.Context, r *rig, result *report.Result) error {
+		began := time.Now()
+		if err := run(ctx, r, result); err != nil {
+			return err
+		}
+		all, err := r.ledger.EachTurn(ctx, workerRole, began)
+		if err != nil {
+			return err
+		}
+		if len(all) == 0 {
+			return errors.New("the ledger has no turns of the agents")
+		}
+		slices.SortStableFunc(all, func(a, b measure.Turn) int { return a.Number - b.Number })
+		result.Figures = append(result.Figures, growth("turn", overheads(all, 0))...)
+		return nil
+	}
+	return s
+}

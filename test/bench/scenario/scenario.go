@@ -1,0 +1,75 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package scenario has what the benchmark does to Nestor: each scenario on a stack of its own, measured from outside.
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nestor-dev/nestor/test/bench/report"
+)
+
+// Scenario is one thing to measure.
+type Scenario struct {
+	Name, Title string
+	// Agents do ToolTurns each, of a model that takes Latency for an answer.
+	Agents, ToolTurns int
+	Latency           time.Duration
+	// script is what the model plays; warm is the phase that a first agent must reach before anything is measured.
+	script string
+	warm   string
+	// prepare is done before the measuring begins, run is what is measured.
+	prepare func(ctx context.Context, r *rig) error
+	run     func(ctx context.Context, r *rig, result *report.Result) error
+}
+
+// Environment is what all scenarios of a run share.
+type Environment struct {
+	// Ledger is stack.SQLite or stack.PostgreSQL.
+	Ledger string
+	// Programs is a directory with the programs to measure; empty: they are built for each scenario.
+	Programs string
+	// OperatorFlags are added to the operator's.
+	OperatorFlags []string
+	// Profiles is a directory for profiles of the operator; empty: none are taken.
+	Profiles string
+	// Timeout bounds a scenario; its start and its end are not counted.
+	Timeout time.Duration
+	// Say tells people what is going on.
+	Say func(format string, args ...any)
+}
+
+// Run measures a scenario. A scenario that fails says so in its result.
+func (s Scenario) Run(ctx context.Context, env Environment) report.Result {
+	result := report.Result{
+		Name: s.Name, Title: s.Title, Agents: s.Agents, ToolTurns: s.ToolTurns, LatencyMillis: float64(s.Latency.Milliseconds()),
+	}
+	if err := s.measure(ctx, env, &result); err != nil {
+		result.Error = err.Error()
+	}
+	return result
+}
+
+func (s Scenario) measure(ctx context.Context, env Environment, result *report.Result) (err error) {
+	r, err := startRig(ctx, env, s)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.stop()) }()
+	if err := r.prepare(ctx, s); err != nil {
+		return fmt.Errorf("prepare: %w\n%s", err, r.stack.OperatorLog())
+	}
+	profiles := startProfiles(ctx, env, r.pprof, s.Name)
+	w, err := openWindow(ctx, r)
+	if err != nil {
+		return err
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, env.Timeout, fmt.Errorf("not done within %s", env.Timeout))
+	defer cancel()
+	ran := s.run(limited, r, result)
+	return errors.Join(ran, w.close(ctx, result, s.Latency), profiles.stop(ctx))
+}

@@ -1,0 +1,56 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+import (
+	"fmt"
+	"os"
+	"time"
+)
+
+// The loop detection of agents is not what is measured, so no two calls of an agent are the same.
+const sums = `- {match: {turn: %d}, reply: {toolCalls: [{name: submit_result, arguments: {result: Work done.}}]}}
+- {reply: {toolCalls: [{name: calculator, arguments: {expression: '{{.turn}} * 7'}}]}}
+`
+
+const orchestration = `- match: {role: orchestrator, lastMessage: '/^Fan out (?P<n>\d+)$/'}
+  reply:
+    toolCalls:
+    - name: spawn_agents
+      arguments: '{"tasks":[{{range $i, $_ := count .n}}{{if $i}},{{end}}{"task":"Work {{$i}}","role":"worker"}{{end}}]}'
+- {match: {role: orchestrator, toolResult: {tool: spawn_agents}}, reply: {}}
+- {match: {role: orchestrator}, reply: {text: 'Answer {{.turn}}.'}}
+`
+
+const question = `- {match: {turn: 1}, reply: {toolCalls: [{name: ask_user, arguments: {question: 'Which of the two?'}}]}}
+- {reply: {toolCalls: [{name: submit_result, arguments: {result: Work done.}}]}}
+`
+
+// sumsScript has each agent make tool turns and submit.
+func sumsScript(turns int, latency time.Duration) string {
+	return head(latency) + fmt.Sprintf(sums, turns+1)
+}
+
+// chatScript answers in a chat, and fans out to agents with two tool turns each.
+func chatScript(turns int, latency time.Duration) string {
+	return head(latency) + orchestration + fmt.Sprintf(sums, turns+1)
+}
+
+// questionScript has each agent ask a person at once.
+func questionScript() string { return head(0) + question }
+
+func head(latency time.Duration) string {
+	return fmt.Sprintf("name: bench\ndefaults: {latency: %s}\nrules:\n", latency)
+}
+
+func writeScript(text string) (string, error) {
+	file, err := os.CreateTemp("", "nestor-bench-*.yaml")
+	if err != nil {
+		return "", fmt.Errorf("write the model's script: %w", err)
+	}
+	if _, err := file.WriteString(text); err != nil {
+		return "", fmt.Errorf("write the model's script: %w", err)
+	}
+	return file.Name(), file.Close()
+}

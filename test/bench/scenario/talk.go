@@ -1,0 +1,81 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/bench/drive"
+)
+
+// openChat makes the chat and waits for a first answer in it.
+func openChat(ctx context.Context, r *rig) error {
+	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "bench"}}
+	chat.Spec.Limits.MaxParallelTasks = 1000
+	if err := r.stack.API.Create(ctx, chat); err != nil {
+		return fmt.Errorf("create the chat: %w", err)
+	}
+	talk := startTalk(ctx, r)
+	_, err := talk.say("hello", "Hello.")
+	return errors.Join(err, talk.end())
+}
+
+// talk is a person in the chat who waits for answers.
+type talk struct {
+	ctx     context.Context
+	rig     *rig
+	cancel  context.CancelFunc
+	answers chan string
+	watched chan error
+}
+
+func startTalk(ctx context.Context, r *rig) *talk {
+	t := &talk{rig: r, answers: make(chan string, 1000), watched: make(chan error, 1)}
+	t.ctx, t.cancel = context.WithCancel(ctx)
+	go func() {
+		t.watched <- r.api.Watch(t.ctx, messagesPath, func(o drive.Object) bool {
+			if o.Spec.Role == string(v1alpha1.RoleAssistant) {
+				t.answers <- o.Spec.InReplyTo
+			}
+			return false
+		})
+	}()
+	return t
+}
+
+// say sends a message and waits for the answer to it.
+func (t *talk) say(name, content string) (time.Duration, error) {
+	body := fmt.Appendf(nil, `{"apiVersion":"nestor.dev/v1alpha1","kind":"AgentMessage","metadata":{"name":%q},"spec":{"chat":"bench","content":%q}}`, name, content)
+	began := time.Now()
+	if _, err := t.rig.api.Write(t.ctx, http.MethodPost, messagesPath, body); err != nil {
+		return 0, err
+	}
+	for {
+		select {
+		case to := <-t.answers:
+			if to == name {
+				return time.Since(began), nil
+			}
+		case err := <-t.watched:
+			t.watched <- err
+			return time.Since(began), fmt.Errorf("message %s was not answered: %w", name, err)
+		}
+	}
+}
+
+// end stops the watch. That it was stopped is no error.
+func (t *talk) end() error {
+	t.cancel()
+	if err := <-t.watched; !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}

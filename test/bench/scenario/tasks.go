@@ -1,0 +1,116 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/bench/drive"
+	"github.com/nestor-dev/nestor/test/bench/report"
+)
+
+const (
+	tasksPath    = "/apis/nestor.dev/v1alpha1/namespaces/" + namespace + "/agenttasks"
+	messagesPath = "/apis/nestor.dev/v1alpha1/namespaces/" + namespace + "/agentmessages"
+	warmTimeout  = 2 * time.Minute
+)
+
+// tasks are standalone tasks that are created together and watched until each has reached a phase.
+type tasks struct {
+	prefix string
+	want   string
+	bodies [][]byte
+	// begun is when each was created, reached when it was seen in the wanted phase, or in one that is final.
+	begun, reached []time.Time
+	phases         []string
+	// left counts those that have not got there.
+	left int
+}
+
+// newTasks encodes n tasks with names that begin with prefix. want is the phase to wait for.
+func newTasks(prefix string, n int, want string) *tasks {
+	t := &tasks{prefix: prefix + "-", want: want, reached: make([]time.Time, n), phases: make([]string, n), left: n}
+	for i := range n {
+		t.bodies = append(t.bodies, fmt.Appendf(nil,
+			`{"apiVersion":"nestor.dev/v1alpha1","kind":"AgentTask","metadata":{"name":"%s%d"},"spec":{"type":"Agent","role":"worker","instruction":"Work %d"}}`,
+			t.prefix, i, i))
+	}
+	return t
+}
+
+// final are the phases after which nothing comes.
+var final = []string{string(v1alpha1.TaskSuccess), string(v1alpha1.TaskFailed), string(v1alpha1.TaskCancelled)}
+
+// run creates the tasks and waits for all of them.
+func (t *tasks) run(ctx context.Context, r *rig) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return t.watch(ctx, r) })
+	group.Go(func() error { return t.create(ctx, r) })
+	if err := group.Wait(); err != nil {
+		return fmt.Errorf("%d of %d agents did not get to %s: %w", t.left, len(t.bodies), t.want, err)
+	}
+	return nil
+}
+
+func (t *tasks) create(ctx context.Context, r *rig) (err error) {
+	t.begun, err = r.api.CreateAll(ctx, tasksPath, t.bodies)
+	return err
+}
+
+func (t *tasks) watch(ctx context.Context, r *rig) error {
+	return r.api.Watch(ctx, tasksPath, func(o drive.Object) bool {
+		number, ours := strings.CutPrefix(o.Metadata.Name, t.prefix)
+		if !ours || o.Status.Phase != t.want && !slices.Contains(final, o.Status.Phase) {
+			return false
+		}
+		i, err := strconv.Atoi(number)
+		if err != nil || i >= len(t.phases) || t.phases[i] != "" {
+			return false
+		}
+		t.phases[i], t.reached[i] = o.Status.Phase, time.Now()
+		t.left--
+		return t.left == 0
+	})
+}
+
+// report adds what became of the tasks to a result.
+func (t *tasks) report(result *report.Result) {
+	result.Created += int64(len(t.bodies))
+	var took []float64
+	for i, phase := range t.phases {
+		if phase != t.want {
+			result.Failures++
+			continue
+		}
+		took = append(took, milliseconds(t.reached[i].Sub(t.begun[i])))
+	}
+	result.CompletionMillis = report.Distribute(took)
+}
+
+// wall is from the first create to the last task that was seen in its phase.
+func (t *tasks) wall() time.Duration {
+	var first, last time.Time
+	for i, begun := range t.begun {
+		if !begun.IsZero() && (first.IsZero() || begun.Before(first)) {
+			first = begun
+		}
+		if t.reached[i].After(last) {
+			last = t.reached[i]
+		}
+	}
+	if last.IsZero() {
+		return 0
+	}
+	return last.Sub(first)
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

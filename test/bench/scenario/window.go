@@ -1,0 +1,145 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"time"
+
+	"github.com/nestor-dev/nestor/test/bench/measure"
+	"github.com/nestor-dev/nestor/test/bench/report"
+)
+
+// window is the time in which a scenario is measured: what stood at its beginning.
+type window struct {
+	rig    *rig
+	began  time.Time
+	server measure.APIServer
+	ledger int64
+	cpu    map[string]float64
+}
+
+func openWindow(ctx context.Context, r *rig) (*window, error) {
+	w := &window{rig: r}
+	var err error
+	if w.server, err = w.settled(ctx); err != nil {
+		return nil, err
+	}
+	if w.ledger, err = r.ledger.Bytes(ctx); err != nil {
+		return nil, err
+	}
+	w.began = time.Now()
+	w.cpu, err = w.processorTime()
+	return w, err
+}
+
+// processorTime is what each process has used. One that was started in between has used nothing before.
+func (w *window) processorTime() (map[string]float64, error) {
+	pids, err := w.rig.processes()
+	if err != nil {
+		return nil, err
+	}
+	used := map[string]float64{}
+	for name, pid := range pids {
+		if used[name], err = measure.CPUSeconds(pid); err != nil {
+			return nil, err
+		}
+	}
+	machine, err := measure.MachineCPUSeconds()
+	used[theMachine] = machine
+	return used, err
+}
+
+// theMachine stands for all processes together.
+const theMachine = "machine"
+
+// settled reads the API server's counters when nobody has written for a while: the operator may still be about to write
+// what nobody waits for. If it never rests, it is measured as it is.
+func (w *window) settled(ctx context.Context) (measure.APIServer, error) {
+	const quiet, patience = time.Second, 20 * time.Second
+	last, err := measure.ReadAPIServer(ctx, w.rig.api)
+	for began := time.Now(); err == nil && time.Since(began) < patience; {
+		select {
+		case <-time.After(quiet):
+		case <-ctx.Done():
+			return last, context.Cause(ctx)
+		}
+		before := last
+		if last, err = measure.ReadAPIServer(ctx, w.rig.api); maps.Equal(before.Writes, last.Writes) {
+			break
+		}
+	}
+	return last, err
+}
+
+// close adds what was measured to a result. The processors are read first, so that waiting is not counted.
+func (w *window) close(ctx context.Context, result *report.Result, latency time.Duration) error {
+	cpu, err := w.processorTime()
+	if err != nil {
+		return err
+	}
+	result.CPUSeconds = map[string]float64{}
+	for name, used := range cpu {
+		result.CPUSeconds[name] = used - w.cpu[name]
+		if result.CPUSeconds[name] < 0 { // another process by now
+			result.CPUSeconds[name] = used
+		}
+	}
+	result.CPUSeconds["others"] = others(result.CPUSeconds)
+	memory, err := measure.ResidentMemory(w.rig.stack.Operator.Pid)
+	if err != nil {
+		return err
+	}
+	result.PeakRSSBytes = memory.Peak
+	server, err := w.settled(ctx)
+	if err != nil {
+		return err
+	}
+	result.EtcdBytes = server.StorageBytes - w.server.StorageBytes
+	result.Writes = map[string]int64{}
+	for key, n := range server.Writes {
+		if n > w.server.Writes[key] {
+			result.Writes[key] = n - w.server.Writes[key]
+		}
+	}
+	return w.readLedger(ctx, result, latency)
+}
+
+// others is what processes used that have nothing to do with the benchmark; PostgreSQL counts among them.
+func others(used map[string]float64) float64 {
+	left := used[theMachine]
+	for name, seconds := range used {
+		if name != theMachine {
+			left -= seconds
+		}
+	}
+	return max(0, left)
+}
+
+func (w *window) readLedger(ctx context.Context, result *report.Result, latency time.Duration) error {
+	bytes, sizeErr := w.rig.ledger.Bytes(ctx)
+	made, turnsErr := w.rig.ledger.Turns(ctx, w.began)
+	failed, failedErr := w.rig.ledger.FailedCalls(ctx, w.began)
+	turns, eachErr := w.rig.ledger.EachTurn(ctx, workerRole, w.began)
+	result.LedgerBytes, result.Turns = bytes-w.ledger, made
+	result.Failures += int(failed)
+	if missing := result.Agents*result.ToolTurns - int(made); result.Failures == 0 && missing > 0 {
+		result.Failures = missing // an agent of a fan-out that did not do its work
+	}
+	if result.ToolTurns > 0 { // else the time between two calls is a person's
+		result.OverheadMillis = report.Distribute(overheads(turns, latency))
+	}
+	return errors.Join(sizeErr, turnsErr, failedErr, eachErr)
+}
+
+// overheads are what turns took beyond the model's latency, in milliseconds.
+func overheads(turns []measure.Turn, latency time.Duration) []float64 {
+	over := make([]float64, 0, len(turns))
+	for _, turn := range turns {
+		over = append(over, milliseconds(turn.Took-latency))
+	}
+	return over
+}

@@ -1,0 +1,160 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/ledger/ledgertest/pgserver"
+	"github.com/nestor-dev/nestor/test/stack"
+)
+
+// settings of a run; `make chaos` sets the variables.
+type settings struct {
+	seed     uint64
+	agents   int
+	duration time.Duration
+	ledger   string
+	begun    time.Time
+}
+
+// random is a source for one purpose. The two ledgers have different ones, so that they do not do the same twice.
+func (s settings) random(purpose string) *rand.Rand {
+	return rand.New(rand.NewPCG(s.seed, uint64(hash(s.ledger+purpose))))
+}
+
+// The short form, which is part of `make test`: few agents, and only some of the mishaps.
+const (
+	shortSeed     = 8
+	shortAgents   = 30
+	shortDuration = 6 * time.Second
+)
+
+func readSettings(t *testing.T) settings {
+	s := settings{seed: shortSeed, agents: shortAgents, duration: shortDuration}
+	read := func(name string, set func(string) error) {
+		if value := os.Getenv(name); value != "" {
+			if err := set(value); err != nil {
+				t.Fatalf("%s=%s: %v", name, value, err)
+			}
+		}
+	}
+	read("CHAOS_SEED", func(v string) (err error) { s.seed, err = strconv.ParseUint(v, 10, 64); return err })
+	read("CHAOS_AGENTS", func(v string) (err error) { s.agents, err = strconv.Atoi(v); return err })
+	read("CHAOS_DURATION", func(v string) (err error) { s.duration, err = time.ParseDuration(v); return err })
+	return s
+}
+
+func TestEverythingHoldsWhileEverythingFails(t *testing.T) {
+	ledgers := []string{stack.SQLite, stack.PostgreSQL}
+	if chosen := os.Getenv("CHAOS_LEDGERS"); chosen != "" {
+		ledgers = strings.Split(chosen, ",")
+	}
+	for _, ledger := range ledgers {
+		t.Run(ledger, func(t *testing.T) {
+			s := readSettings(t)
+			s.ledger, s.begun = ledger, time.Now()
+			t.Logf("seed %d, %d agents, failures for %s; again: make chaos SEED=%d AGENTS=%d DURATION=%s LEDGERS=%s",
+				s.seed, s.agents, s.duration, s.seed, s.agents, s.duration, ledger)
+			run(t, s)
+		})
+	}
+}
+
+func run(t *testing.T, s settings) {
+	if s.ledger == stack.PostgreSQL {
+		if err := installed(t.Context()); err != nil {
+			skipOrFail(t, err)
+		}
+	}
+	w := newWorld(t, s)
+	t.Cleanup(func() {
+		if t.Failed() {
+			w.keepTraces()
+		}
+	})
+	if err := w.stack.StartOperator(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p := &planner{random: w.random, prefix: "w"}
+	w.orders = p.plan(s.agents)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var helpers sync.WaitGroup
+	helpers.Go(func() { w.user.serve(ctx) })
+	helpers.Go(func() { w.placeAll(ctx, s.duration/2) })
+	if err := w.faults.rage(ctx, s.duration); err != nil {
+		t.Fatalf("%v\n%s", err, w.stack.OperatorLog())
+	}
+	w.logf("it rages no more")
+	for _, name := range slices.Sorted(maps.Keys(w.faults.counts)) {
+		t.Logf("%3d x %s", w.faults.counts[name], name)
+	}
+	w.check()
+	stop()
+	helpers.Wait()
+}
+
+// keepTraces keeps what helps to understand a failure: all that the operators have logged, and what the last one is doing.
+func (w *world) keepTraces() {
+	stacks, err := w.profile(context.WithoutCancel(w.t.Context()), "goroutine?debug=2")
+	if err != nil {
+		stacks = err.Error()
+	}
+	log, err := os.ReadFile(filepath.Join(w.stack.Dir, "operator.log"))
+	if err != nil {
+		log = []byte(err.Error())
+	}
+	dir := w.t.ArtifactDir()
+	for name, words := range map[string][]byte{"operator.log": log, "goroutines.txt": []byte(stacks)} {
+		if err := os.WriteFile(filepath.Join(dir, name), words, 0o600); err != nil {
+			w.t.Error(err)
+		}
+	}
+	w.t.Logf("see operator.log and goroutines.txt in %s (with -artifacts they are kept); the operator said at last:\n%s", dir, w.stack.OperatorLog())
+}
+
+// placeAll places all orders, spread over some time, however often the API server refuses.
+func (w *world) placeAll(ctx context.Context, over time.Duration) {
+	for _, o := range w.orders {
+		for !w.deleted.has(o.name) && w.place(ctx, o) != nil && ctx.Err() == nil {
+			pause(ctx, 100*time.Millisecond)
+		}
+		pause(ctx, over/time.Duration(len(w.orders)))
+	}
+	w.placed.Store(true)
+}
+
+// installed says whether there is a PostgreSQL to kill.
+func installed(ctx context.Context) error {
+	server, err := pgserver.New(ctx)
+	if err != nil {
+		return err
+	}
+	return server.Close()
+}
+
+func skipOrFail(t *testing.T, err error) {
+	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("CI") == "" {
+		t.Skip(err)
+	}
+	t.Fatal(err)
+}
+
+// logf says what happens, and when.
+func (w *world) logf(format string, args ...any) {
+	w.t.Helper()
+	w.t.Logf("%6.2fs "+format, append([]any{time.Since(w.settings.begun).Seconds()}, args...)...)
+}

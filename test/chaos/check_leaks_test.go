@@ -1,0 +1,160 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// leaksNothing lets two equal waves of work run through one operator and compares what it holds after each.
+func (w *world) leaksNothing(ctx context.Context) error {
+	size := max(12, w.settings.agents/8)
+	var before footprint
+	for wave := range 2 {
+		if err := w.wave(ctx, fmt.Sprintf("v%d-", wave), size); err != nil {
+			return fmt.Errorf("wave %d: %w", wave+1, err)
+		}
+		if wave == 0 {
+			var err error
+			if before, err = w.footprint(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return eventually(ctx, 20*time.Second, func(ctx context.Context) error {
+		after, err := w.footprint(ctx)
+		if err != nil {
+			return err
+		}
+		return before.allows(after, size)
+	})
+}
+
+// wave runs some work to its end, and deletes it.
+func (w *world) wave(ctx context.Context, prefix string, agents int) error {
+	p := &planner{random: w.random, prefix: prefix}
+	earlier := w.orders
+	orders := p.plan(agents)
+	for _, o := range orders {
+		o.doomed = false
+	}
+	w.orders = orders
+	defer func() { w.orders = earlier }()
+	for _, o := range orders {
+		if err := w.place(ctx, o); err != nil {
+			return err
+		}
+	}
+	pause(ctx, 2*time.Second)
+	for _, o := range orders {
+		if err := client.IgnoreNotFound(w.stack.API.Delete(ctx, o.objects()[0])); err != nil {
+			return fmt.Errorf("delete order %s: %w", o.name, err)
+		}
+	}
+	return eventually(ctx, patience, func(ctx context.Context) error { return w.noneOf(ctx, prefix) })
+}
+
+// noneOf says what is left of a wave.
+func (w *world) noneOf(ctx context.Context, prefix string) error {
+	found, err := w.objects(ctx)
+	if err != nil {
+		return err
+	}
+	for _, o := range found.all() {
+		if strings.HasPrefix(o.GetName(), prefix) && !isLetter(o) {
+			return fmt.Errorf("%T %s is left", o, o.GetName())
+		}
+	}
+	return nil
+}
+
+// footprint is what an operator holds.
+type footprint struct {
+	goroutines, connections int
+	heap                    int64
+}
+
+// allows says what has grown beyond what chance explains. Connections to models are kept for a while on purpose, and how many
+// depends on how many calls happened to be made at once.
+func (f footprint) allows(after footprint, agents int) error {
+	var wrong complaints
+	if after.goroutines > f.goroutines+agents/3+4 {
+		wrong.add("%d goroutines after a wave, %d after the next", f.goroutines, after.goroutines)
+	}
+	if after.connections > f.connections+agents+8 {
+		wrong.add("%d open files after a wave, %d after the next", f.connections, after.connections)
+	}
+	if after.heap > 2*f.heap+16<<20 {
+		wrong.add("%d bytes of heap after a wave, %d after the next", f.heap, after.heap)
+	}
+	return wrong.err()
+}
+
+func (w *world) footprint(ctx context.Context) (footprint, error) {
+	var f footprint
+	stacks, err := w.profile(ctx, "goroutine?debug=1")
+	if err != nil {
+		return f, err
+	}
+	f.goroutines = countGoroutines(stacks)
+	heap, err := w.profile(ctx, "heap?gc=1&debug=1")
+	if err != nil {
+		return f, err
+	}
+	match := regexp.MustCompile(`# HeapAlloc = (\d+)`).FindStringSubmatch(heap)
+	if match == nil {
+		return f, fmt.Errorf("the operator's heap profile says nothing of its size")
+	}
+	if f.heap, err = strconv.ParseInt(match[1], 10, 64); err != nil {
+		return f, err
+	}
+	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", w.stack.Operator.Pid))
+	if err != nil {
+		return f, fmt.Errorf("count the operator's open files: %w", err)
+	}
+	f.connections = len(files)
+	return f, nil
+}
+
+// countGoroutines counts those that do not belong to a connection that is kept: connections are counted by themselves.
+func countGoroutines(stacks string) int {
+	total := 0
+	for block := range strings.SplitSeq(stacks, "\n\n") {
+		if strings.Contains(block, "net/http.(*persistConn)") || strings.Contains(block, "net/http.(*conn).serve") {
+			continue
+		}
+		count, _, found := strings.Cut(strings.TrimSpace(block), " @ ")
+		if i := strings.LastIndexByte(count, '\n'); i >= 0 {
+			count = count[i+1:]
+		}
+		if n, err := strconv.Atoi(count); found && err == nil {
+			total += n
+		}
+	}
+	return total
+}
+
+func (w *world) profile(ctx context.Context, name string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+w.stack.Profiles+"/debug/pprof/"+name, nil)
+	if err != nil {
+		return "", err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", fmt.Errorf("ask the operator for a profile: %w", err)
+	}
+	defer response.Body.Close()
+	words, err := io.ReadAll(response.Body)
+	return string(words), err
+}

@@ -1,0 +1,242 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/projection"
+)
+
+// replays folds the events of every agent and compares what comes out with what its object shows.
+func (w *world) replays(ctx context.Context) error {
+	return eventually(ctx, 15*time.Second, func(ctx context.Context) error {
+		found, err := w.objects(ctx)
+		if err != nil {
+			return err
+		}
+		lives, err := w.lives(ctx)
+		if err != nil {
+			return err
+		}
+		var wrong complaints
+		for i := range found.agents.Items {
+			sub := &found.agents.Items[i]
+			if l := lives[string(sub.UID)]; l == nil && sub.Status.Error != nil && sub.Status.StartTime == nil {
+				continue // it was cancelled before it began
+			} else if l == nil {
+				wrong.add("the ledger does not know sub-agent %s, which is %s", sub.Name, sub.Status.Phase)
+			} else {
+				compare(&wrong, "sub-agent "+sub.Name, sub.Status, projection.SubAgent(l.state, sub.Status, sub.Generation))
+			}
+		}
+		for i := range found.tasks.Items {
+			task := &found.tasks.Items[i]
+			if l := lives[runnerOf(found, task)]; l != nil {
+				folded := projection.Task(l.state, task.Status, task.Generation)
+				if folded.CompletionTime == nil { // while it is at work, the sub-agent has the numbers
+					folded.Iterations, folded.Usage = task.Status.Iterations, task.Status.Usage
+				}
+				compare(&wrong, "task "+task.Name, task.Status, folded)
+			}
+		}
+		for i := range found.chats.Items {
+			chat := &found.chats.Items[i]
+			if l := lives[string(chat.UID)]; l == nil {
+				wrong.add("the ledger does not know chat %s", chat.Name)
+			} else {
+				compare(&wrong, "chat "+chat.Name, chat.Status, projection.Chat(l.state, factsOf(found, chat), chat.Status, chat.Generation))
+			}
+		}
+		return wrong.err()
+	})
+}
+
+func compare[T any](wrong *complaints, what string, shown, folded T) {
+	if !equality.Semantic.DeepEqual(shown, folded) {
+		wrong.add("%s shows (-), and its events say (+):\n%s", what, cmp.Diff(shown, folded, cmpopts.EquateEmpty()))
+	}
+}
+
+// runnerOf is the UID of the agent, or the tool run, that does the work of a task.
+func runnerOf(found *objects, task *v1alpha1.AgentTask) string {
+	if task.Spec.Type == v1alpha1.TaskTool {
+		return string(task.UID)
+	}
+	for i := range found.agents.Items {
+		if found.agents.Items[i].Name == task.Name {
+			return string(found.agents.Items[i].UID)
+		}
+	}
+	return ""
+}
+
+// factsOf counts what belongs to a chat. Which message is the last is a matter of moments, and taken as it is.
+func factsOf(found *objects, chat *v1alpha1.AgentChat) projection.ChatFacts {
+	facts := projection.ChatFacts{LastMessage: chat.Status.LastMessage}
+	for i := range found.tasks.Items {
+		task := &found.tasks.Items[i]
+		if task.Labels[v1alpha1.LabelChat] != chat.Name {
+			continue
+		}
+		counts := map[v1alpha1.TaskPhase]*int32{
+			v1alpha1.TaskRunning: &facts.Tasks.Running, v1alpha1.TaskWaiting: &facts.Tasks.Waiting, v1alpha1.TaskSuccess: &facts.Tasks.Success,
+			v1alpha1.TaskFailed: &facts.Tasks.Failed, v1alpha1.TaskCancelled: &facts.Tasks.Cancelled,
+		}
+		if n, ok := counts[task.Status.Phase]; ok {
+			*n++
+		} else {
+			facts.Tasks.Pending++
+		}
+	}
+	for i := range found.messages.Items {
+		if found.messages.Items[i].Labels[v1alpha1.LabelChat] == chat.Name {
+			facts.Messages++
+		}
+	}
+	return facts
+}
+
+// wroteOnce reads the workshop's log: by key and by what was asked for, a write happened at most once. Every write has an
+// intent in the ledger, and none that was denied happened.
+func (w *world) wroteOnce(ctx context.Context) error {
+	lives, err := w.lives(ctx)
+	if err != nil {
+		return err
+	}
+	intents := map[string]ledger.ToolCall{}
+	for _, l := range lives {
+		for _, call := range l.calls {
+			intents[call.Key] = call
+		}
+	}
+	var wrong complaints
+	byKey, byCall := map[string]int{}, map[string]int{}
+	for _, e := range w.workshop.executions() {
+		call, known := intents[e.Key]
+		switch {
+		case e.Key == "":
+			wrong.add("%s of step %s of job %s ran without an idempotency key", e.Tool, e.Step, e.Job)
+		case !known:
+			wrong.add("%s of step %s of job %s ran, and the ledger has no intent %s", e.Tool, e.Step, e.Job, e.Key)
+		case !strings.Contains(call.Arguments, fmt.Sprintf("%q", e.Job)):
+			wrong.add("the key %s was used for job %s; its intent has the arguments %s", e.Key, e.Job, call.Arguments)
+		}
+		if e.Tool != stepWrite {
+			continue
+		}
+		byKey[e.Key]++
+		byCall[e.Job+" step "+e.Step]++
+	}
+	for key, n := range byKey {
+		if n > 1 {
+			wrong.add("the write with the key %s ran %d times", key, n)
+		}
+	}
+	for call, n := range byCall {
+		if n > 1 {
+			wrong.add("the write of job %s ran %d times", call, n)
+		}
+	}
+	return wrong.err()
+}
+
+// paidOnce compares the model's memory with the ledger. A call that was interrupted may be made again; one whose end the ledger
+// knows may not. While two operators were at work, the one may have asked what the other was just writing down.
+func (w *world) paidOnce(ctx context.Context) error {
+	calls, err := w.modelCalls(ctx)
+	if err != nil {
+		return err
+	}
+	requests, err := w.requests(ctx)
+	if err != nil {
+		return err
+	}
+	finished := map[string]ledger.ModelResult{}
+	known := map[string]bool{}
+	for _, call := range calls {
+		known[call.Key] = true
+		if call.Result != nil && call.Result.Status == ledger.StatusSuccess {
+			finished[call.Key] = *call.Result
+		}
+	}
+	var wrong complaints
+	asked := map[string]int{}
+	for _, r := range requests {
+		asked[r.IdempotencyKey]++
+		result, ok := finished[r.IdempotencyKey]
+		switch {
+		case r.IdempotencyKey == "":
+			wrong.add("a request at %s has no idempotency key", r.At)
+		case !known[r.IdempotencyKey]:
+			wrong.add("the model was asked %s, and the ledger has no intent of it", r.IdempotencyKey)
+		case ok && r.At.After(result.FinishedAt) && !w.rivalAt(r.At):
+			wrong.add("the call %s was finished at %s and made again at %s", r.IdempotencyKey, result.FinishedAt, r.At)
+		case r.Status == 400:
+			wrong.add("the model could not understand %s: %s", r.IdempotencyKey, r.Error)
+		}
+	}
+	for key := range finished {
+		if asked[key] == 0 {
+			wrong.add("the call %s succeeded, and the model was never asked", key)
+		}
+	}
+	return wrong.err()
+}
+
+func (w *world) rivalAt(t time.Time) bool {
+	for _, i := range w.faults.rivalries {
+		if i.contains(t) {
+			return true
+		}
+	}
+	return false
+}
+
+// withinBudgets sums what every limited agent and tree has used.
+func (w *world) withinBudgets(ctx context.Context) error {
+	calls, err := w.modelCalls(ctx)
+	if err != nil {
+		return err
+	}
+	used, trees := map[string]int64{}, map[string]int64{}
+	for _, call := range calls {
+		if r := call.Result; r != nil && r.PromptTokens != nil && r.CompletionTokens != nil {
+			used[call.Agent] += *r.PromptTokens + *r.CompletionTokens
+			trees[call.Root] += *r.PromptTokens + *r.CompletionTokens
+		}
+	}
+	lives, err := w.lives(ctx)
+	if err != nil {
+		return err
+	}
+	var wrong complaints
+	for uid, l := range lives {
+		limit := l.state.Config.Limits.MaxTokens
+		if limit == 0 {
+			continue
+		}
+		total := used[uid]
+		if l.state.Config.Kind == agent.Orchestrator {
+			total = trees[uid]
+		}
+		if total > limit {
+			wrong.add("%s %s has used %d of %d tokens", l.record.Kind, l.record.Name, total, limit)
+		}
+		if l.state.Budget.Reserved != (agent.Amount{}) && l.state.Phase.Terminal() {
+			wrong.add("%s %s has ended and still reserves %v", l.record.Kind, l.record.Name, l.state.Budget.Reserved)
+		}
+	}
+	return wrong.err()
+}

@@ -1,0 +1,210 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// heardOnce follows every message that the API server took from the user. One that is Handled is in the events of its agent
+// once; one that is Rejected is not there.
+func (w *world) heardOnce(ctx context.Context) error {
+	lives, err := w.lives(ctx)
+	if err != nil {
+		return err
+	}
+	found, err := w.objects(ctx)
+	if err != nil {
+		return err
+	}
+	byName := map[string]*v1alpha1.AgentMessage{}
+	for i := range found.messages.Items {
+		byName[found.messages.Items[i].Name] = &found.messages.Items[i]
+	}
+	var wrong complaints
+	for _, name := range w.user.messages() {
+		if message := byName[name]; message != nil { // else it went with what it was for
+			w.follow(&wrong, message, found, lives)
+		}
+	}
+	for i := range found.messages.Items {
+		if m := &found.messages.Items[i]; m.Spec.Role == v1alpha1.RoleUser && !isLetter(m) && m.Status.Phase != v1alpha1.MessageHandled && m.Status.Phase != v1alpha1.MessageRejected {
+			wrong.add("message %s is %q (%s)", m.Name, m.Status.Phase, m.Status.Reason)
+		}
+	}
+	return wrong.err()
+}
+
+func (w *world) follow(wrong *complaints, m *v1alpha1.AgentMessage, found *objects, lives map[string]*life) {
+	heard := 0
+	for _, l := range lives {
+		for _, e := range l.events {
+			if isAbout(e.Fact, m, l, found) {
+				heard++
+			}
+		}
+	}
+	switch {
+	case m.Spec.Cancel != nil: // the end of the job shows whether it was heard
+	case m.Status.Phase == v1alpha1.MessageHandled && heard != 1:
+		wrong.add("message %s is Handled (%s), and the ledger has it %d times", m.Name, m.Status.Reason, heard)
+	case m.Status.Phase == v1alpha1.MessageRejected && heard > 0:
+		wrong.add("message %s is Rejected (%s), and the ledger has it %d times", m.Name, m.Status.Reason, heard)
+	}
+}
+
+// isAbout says whether a fact in the life of an agent is what a message says.
+func isAbout(fact agent.Fact, m *v1alpha1.AgentMessage, l *life, found *objects) bool {
+	switch f := fact.(type) {
+	case agent.MessageArrived:
+		return m.Spec.Chat != "" && m.Spec.Approval == nil && f.Message == m.Name
+	case agent.Decided:
+		return m.Spec.Approval != nil && l.record.Name == m.Spec.Approval.Task && f.Call == m.Spec.Approval.ToolCall
+	case agent.Answered:
+		return m.Spec.Task != "" && m.Spec.Approval == nil && l.record.Name == m.Spec.Task && m.Name == "re-"+m.Spec.Task+"-"+short(f.Call)
+	}
+	return false
+}
+
+// owned wants every object to belong to a living one, and every agent's count of its children to be what is there.
+func (w *world) owned(ctx context.Context) error {
+	found, err := w.objects(ctx)
+	if err != nil {
+		return err
+	}
+	lives, err := w.lives(ctx)
+	if err != nil {
+		return err
+	}
+	alive := map[types.UID]string{}
+	for _, o := range found.all() {
+		alive[o.GetUID()] = o.GetName()
+	}
+	var wrong complaints
+	children := map[types.UID][]string{}
+	for _, o := range found.all() {
+		owner := metav1.GetControllerOf(o)
+		switch {
+		case owner == nil:
+			if _, top := o.(*v1alpha1.AgentChat); !top && !w.isOrder(o.GetName()) && !isLetter(o) {
+				wrong.add("%T %s belongs to nobody", o, o.GetName())
+			}
+		case alive[owner.UID] == "":
+			wrong.add("%T %s belongs to %s %s, which is gone", o, o.GetName(), owner.Kind, owner.Name)
+		default:
+			if _, isTask := o.(*v1alpha1.AgentTask); isTask {
+				children[owner.UID] = append(children[owner.UID], o.GetName())
+			}
+		}
+	}
+	for uid, name := range alive {
+		if l := lives[string(uid)]; l != nil {
+			account(&wrong, name, l.state.Children, children[uid])
+		}
+	}
+	return wrong.err()
+}
+
+// account compares the children that an agent knows with those that exist.
+func account(wrong *complaints, name string, c agent.Children, exist []string) {
+	pending := 0
+	for _, child := range c.Live {
+		if child.Outcome == nil {
+			pending++
+		}
+	}
+	if c.Started != len(exist) {
+		wrong.add("%s has started %d children, and there are %d: %v", name, c.Started, len(exist), exist)
+	}
+	if c.Started-c.Completed != pending {
+		wrong.add("%s has started %d children, %d have completed, and %d are pending", name, c.Started, c.Completed, pending)
+	}
+}
+
+func (w *world) isOrder(name string) bool {
+	for _, o := range w.orders {
+		if o.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (o *objects) all() []client.Object {
+	var all []client.Object
+	for i := range o.chats.Items {
+		all = append(all, &o.chats.Items[i])
+	}
+	for i := range o.tasks.Items {
+		all = append(all, &o.tasks.Items[i])
+	}
+	for i := range o.agents.Items {
+		all = append(all, &o.agents.Items[i])
+	}
+	for i := range o.messages.Items {
+		all = append(all, &o.messages.Items[i])
+	}
+	return all
+}
+
+// leavesNothing deletes everything and waits until it is gone: the objects, the agents that live, and the calls to models.
+func (w *world) leavesNothing(ctx context.Context) error {
+	for _, kind := range []client.Object{&v1alpha1.AgentChat{}, &v1alpha1.AgentTask{}} {
+		if err := w.stack.API.DeleteAllOf(ctx, kind, client.InNamespace(namespace)); err != nil {
+			return fmt.Errorf("delete everything: %w", err)
+		}
+	}
+	if err := eventually(ctx, patience, w.empty); err != nil {
+		return err
+	}
+	before, err := w.requests(ctx)
+	if err != nil {
+		return err
+	}
+	pause(ctx, time.Second)
+	after, err := w.requests(ctx)
+	if err == nil && len(after) > len(before) {
+		err = fmt.Errorf("the model was asked %d times for agents that are gone", len(after)-len(before))
+	}
+	return err
+}
+
+// isLetter says that an object is a message of the user to something that was gone before it came: it waits for it, and
+// belongs to nobody.
+func isLetter(o client.Object) bool {
+	message, ok := o.(*v1alpha1.AgentMessage)
+	return ok && message.Spec.Role == v1alpha1.RoleUser && metav1.GetControllerOf(message) == nil
+}
+
+// empty says what is left.
+func (w *world) empty(ctx context.Context) error {
+	found, err := w.objects(ctx)
+	if err != nil {
+		return err
+	}
+	for _, o := range found.all() {
+		if !isLetter(o) {
+			return fmt.Errorf("%d objects are left, among them %T %s", len(found.all()), o, o.GetName())
+		}
+	}
+	list, err := w.ledger.Agents(ctx, ledger.AgentFilter{Live: true}, ledger.Page{})
+	if err != nil {
+		return fmt.Errorf("read the live agents: %w", err)
+	}
+	var wrong complaints
+	for _, a := range list.Items {
+		wrong.add("the ledger has a live agent of the deleted %s %s (%s)", a.Kind, a.Name, a.UID)
+	}
+	return wrong.err()
+}

@@ -1,0 +1,142 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// patience is how long everything may take to come to rest when nothing fails any more. A provider that was told to wait,
+// and an agent that another operator has touched, take their time.
+const patience = 90 * time.Second
+
+// check looks whether the promises were kept. Each has a name, and says what broke it.
+func (w *world) check() {
+	w.promise("every agent reached the right end or waits", w.allEnded)
+	w.promise("the ledger replays to the status", w.replays)
+	w.promise("no write tool ran twice", w.wroteOnce)
+	w.promise("no finished model call was paid for twice", w.paidOnce)
+	w.promise("every acknowledged message was handled once", w.heardOnce)
+	w.promise("every child is owned and accounted for", w.owned)
+	w.promise("budgets held", w.withinBudgets)
+	w.promise("nothing leaks", w.leaksNothing)
+	w.promise("no orphan is left after a deletion", w.leavesNothing)
+}
+
+func (w *world) promise(name string, keep func(context.Context) error) {
+	w.t.Helper()
+	if err := keep(w.t.Context()); err != nil {
+		w.t.Errorf("broken: %s (seed %d, %s)\n%v", name, w.settings.seed, w.settings.ledger, err)
+		return
+	}
+	w.logf("kept: %s", name)
+}
+
+// complaints gathers what is wrong, without end in the number and with one in what is shown.
+type complaints struct{ list []error }
+
+func (c *complaints) add(format string, args ...any) {
+	c.list = append(c.list, fmt.Errorf(format, args...))
+}
+
+func (c *complaints) err() error {
+	const shown = 20
+	if more := len(c.list) - shown; more > 0 {
+		return errors.Join(append(slices.Clone(c.list[:shown]), fmt.Errorf("and %d more", more))...)
+	}
+	return errors.Join(c.list...)
+}
+
+func (w *world) allEnded(ctx context.Context) error {
+	return eventually(ctx, patience, w.ended)
+}
+
+// ended compares every job with what became of it.
+func (w *world) ended(ctx context.Context) error {
+	if !w.placed.Load() {
+		return errors.New("not everything has been asked for")
+	}
+	found, err := w.objects(ctx)
+	if err != nil {
+		return err
+	}
+	tasks := map[string][]*v1alpha1.AgentTask{}
+	for i := range found.tasks.Items {
+		task := &found.tasks.Items[i]
+		id := jobOf(task.Spec.Instruction)
+		if task.Spec.Type == v1alpha1.TaskTool {
+			id = task.Name + ".1"
+		}
+		tasks[id] = append(tasks[id], task)
+	}
+	var wrong complaints
+	for _, o := range w.orders {
+		for _, top := range o.jobs {
+			top.each(func(j *job) { o.compare(&wrong, j, tasks[j.id]) })
+		}
+	}
+	for i := range found.chats.Items {
+		w.compareChat(&wrong, &found.chats.Items[i])
+	}
+	return wrong.err()
+}
+
+func (o *order) compare(wrong *complaints, j *job, tasks []*v1alpha1.AgentTask) {
+	switch {
+	case o.doomed && len(tasks) > 0:
+		wrong.add("job %s was deleted, and there is a task %s", j.id, tasks[0].Name)
+	case o.doomed:
+	case len(tasks) == 0 && slices.Contains(j.ends, cancelled): // cancelled before it began
+	case len(tasks) != 1:
+		wrong.add("job %s has %d tasks", j.id, len(tasks))
+	default:
+		got := endingOf(tasks[0])
+		if !slices.Contains(j.ends, got) {
+			wrong.add("job %s (task %s, %s) is %s, and should be one of %s: %s", j.id, tasks[0].Name, strings.Join(j.steps, ", "), got, j.ends, because(tasks[0]))
+		}
+	}
+}
+
+func endingOf(task *v1alpha1.AgentTask) ending {
+	e := ending{phase: task.Status.Phase}
+	if task.Status.Error != nil {
+		e.kind = task.Status.Error.Kind
+	}
+	return e
+}
+
+func (e ending) String() string { return strings.TrimSpace(string(e.phase) + " " + string(e.kind)) }
+
+// because is what a task says of itself.
+func because(task *v1alpha1.AgentTask) string {
+	for _, c := range task.Status.Conditions {
+		return c.Reason + ": " + c.Message
+	}
+	return "it has no condition"
+}
+
+// compareChat wants a chat to wait if something in it does, and to be idle otherwise.
+func (w *world) compareChat(wrong *complaints, chat *v1alpha1.AgentChat) {
+	i := slices.IndexFunc(w.orders, func(o *order) bool { return o.name == chat.Name })
+	if i < 0 || w.orders[i].doomed {
+		wrong.add("there is a chat %s", chat.Name)
+		return
+	}
+	want := v1alpha1.ChatIdle
+	for _, j := range w.orders[i].jobs {
+		if slices.Contains(j.ends, waits) {
+			want = v1alpha1.ChatWaiting
+		}
+	}
+	if chat.Status.Phase != want {
+		wrong.add("chat %s is %s, and should be %s", chat.Name, chat.Status.Phase, want)
+	}
+}

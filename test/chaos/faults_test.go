@@ -1,0 +1,255 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/fault"
+)
+
+// faults makes things fail, one after the other.
+type faults struct {
+	world  *world
+	random *rand.Rand
+	// rivalries are the times during which two operators were at work.
+	rivalries []interval
+	counts    map[string]int
+}
+
+type interval struct{ from, to time.Time }
+
+func (i interval) contains(t time.Time) bool { return !t.Before(i.from) && !t.After(i.to) }
+
+func newFaults(w *world) *faults {
+	return &faults{world: w, random: w.settings.random("faults"), counts: map[string]int{}}
+}
+
+// mishap is one way in which things fail. An error means that the test itself cannot go on.
+type mishap struct {
+	name string
+	do   func(context.Context) error
+}
+
+// all are the mishaps that can happen with this ledger.
+func (f *faults) all() []mishap {
+	list := []mishap{
+		{"the operator is killed", f.killOperator},
+		{"a second operator runs for a while", f.rival},
+		{"the API server restarts", f.restartAPIServer},
+		{"the model fails", f.failModel},
+		{"the model fails", f.failModel},
+		{"a tool fails", f.failTool},
+		{"a tool fails", f.failTool},
+		{"something is deleted", f.deleteDoomed},
+		{"something is deleted while no operator runs", f.deleteUnseen},
+	}
+	for _, point := range engine.Points() {
+		list = append(list, mishap{"the operator dies " + string(point), func(ctx context.Context) error { return f.dieAt(ctx, point) }})
+	}
+	if f.world.stack.Postgres != nil {
+		list = append(list, mishap{"PostgreSQL is killed", f.killPostgres})
+	}
+	if f.world.disk != "" {
+		list = append(list, mishap{"the ledger's disk is full", f.fillDisk})
+	}
+	return list
+}
+
+// rage lets mishaps happen until the time is over: every one of them, in an order of the seed's, and then all again. A short
+// run that has no time for all of them takes those that are its turn.
+func (f *faults) rage(ctx context.Context, duration time.Duration) error {
+	end := time.Now().Add(duration)
+	for {
+		round := f.all()
+		f.random.Shuffle(len(round), func(i, j int) { round[i], round[j] = round[j], round[i] })
+		for _, m := range round {
+			if time.Now().After(end) {
+				return f.heal(ctx)
+			}
+			f.world.logf("%s", m.name)
+			f.counts[m.name]++
+			if err := m.do(ctx); err != nil {
+				return fmt.Errorf("%s: %w", m.name, err)
+			}
+			pause(ctx, f.between(50, 500))
+		}
+	}
+}
+
+func (f *faults) between(from, to int) time.Duration {
+	return time.Duration(from+f.random.IntN(to-from)) * time.Millisecond
+}
+
+// heal ends all that fails, deletes what is still doomed, and leaves one healthy operator that has just begun.
+func (f *faults) heal(ctx context.Context) error {
+	f.world.workshop.heal()
+	if err := f.world.stack.Operator.Kill(); err != nil {
+		return err
+	}
+	for f.nextDoomed() != nil {
+		if err := f.deleteDoomed(ctx); err != nil {
+			return err
+		}
+	}
+	return f.world.stack.StartOperator(ctx)
+}
+
+func (f *faults) killOperator(ctx context.Context) error {
+	if err := f.world.stack.Operator.Kill(); err != nil {
+		return err
+	}
+	pause(ctx, f.between(0, 300))
+	return f.world.stack.StartOperator(ctx)
+}
+
+// dieAt replaces the operator with one that dies at a point, and that one with a healthy one.
+func (f *faults) dieAt(ctx context.Context, point engine.Point) error {
+	if err := f.world.stack.Operator.Kill(); err != nil {
+		return err
+	}
+	armed := fmt.Sprintf("%s=%s:%d", fault.Variable, point, 1+f.random.IntN(20))
+	if err := f.world.stack.LaunchOperator(ctx, armed); err != nil {
+		return err
+	}
+	select {
+	case <-f.world.stack.Operator.Exited():
+	case <-time.After(3 * time.Second): // so many effects there were not
+	}
+	return f.killOperator(ctx)
+}
+
+func (f *faults) rival(ctx context.Context) error {
+	begun := time.Now()
+	rival, err := f.world.stack.LaunchRival()
+	if err != nil {
+		return err
+	}
+	pause(ctx, f.between(1500, 3500))
+	if f.random.IntN(2) == 0 { // the one that was there first goes first
+		if err := f.killOperator(ctx); err != nil {
+			return err
+		}
+	}
+	err = rival.Kill()
+	f.rivalries = append(f.rivalries, interval{begun, time.Now()})
+	return err
+}
+
+func (f *faults) restartAPIServer(ctx context.Context) error {
+	return f.world.stack.Cluster.RestartAPIServer(ctx, func() { pause(ctx, f.between(0, 1000)) })
+}
+
+func (f *faults) killPostgres(ctx context.Context) error {
+	if err := f.world.stack.Postgres.Kill(); err != nil {
+		return err
+	}
+	pause(ctx, f.between(0, 1500))
+	return f.world.stack.Postgres.Start(ctx)
+}
+
+func (f *faults) fillDisk(ctx context.Context) error {
+	free, err := fillDisk(f.world.disk)
+	if err != nil {
+		return err
+	}
+	pause(ctx, f.between(500, 2000))
+	return free()
+}
+
+func (f *faults) failModel(ctx context.Context) error {
+	kinds := slices.Sorted(maps.Keys(modelFaults))
+	kind := kinds[f.random.IntN(len(kinds))]
+	f.counts["the model: "+kind]++
+	return f.world.playFailing(ctx, kind, 1+f.random.IntN(8))
+}
+
+func (f *faults) failTool(context.Context) error {
+	kind := toolFaults[f.random.IntN(len(toolFaults))]
+	f.counts["a tool: "+kind]++
+	f.world.workshop.fail(kind, 1+f.random.IntN(4))
+	return nil
+}
+
+// nextDoomed is an order that is to be deleted and has not been.
+func (f *faults) nextDoomed() *order {
+	for _, o := range f.world.orders {
+		if o.doomed && !f.world.deleted.has(o.name) {
+			return o
+		}
+	}
+	return nil
+}
+
+// deleteDoomed deletes one of the orders that are to be deleted.
+func (f *faults) deleteDoomed(ctx context.Context) error {
+	o := f.nextDoomed()
+	if o == nil {
+		return nil
+	}
+	if err := f.world.place(ctx, o); err != nil { // it must have been there
+		return err
+	}
+	f.world.deleted.add(o.name)
+	return client.IgnoreNotFound(f.world.stack.API.Delete(ctx, o.objects()[0]))
+}
+
+// deleteUnseen deletes something while nobody watches.
+func (f *faults) deleteUnseen(ctx context.Context) error {
+	if err := f.world.stack.Operator.Kill(); err != nil {
+		return err
+	}
+	if err := f.deleteDoomed(ctx); err != nil {
+		return err
+	}
+	return f.killOperator(ctx)
+}
+
+// names is a set that several goroutines use.
+type names struct {
+	mu  sync.Mutex
+	set map[string]bool
+}
+
+func (n *names) add(name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.set == nil {
+		n.set = map[string]bool{}
+	}
+	n.set[name] = true
+}
+
+func (n *names) has(name string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.set[name]
+}
+
+// eventually polls until a condition holds; its error says what is missing.
+func eventually(ctx context.Context, patience time.Duration, condition func(context.Context) error) error {
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		err := condition(ctx)
+		if last == nil || !errors.Is(err, context.DeadlineExceeded) { // the last look may have been cut short
+			last = err
+		}
+		return err == nil, nil
+	})
+	if err != nil {
+		return last
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// user is the person at the other end: it sees what waits for it as anybody does, in the status of chats and tasks, and
+// says what it has to say in AgentMessages. Its messages have names that follow from what they are about, so it says
+// everything once, however often it looks.
+type user struct {
+	world *world
+
+	mu   sync.Mutex
+	sent map[string]bool // the messages that the API server took
+}
+
+func newUser(w *world) *user { return &user{world: w, sent: map[string]bool{}} }
+
+// serve looks after everything until ctx ends. Failures are expected: the API server may be gone.
+func (u *user) serve(ctx context.Context) {
+	for ctx.Err() == nil {
+		for _, message := range u.due(ctx) {
+			u.send(ctx, message)
+		}
+		pause(ctx, 150*time.Millisecond)
+	}
+}
+
+func (u *user) send(ctx context.Context, message *v1alpha1.AgentMessage) {
+	u.mu.Lock()
+	known := u.sent[message.Name]
+	u.mu.Unlock()
+	if known {
+		return
+	}
+	if err := u.world.stack.API.Create(ctx, message); err != nil && !apierrors.IsAlreadyExists(err) {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.sent[message.Name] = true
+}
+
+// messages are the names of what the user has said and the API server has taken.
+func (u *user) messages() []string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	var names []string
+	for name := range u.sent {
+		names = append(names, name)
+	}
+	return names
+}
+
+// due is what the user would say now.
+func (u *user) due(ctx context.Context) []*v1alpha1.AgentMessage {
+	found, err := u.world.objects(ctx)
+	if err != nil {
+		return nil
+	}
+	var due []*v1alpha1.AgentMessage
+	for i := range found.tasks.Items {
+		if m := u.aboutTask(&found.tasks.Items[i]); m != nil {
+			due = append(due, m)
+		}
+	}
+	for i := range found.chats.Items {
+		due = append(due, u.aboutChat(&found.chats.Items[i], found.messages.Items)...)
+	}
+	return append(due, u.cancels(found.agents.Items)...)
+}
+
+// aboutTask answers or decides for a task that belongs to no chat.
+func (u *user) aboutTask(task *v1alpha1.AgentTask) *v1alpha1.AgentMessage {
+	w := task.Status.Waiting
+	if task.Spec.Chat != "" || w == nil || ignored(w) {
+		return nil
+	}
+	message := &v1alpha1.AgentMessage{ObjectMeta: named("re-" + task.Name + "-" + short(w.ToolCall))}
+	message.Spec.Task = task.Name
+	if w.Kind == v1alpha1.WaitingQuestion {
+		message.Spec.Content = "Right."
+		return message
+	}
+	message.Spec.Approval = &v1alpha1.Approval{Task: task.Name, ToolCall: w.ToolCall, Decision: u.decision(task.Name, w.ToolCall)}
+	return message
+}
+
+// aboutChat answers and decides what waits in a chat. A question is answered once it has been posted.
+func (u *user) aboutChat(chat *v1alpha1.AgentChat, posts []v1alpha1.AgentMessage) []*v1alpha1.AgentMessage {
+	var due []*v1alpha1.AgentMessage
+	for i := range chat.Status.Waiting {
+		item := &chat.Status.Waiting[i]
+		if ignored(&item.Waiting) {
+			continue
+		}
+		message := &v1alpha1.AgentMessage{ObjectMeta: named("re-" + item.Task + "-" + short(item.ToolCall))}
+		message.Spec.Chat = chat.Name
+		if item.Kind == v1alpha1.WaitingApproval {
+			message.Spec.Approval = &v1alpha1.Approval{Task: item.Task, ToolCall: item.ToolCall, Decision: u.decision(item.Task, item.ToolCall)}
+			due = append(due, message)
+			continue
+		}
+		for _, post := range posts {
+			if post.Spec.About == item.Task && post.Annotations[v1alpha1.AnnotationCall] == item.ToolCall {
+				message.Spec.Content, message.Spec.InReplyTo = "Right.", post.Name
+				due = append(due, message)
+				break
+			}
+		}
+	}
+	return due
+}
+
+// ignored says that a person leaves something alone: it waits for ever.
+func ignored(w *v1alpha1.Waiting) bool {
+	return strings.Contains(w.Text, "Nobody knows") || strings.Contains(w.Text, `"hold"`)
+}
+
+// decision is the user's, and the same whenever it is asked.
+func (u *user) decision(task, call string) v1alpha1.Decision {
+	if hash(fmt.Sprint(u.world.settings.seed, task, call))%4 == 0 {
+		return v1alpha1.DecisionDeny
+	}
+	return v1alpha1.DecisionApprove
+}
+
+// cancels stops the orders that are to be cancelled, once something of them is at work.
+func (u *user) cancels(agents []v1alpha1.SubAgent) []*v1alpha1.AgentMessage {
+	atWork := map[string]bool{}
+	for i := range agents {
+		top, _, _ := strings.Cut(jobOf(agents[i].Spec.Instruction), ".")
+		if agents[i].Status.Iterations >= 2 {
+			atWork[top] = true
+		}
+	}
+	var due []*v1alpha1.AgentMessage
+	for _, o := range u.world.orders {
+		if !o.cancel || !atWork[o.name] {
+			continue
+		}
+		message := &v1alpha1.AgentMessage{ObjectMeta: named("stop-" + o.name)}
+		message.Spec.Cancel = &v1alpha1.Cancel{}
+		if o.chat {
+			message.Spec.Chat = o.name
+		} else {
+			message.Spec.Task = o.name
+		}
+		due = append(due, message)
+	}
+	return due
+}
+
+func short(text string) string { return fmt.Sprintf("%08x", hash(text)) }
+
+func hash(text string) uint32 {
+	h := fnv.New32a()
+	h.Write([]byte(text))
+	return h.Sum32()
+}

@@ -1,0 +1,286 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// The roles of the workload; see furnish for what they may do.
+const (
+	roleWorker  = "worker"  // runs every tool without asking
+	roleCareful = "careful" // needs approval for what writes
+	roleLead    = "lead"    // delegates
+	roleFrugal  = "frugal"  // has few tokens
+	roleBrief   = "brief"   // has few iterations
+)
+
+// ending is how a task may end, or where it waits.
+type ending struct {
+	phase v1alpha1.TaskPhase
+	kind  v1alpha1.ErrorKind
+}
+
+var (
+	succeeds  = ending{phase: v1alpha1.TaskSuccess}
+	gaveUp    = ending{v1alpha1.TaskFailed, v1alpha1.ErrorSubAgent}
+	cancelled = ending{v1alpha1.TaskCancelled, v1alpha1.ErrorCancelled}
+	outOfTime = ending{v1alpha1.TaskFailed, v1alpha1.ErrorIterationLimit}
+	broke     = ending{v1alpha1.TaskFailed, v1alpha1.ErrorBudgetExhausted}
+	toolFell  = ending{v1alpha1.TaskFailed, v1alpha1.ErrorTool}
+	waits     = ending{phase: v1alpha1.TaskWaiting}
+)
+
+// job is the work of one agent, and how it must end.
+type job struct {
+	id       string
+	role     string
+	steps    []string
+	children []*job
+	// enough is how many children the agent waits for: "any", or empty for all.
+	enough string
+	ends   []ending
+}
+
+// agents counts the agents of a job.
+func (j *job) agents() int {
+	n := 1
+	for _, child := range j.children {
+		n += child.agents()
+	}
+	return n
+}
+
+// each calls visit for a job and everything below it.
+func (j *job) each(visit func(*job)) {
+	visit(j)
+	for _, child := range j.children {
+		child.each(visit)
+	}
+}
+
+// instruction tells the model what to do; the script reads nothing else.
+func (j *job) instruction() string {
+	steps := make([]string, len(j.steps))
+	for i, step := range j.steps {
+		steps[i] = fmt.Sprintf("%d %s", i+1, step)
+	}
+	text := fmt.Sprintf("Chaos job %s: %s", j.id, strings.Join(steps, ", "))
+	if len(j.children) > 0 {
+		text += "\n" + spawnArguments(j.children, j.enough)
+	}
+	return text
+}
+
+// spawnArguments are those of spawn_agents.
+func spawnArguments(children []*job, enough string) string {
+	type task struct {
+		Role string `json:"role"`
+		Task string `json:"task"`
+	}
+	var in struct {
+		Wait  string `json:"wait,omitempty"`
+		Tasks []task `json:"tasks"`
+	}
+	in.Wait = enough
+	for _, child := range children {
+		in.Tasks = append(in.Tasks, task{Role: child.role, Task: child.instruction()})
+	}
+	words, err := json.Marshal(in)
+	if err != nil {
+		panic(err) // plain data
+	}
+	return string(words)
+}
+
+// jobOf is the id of the job that an instruction is about.
+func jobOf(instruction string) string {
+	id, _, _ := strings.Cut(strings.TrimPrefix(instruction, "Chaos job "), ":")
+	return id
+}
+
+// order is something that the user asks for: a standalone task, a task of one tool call, or a chat with work in it.
+type order struct {
+	name string
+	// chat says that it is a chat, whose orchestrator starts the jobs; else there is one job, the task's.
+	chat bool
+	// tool says that the task is one tool call.
+	tool bool
+	jobs []*job
+	// cancel says that the user cancels it once it is at work, doomed that it is deleted.
+	cancel, doomed bool
+	// maxTokens is the budget of a chat's tree, asks says that the orchestrator leaves all questions to the user.
+	maxTokens int64
+	asks      bool
+}
+
+func (o *order) agents() int {
+	n := 0
+	if o.chat {
+		n = 1
+	}
+	for _, j := range o.jobs {
+		n += j.agents()
+	}
+	return n
+}
+
+// planner makes up workloads.
+type planner struct {
+	random *rand.Rand
+	prefix string
+	count  int
+}
+
+// plan makes up orders for at least so many agents. Every shape comes once before any comes twice.
+func (p *planner) plan(agents int) []*order {
+	shapes := []func(*order){
+		p.plain, p.asker, p.careful, p.parked, p.held, p.spinner, p.fanOut, p.cancelledTree, p.frugal, p.brief, p.toolCall, p.quorum,
+		p.chatOf, p.cancelledChat, p.boundedChat, p.doomedTask, p.doomedChat,
+	}
+	var orders []*order
+	for total := 0; total < agents; {
+		if p.count%len(shapes) == 0 {
+			p.random.Shuffle(len(shapes), func(i, j int) { shapes[i], shapes[j] = shapes[j], shapes[i] })
+		}
+		o := &order{name: fmt.Sprintf("%s%03d", p.prefix, p.count)}
+		shapes[p.count%len(shapes)](o)
+		p.count++
+		total += o.agents()
+		orders = append(orders, o)
+	}
+	return orders
+}
+
+// add gives an order one more job.
+func (p *planner) add(o *order, role string, ends ending, steps ...string) *job {
+	j := &job{id: fmt.Sprintf("%s.%d", o.name, len(o.jobs)+1), role: role, steps: steps, ends: []ending{ends}}
+	o.jobs = append(o.jobs, j)
+	return j
+}
+
+// under gives a job one more child.
+func (p *planner) under(parent *job, role string, ends ending, steps ...string) {
+	parent.children = append(parent.children, &job{
+		id: fmt.Sprintf("%s.%d", parent.id, len(parent.children)+1), role: role, steps: steps, ends: []ending{ends},
+	})
+}
+
+// busy is a random row of steps with an end, and what it ends with.
+func (p *planner) busy() ([]string, ending) {
+	kinds := []string{stepLook, stepPut, stepWrite, stepBoth, stepNonsense}
+	var steps []string
+	for range 2 + p.random.IntN(3) {
+		steps = append(steps, kinds[p.random.IntN(len(kinds))])
+	}
+	switch p.random.IntN(6) {
+	case 0:
+		return append(steps, stepFail), gaveUp
+	case 1:
+		return append(steps, stepSay), succeeds
+	}
+	return append(steps, stepDone), succeeds
+}
+
+func (p *planner) plain(o *order) {
+	steps, ends := p.busy()
+	p.add(o, roleWorker, ends, steps...)
+}
+
+func (p *planner) asker(o *order) {
+	p.add(o, roleWorker, succeeds, stepLook, stepAsk, stepWrite, stepAsk, stepDone)
+}
+
+func (p *planner) careful(o *order) {
+	p.add(o, roleCareful, succeeds, stepWrite, stepBoth, stepPut, stepDone)
+}
+
+func (p *planner) parked(o *order) { p.add(o, roleWorker, waits, stepWrite, stepPark) }
+
+func (p *planner) held(o *order) { p.add(o, roleCareful, waits, stepLook, stepHold) }
+
+func (p *planner) spinner(o *order) {
+	o.cancel = true
+	p.add(o, roleWorker, cancelled, stepSpin)
+}
+
+func (p *planner) frugal(o *order) { p.add(o, roleFrugal, broke, stepSpin) }
+
+func (p *planner) brief(o *order) { p.add(o, roleBrief, outOfTime, stepSpin) }
+
+func (p *planner) toolCall(o *order) {
+	o.tool = true
+	p.add(o, "", succeeds).ends = []ending{succeeds, toolFell}
+}
+
+func (p *planner) fanOut(o *order) {
+	lead := p.add(o, roleLead, succeeds, stepLook, stepSpawn, stepWrite, stepDone)
+	p.fill(lead)
+}
+
+// fill gives a lead two or three children that come to an end.
+func (p *planner) fill(lead *job) {
+	for range 2 + p.random.IntN(2) {
+		steps, ends := p.busy()
+		p.under(lead, roleWorker, ends, steps...)
+	}
+	p.under(lead, roleCareful, succeeds, stepWrite, stepDone)
+}
+
+func (p *planner) cancelledTree(o *order) {
+	o.cancel = true
+	lead := p.add(o, roleLead, cancelled, stepSpawn, stepDone)
+	p.under(lead, roleWorker, cancelled, stepSpin)
+	p.under(lead, roleWorker, cancelled, stepWrite, stepPark)
+}
+
+func (p *planner) quorum(o *order) {
+	lead := p.add(o, roleLead, succeeds, stepSpawn, stepDone)
+	lead.enough = "any"
+	p.under(lead, roleWorker, cancelled, stepSpin)
+	p.under(lead, roleWorker, succeeds, stepWrite, stepDone)
+}
+
+func (p *planner) chatOf(o *order) {
+	o.chat, o.asks = true, p.random.IntN(2) == 0
+	steps, ends := p.busy()
+	p.add(o, roleWorker, ends, steps...)
+	p.add(o, roleWorker, succeeds, stepWrite, stepAsk, stepDone)
+	p.add(o, roleCareful, succeeds, stepLook, stepWrite, stepDone)
+	if p.random.IntN(2) == 0 {
+		p.add(o, roleWorker, waits, stepPark)
+	}
+	p.fill(p.add(o, roleLead, succeeds, stepSpawn, stepSay))
+}
+
+func (p *planner) cancelledChat(o *order) {
+	o.chat, o.cancel = true, true
+	p.add(o, roleWorker, cancelled, stepSpin)
+	p.add(o, roleWorker, cancelled, stepPark)
+}
+
+func (p *planner) boundedChat(o *order) {
+	o.chat, o.maxTokens = true, 12_000
+	for range 3 {
+		p.add(o, roleWorker, broke, stepSpin)
+	}
+}
+
+func (p *planner) doomedTask(o *order) {
+	o.doomed = true
+	lead := p.add(o, roleLead, ending{}, stepSpawn, stepDone)
+	p.under(lead, roleWorker, ending{}, stepSpin)
+	p.under(lead, roleWorker, ending{}, stepWrite, stepPark)
+}
+
+func (p *planner) doomedChat(o *order) {
+	o.chat, o.doomed = true, true
+	p.add(o, roleWorker, ending{}, stepSpin)
+	p.add(o, roleWorker, ending{}, stepAsk, stepPark)
+}

@@ -1,0 +1,187 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/test/stack"
+)
+
+const namespace = "chaos"
+
+// frugalTokens is the budget of the role that has one.
+const frugalTokens = 3_000
+
+// world is everything that a run needs.
+type world struct {
+	t        *testing.T
+	settings settings
+	random   *rand.Rand
+	stack    *stack.Stack
+	workshop *workshop
+	ledger   ledger.Ledger
+	orders   []*order
+	user     *user
+	faults   *faults
+	deleted  names
+	placed   atomic.Bool
+	// disk is a small file system of its own for the ledger, if there can be one.
+	disk string
+}
+
+func newWorld(t *testing.T, s settings) *world {
+	w := &world{t: t, settings: s, random: s.random("workload"), workshop: openWorkshop(t)}
+	file := filepath.Join(t.TempDir(), "chaos.yaml")
+	if err := os.WriteFile(file, []byte(script()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s.ledger == stack.SQLite {
+		w.disk = smallDisk(t)
+	}
+	var err error
+	w.stack, err = stack.Start(t.Context(), stack.Options{
+		Ledger: s.ledger, LedgerDir: w.disk, Scripts: []string{file}, ModelFlags: []string{"--record", "1000000"}, NoOperator: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.stack.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	if w.ledger, err = connect.Open(t.Context(), w.stack.LedgerURL); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.ledger.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w.user, w.faults = newUser(w), newFaults(w)
+	w.furnish()
+	return w
+}
+
+// furnish makes what the workload refers to.
+func (w *world) furnish() {
+	provider := &v1alpha1.ModelProvider{ObjectMeta: named("default")}
+	provider.Spec = v1alpha1.ModelProviderSpec{
+		BaseURL: w.stack.ModelURL, DefaultModel: "scripted", RequestTimeoutSeconds: 4, MaxRetries: new(int32(50)),
+		Models: []v1alpha1.ModelInfo{{Name: "scripted", InputMicrosPerMillion: new(int64(1000)), OutputMicrosPerMillion: new(int64(2000))}},
+	}
+	server := &v1alpha1.ToolServer{ObjectMeta: named("chaos")}
+	server.Spec = v1alpha1.ToolServerSpec{URL: w.workshop.URL, TimeoutSeconds: 2}
+	objects := []client.Object{
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, provider, server,
+		role("orchestrator", v1alpha1.ApprovalNever, v1alpha1.RoleLimits{}, roleWorker, roleCareful, roleLead),
+		role(roleWorker, v1alpha1.ApprovalNever, v1alpha1.RoleLimits{}),
+		role(roleCareful, v1alpha1.ApprovalWriteTools, v1alpha1.RoleLimits{}),
+		role(roleLead, v1alpha1.ApprovalNever, v1alpha1.RoleLimits{}, roleWorker, roleCareful),
+		role(roleFrugal, v1alpha1.ApprovalNever, v1alpha1.RoleLimits{MaxTotalTokens: frugalTokens}),
+		role(roleBrief, v1alpha1.ApprovalNever, v1alpha1.RoleLimits{MaxIterations: 3}),
+	}
+	for _, object := range objects {
+		if err := w.stack.API.Create(w.t.Context(), object); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+func named(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
+
+// role makes a role that is out of nothing but what its limits say.
+func role(name string, approval v1alpha1.ApprovalMode, limits v1alpha1.RoleLimits, delegates ...string) *v1alpha1.AgentRole {
+	if limits.MaxIterations == 0 {
+		limits.MaxIterations = 1000
+	}
+	limits.MaxDurationSeconds = 86400
+	r := &v1alpha1.AgentRole{ObjectMeta: named(name)}
+	r.Spec = v1alpha1.AgentRoleSpec{
+		SystemPrompt: "Do what the instruction says.", MaxOutputTokens: 256, Limits: &limits,
+		Tools: &v1alpha1.ToolPolicy{Allow: []string{"chaos__*"}}, Approval: &v1alpha1.ApprovalPolicy{Mode: approval},
+	}
+	if len(delegates) > 0 {
+		r.Spec.Delegation = &v1alpha1.Delegation{Roles: delegates}
+	}
+	return r
+}
+
+// place asks for what an order says. It may be repeated.
+func (w *world) place(ctx context.Context, o *order) error {
+	for _, object := range o.objects() {
+		if err := w.stack.API.Create(ctx, object); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("place order %s: %w", o.name, err)
+		}
+	}
+	return nil
+}
+
+func (o *order) objects() []client.Object {
+	switch {
+	case o.chat:
+		chat := &v1alpha1.AgentChat{ObjectMeta: named(o.name)}
+		chat.Spec.Limits = v1alpha1.ChatLimits{MaxDepth: 2, MaxTotalTokens: o.maxTokens}
+		chat.Spec.AutoAnswer.Enabled = new(!o.asks)
+		message := &v1alpha1.AgentMessage{ObjectMeta: named(o.name + "-begin")}
+		message.Spec = v1alpha1.AgentMessageSpec{Chat: o.name, Content: "Chaos chat " + o.name + "\n" + spawnArguments(o.jobs, "")}
+		return []client.Object{chat, message}
+	case o.tool:
+		task := &v1alpha1.AgentTask{ObjectMeta: named(o.name)}
+		arguments, err := json.Marshal(map[string]string{"job": o.jobs[0].id, "step": "1"})
+		if err != nil {
+			panic(err) // plain data
+		}
+		task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskTool, Tool: "chaos__write", Arguments: &runtime.RawExtension{Raw: arguments}}
+		return []client.Object{task}
+	}
+	task := &v1alpha1.AgentTask{ObjectMeta: named(o.name)}
+	task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: o.jobs[0].role, Instruction: o.jobs[0].instruction()}
+	return []client.Object{task}
+}
+
+// playFailing makes the next calls of the model fail.
+func (w *world) playFailing(ctx context.Context, kind string, times int) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.stack.ModelAdmin+"/script", bytes.NewBufferString(failingScript(kind, times)))
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return fmt.Errorf("make the model fail: %w", err)
+	}
+	if response.StatusCode != http.StatusNoContent {
+		return errors.Join(fmt.Errorf("make the model fail: %s", response.Status), response.Body.Close())
+	}
+	return response.Body.Close()
+}
+
+// pause waits, unless the run is over.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

@@ -1,0 +1,108 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flows
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// agentsAsTools are roles that are called like tools, and approvals from below (seed 003).
+func agentsAsTools(w *world) {
+	Describe("003 Agents as tools", func() {
+		DescribeTable("a role is a tool of the orchestrator, and hands over a summary in place of its conversation",
+			func(ctx SpecContext, request, tool, role, arguments, answer, hidden string) {
+				r := w.newRoom(ctx)
+				r.openChat(ctx)
+				r.say(ctx, "request", request)
+				Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying(answer), ReplyingTo("request")))
+				requests := must(ctx, w.requestsOf(must(ctx, r.chat).UID))
+				Expect(requests[0].tools()).To(ContainElement(tool))
+				task := must(ctx, r.task("chat-1"))
+				Expect(task.Spec.Role).To(Equal(role))
+				Expect(task.Spec.Arguments.Raw).To(MatchJSON(arguments))
+				Expect(requests).NotTo(ContainElement(WithTransform(asked.said, ContainSubstring(hidden))))
+				Expect(must(ctx, w.requestsOf(must(ctx, r.sub("chat-1")).UID))).To(ContainElement(WithTransform(asked.said, ContainSubstring(hidden))))
+			},
+			Entry("CodeSearch", "Where are configuration files loaded?", "CodeSearch", "code-search", `{"query":"Where are configuration files loaded?","scope":"."}`,
+				"Configuration is loaded in config.go by loadConfig", `There is no tool "glob" for you`),
+			Entry("CodeReview", "Review main.go for bugs.", "CodeReview", "code-review", `{"target":"main.go","focus":"bugs"}`,
+				"One serious finding: main.go ignores the error", `There is no tool "read" for you`),
+			Entry("Planner", "Plan a treasure hunt", "Planner", "planner", `{"task":"a treasure hunt"}`,
+				"Plan: dig under the oak.", "A map would help."),
+		)
+
+		It("read-only tools run freely", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("code-search").Allow("box__*").Obj())
+			r.openChat(ctx)
+			r.say(ctx, "request", "Search for where the treasure is")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("The treasure is under the oak."), ReplyingTo("request")))
+			Expect(must(ctx, r.posts)).NotTo(HavePost(Saying("approval")))
+			Expect(must(ctx, r.sub("chat-1")).Status.ToolCalls).To(ContainElement(And(
+				HaveField("Tool", "box__look"), HaveField("Phase", v1alpha1.ToolCallSuccess), HaveField("Result", "saw the map"))))
+			Expect(must(ctx, w.requestsOf(must(ctx, r.chat).UID))).NotTo(ContainElement(WithTransform(asked.said, ContainSubstring("The map was hard to read"))))
+		})
+
+		It("a write tool at depth 2 asks in the main chat, and runs once when it is approved", func(ctx SpecContext) {
+			r, path := writeBelow(ctx, w)
+			post := r.question(ctx, "chat-1-1")
+			waiting := must(ctx, r.task("chat-1-1")).Status.Waiting
+			Expect(waiting.Kind).To(Equal(v1alpha1.WaitingApproval))
+			Expect(post.Spec.Content).To(And(ContainSubstring("Agent Tester asks for approval of `box__write`"), ContainSubstring(path), ContainSubstring(waiting.ToolCall)))
+			Eventually(r.sub("chat-1-1")).WithContext(ctx).Should(BeDone(v1alpha1.SubAgentAwaitingApproval, v1alpha1.ReasonAwaitingApproval, "box__write"))
+			Eventually(r.sub("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.SubAgentAwaitingSubAgents))
+			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskRunning))
+			Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Waiting", ConsistOf(And(
+				HaveField("Task", "chat-1-1"), HaveField("SubAgent", "chat-1-1"), HaveField("Kind", v1alpha1.WaitingApproval), HaveField("ToolCall", waiting.ToolCall)))))
+			Expect(w.tools.wrote(path)()).To(BeZero())
+
+			r.create(ctx, MakeMessage("yes").Approve("chat-1-1", waiting.ToolCall).Obj())
+			Eventually(r.message("yes")).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("wrote "+path), ReplyingTo("request")))
+			Expect(w.tools.wrote(path)()).To(Equal(1))
+			Eventually(r.chat).WithContext(ctx).Should(BeIn(v1alpha1.ChatIdle))
+		})
+
+		It("a write tool at depth 2 that is denied does not run, and the model is told why", func(ctx SpecContext) {
+			r, path := writeBelow(ctx, w)
+			r.question(ctx, "chat-1-1")
+			call := must(ctx, r.task("chat-1-1")).Status.Waiting.ToolCall
+			r.create(ctx, MakeMessage("no").Deny("chat-1-1", call, "not on a Friday").Obj())
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("not on a Friday"), ReplyingTo("request")))
+			Expect(w.tools.wrote(path)()).To(BeZero())
+			Expect(must(ctx, r.sub("chat-1-1")).Status.ToolCalls).To(ContainElement(And(HaveField("ID", call), HaveField("Phase", v1alpha1.ToolCallDenied))))
+		})
+
+		It("a write tool of the orchestrator is a task that waits; its approval needs no call id", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("orchestrator").Allow("box__*").Obj())
+			r.openChat(ctx)
+			path := r.namespace + "/own.txt"
+			r.say(ctx, "request", "Write "+path)
+			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeDone(v1alpha1.TaskWaiting, v1alpha1.ReasonAwaitingApproval, "box__write"))
+			Expect(r.question(ctx, "chat-1").Spec.Content).To(ContainSubstring(path))
+			r.create(ctx, MakeMessage("yes").Approve("chat-1", "").Obj())
+			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Expect(w.tools.wrote(path)()).To(Equal(1))
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("wrote "+path), ReplyingTo("request")))
+		})
+	})
+}
+
+// writeBelow lets an agent at depth 2 ask to write a file.
+func writeBelow(ctx context.Context, w *world) (*room, string) {
+	GinkgoHelper()
+	r := w.newRoom(ctx)
+	r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("tester").Allow("box__*").Obj())
+	r.openChat(ctx)
+	path := r.namespace + "/below.txt"
+	r.say(ctx, "request", "Delegate to coder: Delegate to tester: Write "+path)
+	Eventually(r.task("chat-1-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
+	return r, path
+}

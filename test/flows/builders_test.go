@@ -1,0 +1,220 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flows
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+func named(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name} }
+
+type chatBuilder struct{ chat *v1alpha1.AgentChat }
+
+// MakeChat begins a chat.
+func MakeChat(name string) chatBuilder {
+	return chatBuilder{&v1alpha1.AgentChat{ObjectMeta: named(name)}}
+}
+
+func (b chatBuilder) Role(name string) chatBuilder { b.chat.Spec.Role = name; return b }
+
+func (b chatBuilder) Provider(name string) chatBuilder { b.chat.Spec.ModelProvider = name; return b }
+
+func (b chatBuilder) MaxDepth(n int32) chatBuilder { b.chat.Spec.Limits.MaxDepth = n; return b }
+
+func (b chatBuilder) MaxTokens(n int64) chatBuilder { b.chat.Spec.Limits.MaxTotalTokens = n; return b }
+
+func (b chatBuilder) MaxCost(n int64) chatBuilder { b.chat.Spec.Limits.MaxCostMicros = n; return b }
+
+func (b chatBuilder) MaxPerQuestion(n int32) chatBuilder {
+	b.chat.Spec.AutoAnswer.MaxPerQuestion = &n
+	return b
+}
+
+func (b chatBuilder) Obj() *v1alpha1.AgentChat { return b.chat }
+
+type messageBuilder struct{ message *v1alpha1.AgentMessage }
+
+// MakeMessage begins a message of a user to the chat "chat".
+func MakeMessage(name string) messageBuilder {
+	return messageBuilder{&v1alpha1.AgentMessage{ObjectMeta: named(name), Spec: v1alpha1.AgentMessageSpec{Chat: "chat"}}}
+}
+
+func (b messageBuilder) Chat(name string) messageBuilder { b.message.Spec.Chat = name; return b }
+
+// Task addresses the message to a standalone task.
+func (b messageBuilder) Task(name string) messageBuilder {
+	b.message.Spec.Chat, b.message.Spec.Task = "", name
+	return b
+}
+
+func (b messageBuilder) Content(text string) messageBuilder { b.message.Spec.Content = text; return b }
+
+func (b messageBuilder) InReplyTo(name string) messageBuilder {
+	b.message.Spec.InReplyTo = name
+	return b
+}
+
+func (b messageBuilder) Approve(task, call string) messageBuilder {
+	b.message.Spec.Approval = &v1alpha1.Approval{Task: task, ToolCall: call, Decision: v1alpha1.DecisionApprove}
+	return b
+}
+
+func (b messageBuilder) Deny(task, call, comment string) messageBuilder {
+	b.message.Spec.Approval = &v1alpha1.Approval{Task: task, ToolCall: call, Decision: v1alpha1.DecisionDeny, Comment: comment}
+	return b
+}
+
+// Cancel stops a task, or everything if it is "".
+func (b messageBuilder) Cancel(task string) messageBuilder {
+	b.message.Spec.Cancel = &v1alpha1.Cancel{Task: task}
+	return b
+}
+
+func (b messageBuilder) Obj() *v1alpha1.AgentMessage { return b.message }
+
+type taskBuilder struct{ task *v1alpha1.AgentTask }
+
+// MakeTask begins a standalone task of an agent of the role general.
+func MakeTask(name, instruction string) taskBuilder {
+	return taskBuilder{&v1alpha1.AgentTask{ObjectMeta: named(name), Spec: v1alpha1.AgentTaskSpec{
+		Type: v1alpha1.TaskAgent, Role: "general", Instruction: instruction,
+	}}}
+}
+
+// MakeToolTask begins a standalone task that is one tool call.
+func MakeToolTask(name, tool, arguments string) taskBuilder {
+	return taskBuilder{&v1alpha1.AgentTask{ObjectMeta: named(name), Spec: v1alpha1.AgentTaskSpec{
+		Type: v1alpha1.TaskTool, Tool: tool, Arguments: &runtime.RawExtension{Raw: []byte(arguments)},
+	}}}
+}
+
+func (b taskBuilder) Role(name string) taskBuilder { b.task.Spec.Role = name; return b }
+
+func (b taskBuilder) Provider(name string) taskBuilder { b.task.Spec.ModelProvider = name; return b }
+
+func (b taskBuilder) Model(name string) taskBuilder { b.task.Spec.Model = name; return b }
+
+func (b taskBuilder) ContinueFrom(name string) taskBuilder { b.task.Spec.ContinueFrom = name; return b }
+
+func (b taskBuilder) MaxIterations(n int32) taskBuilder {
+	b.limits().MaxIterations = &n
+	return b
+}
+
+func (b taskBuilder) MaxSeconds(n int32) taskBuilder {
+	b.limits().MaxDurationSeconds = &n
+	return b
+}
+
+func (b taskBuilder) limits() *v1alpha1.TaskLimits {
+	if b.task.Spec.Limits == nil {
+		b.task.Spec.Limits = &v1alpha1.TaskLimits{}
+	}
+	return b.task.Spec.Limits
+}
+
+func (b taskBuilder) Obj() *v1alpha1.AgentTask { return b.task }
+
+type roleBuilder struct{ role *v1alpha1.AgentRole }
+
+// MakeRole begins a role. One with the name of a built-in role has what that one has, but for what is said here.
+func MakeRole(name string) roleBuilder {
+	return roleBuilder{&v1alpha1.AgentRole{ObjectMeta: named(name)}}
+}
+
+func (b roleBuilder) Prompt(text string) roleBuilder { b.role.Spec.SystemPrompt = text; return b }
+
+func (b roleBuilder) PromptFrom(configMap, key string) roleBuilder {
+	b.role.Spec.SystemPromptFrom = &v1alpha1.PromptSource{ConfigMapKeyRef: v1alpha1.ConfigMapKeyRef{Name: configMap, Key: key}}
+	return b
+}
+
+func (b roleBuilder) Provider(name string) roleBuilder { b.role.Spec.ModelProvider = name; return b }
+
+func (b roleBuilder) Model(name string) roleBuilder { b.role.Spec.Model = name; return b }
+
+func (b roleBuilder) Allow(globs ...string) roleBuilder {
+	b.role.Spec.Tools = &v1alpha1.ToolPolicy{Allow: globs}
+	return b
+}
+
+func (b roleBuilder) Delegates(roles ...string) roleBuilder {
+	b.role.Spec.Delegation = &v1alpha1.Delegation{Roles: roles}
+	return b
+}
+
+func (b roleBuilder) AsTool(name, schema string) roleBuilder {
+	b.role.Spec.AsTool = &v1alpha1.RoleAsTool{Name: name, InputSchema: &runtime.RawExtension{Raw: []byte(schema)}}
+	return b
+}
+
+func (b roleBuilder) MaxTokens(n int64) roleBuilder {
+	b.role.Spec.Limits = &v1alpha1.RoleLimits{MaxTotalTokens: n}
+	return b
+}
+
+func (b roleBuilder) MaxCost(n int64) roleBuilder {
+	b.role.Spec.Limits = &v1alpha1.RoleLimits{MaxCostMicros: n}
+	return b
+}
+
+func (b roleBuilder) Obj() *v1alpha1.AgentRole { return b.role }
+
+type providerBuilder struct{ provider *v1alpha1.ModelProvider }
+
+// MakeProvider begins a provider at a URL.
+func MakeProvider(name, url string) providerBuilder {
+	p := &v1alpha1.ModelProvider{ObjectMeta: named(name)}
+	p.Spec.BaseURL, p.Spec.DefaultModel = url, "scripted"
+	return providerBuilder{p}
+}
+
+func (b providerBuilder) NoModel() providerBuilder { b.provider.Spec.DefaultModel = ""; return b }
+
+func (b providerBuilder) Key(secret, key string) providerBuilder {
+	b.provider.Spec.APIKeySecretRef = &v1alpha1.SecretKeyRef{Name: secret, Key: key}
+	return b
+}
+
+func (b providerBuilder) Retries(n int32) providerBuilder { b.provider.Spec.MaxRetries = &n; return b }
+
+func (b providerBuilder) TimeoutSeconds(n int32) providerBuilder {
+	b.provider.Spec.RequestTimeoutSeconds = n
+	return b
+}
+
+// Price is what a million tokens cost, in and out, in millionths.
+func (b providerBuilder) Price(model string, micros int64) providerBuilder {
+	b.provider.Spec.Models = []v1alpha1.ModelInfo{{Name: model, InputMicrosPerMillion: &micros, OutputMicrosPerMillion: &micros}}
+	return b
+}
+
+// Shared lets every namespace use the provider.
+func (b providerBuilder) Shared() providerBuilder {
+	b.provider.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesAll}
+	return b
+}
+
+func (b providerBuilder) Obj() *v1alpha1.ModelProvider { return b.provider }
+
+// MakeToolServer makes a tool server at a URL.
+func MakeToolServer(name, url string) *v1alpha1.ToolServer {
+	s := &v1alpha1.ToolServer{ObjectMeta: named(name)}
+	s.Spec.URL = url
+	return s
+}
+
+// MakeSecret makes a Secret with one key.
+func MakeSecret(name, key, value string) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: named(name), StringData: map[string]string{key: value}}
+}
+
+// MakeConfigMap makes a ConfigMap with one key.
+func MakeConfigMap(name, key, value string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: named(name), Data: map[string]string{key: value}}
+}

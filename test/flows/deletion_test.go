@@ -1,0 +1,173 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flows
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// deletion is a hard cancel of everything below.
+func deletion(w *world) {
+	Describe("Deleting", func() {
+		It("a chat in the middle of everything leaves nothing behind", func(ctx SpecContext) {
+			before := settledGoroutines(ctx, w)
+			r := w.newRoom(ctx)
+			r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("general").Allow("box__*").Obj(), MakeRole("tester").Allow("box__*").Obj())
+			r.openChat(ctx)
+			gate, path := r.namespace+"/gate", r.namespace+"/file"
+			r.say(ctx, "request", fmt.Sprintf(`Spawn [{"task":"Hang"},{"task":"Begin and hang"},{"task":"Ask: Which colour?"},{"task":"Write %s"},`+
+				`{"task":"Wait at %s"},{"role":"coder","task":"Delegate to tester: Hang"}]`, path, gate))
+			Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Waiting", HaveLen(2)))
+			Eventually(r.task("chat-6-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskRunning))
+			Eventually(w.tools.waitsAt(gate)).WithContext(ctx).Should(BeTrue())
+			Eventually(w.underWay).WithContext(ctx).Should(Equal(3))
+			r.say(ctx, "unread", "Hang up")
+			Eventually(w.underWay).WithContext(ctx).Should(Equal(4), "the orchestrator's own turn")
+			root := must(ctx, r.chat)
+
+			Expect(w.API.Delete(ctx, root, client.PropagationPolicy("Background"))).To(Succeed())
+
+			By("removing all of it from the cluster")
+			for _, list := range []client.ObjectList{&v1alpha1.AgentChatList{}, &v1alpha1.AgentMessageList{}, &v1alpha1.AgentTaskList{}, &v1alpha1.SubAgentList{}} {
+				Eventually(func(ctx context.Context) (int, error) {
+					err := w.API.List(ctx, list, r.within())
+					return meta.LenList(list), err
+				}).WithContext(ctx).Should(BeZero(), fmt.Sprintf("%T", list))
+			}
+			By("cancelling what was on its way")
+			Eventually(w.underWay).WithContext(ctx).Should(BeZero())
+			Eventually(w.tools.waitsAt(gate)).WithContext(ctx).Should(BeFalse())
+			Expect(w.tools.wrote(path)()).To(BeZero())
+
+			By("saying so in the ledger")
+			Eventually(func(ctx context.Context) (map[string]ledger.Status, error) {
+				return agentsBelow(ctx, w, string(root.UID))
+			}).WithContext(ctx).Should(And(
+				HaveLen(8), HaveEach(ledger.StatusCancelled)))
+			Eventually(func(ctx context.Context) ([]string, error) { return openCallsBelow(ctx, w, string(root.UID)) }).WithContext(ctx).Should(BeEmpty())
+
+			By("keeping neither goroutines nor connections")
+			Eventually(w.metric("go_goroutines")).WithContext(ctx).Should(BeNumerically("<=", before+leeway))
+
+			By("not hurting anybody else")
+			r.create(ctx, MakeChat("other").Obj(), MakeMessage("hello").Chat("other").Content("Greet Bob").Obj())
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Bob!")))
+		})
+
+		It("an idle chat ends it in the ledger too, and its name can be used again", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			r.openChat(ctx)
+			r.say(ctx, "first", "Greet Alice")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Alice!")))
+			Eventually(r.chat).WithContext(ctx).Should(BeIn(v1alpha1.ChatIdle))
+			old := must(ctx, r.chat)
+			Expect(w.API.Delete(ctx, old)).To(Succeed())
+			Eventually(func(ctx context.Context) (map[string]ledger.Status, error) {
+				return agentsBelow(ctx, w, string(old.UID))
+			}).WithContext(ctx).Should(
+				HaveEach(ledger.StatusCancelled))
+			Eventually(r.posts).WithContext(ctx).Should(BeEmpty())
+
+			r.openChat(ctx)
+			r.say(ctx, "second", "Greet Bob")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Bob!"), ReplyingTo("second")))
+			Expect(must(ctx, w.requestsOf(must(ctx, r.chat).UID))).NotTo(ContainElement(WithTransform(asked.said, ContainSubstring("Alice"))))
+		})
+
+		It("a standalone task cancels its agent", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			r.create(ctx, MakeTask("work", `Spawn [{"role":"reviewer","task":"Hang"},{"role":"reviewer","task":"Ask: Why?"}]`).Role("planner").Obj())
+			Eventually(r.task("work-2")).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
+			Eventually(w.underWay).WithContext(ctx).Should(Equal(1))
+			root := string(must(ctx, r.sub("work")).UID)
+			Expect(w.API.Delete(ctx, must(ctx, r.task("work")), client.PropagationPolicy("Background"))).To(Succeed())
+			Eventually(w.underWay).WithContext(ctx).Should(BeZero())
+			Eventually(func(ctx context.Context) (map[string]ledger.Status, error) { return agentsBelow(ctx, w, root) }).WithContext(ctx).Should(And(
+				HaveLen(3), HaveEach(ledger.StatusCancelled)))
+		})
+	})
+}
+
+// leeway is how many goroutines more are no leak: connections come and go.
+const leeway = 12
+
+// settledGoroutines is how many goroutines the operator has when nothing happens.
+func settledGoroutines(ctx context.Context, w *world) float64 {
+	GinkgoHelper()
+	var seen float64
+	Eventually(func(ctx context.Context) (bool, error) {
+		now, err := w.metric("go_goroutines")(ctx)
+		same := now == seen
+		seen = now
+		return same, err
+	}).WithContext(ctx).Should(BeTrue())
+	return seen
+}
+
+// agentsBelow returns how the ledger says that the agents of a tree stand, by name.
+func agentsBelow(ctx context.Context, w *world, root string) (map[string]ledger.Status, error) {
+	list, err := w.history.Agents(ctx, ledger.AgentFilter{Scope: ledger.Scope{Root: root}}, ledger.Page{})
+	statuses := map[string]ledger.Status{}
+	for _, a := range list.Items {
+		statuses[a.Name] = a.Status
+	}
+	return statuses, err
+}
+
+// openCallsBelow returns the calls of a tree that the ledger has no end of.
+func openCallsBelow(ctx context.Context, w *world, root string) ([]string, error) {
+	list, err := w.history.Agents(ctx, ledger.AgentFilter{Scope: ledger.Scope{Root: root}}, ledger.Page{})
+	if err != nil {
+		return nil, err
+	}
+	var open []string
+	for _, a := range list.Items {
+		calls, err := w.history.OpenCalls(ctx, a.UID)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range calls.Models {
+			open = append(open, a.Name+": model call "+c.Key)
+		}
+		for _, c := range calls.Tools {
+			open = append(open, a.Name+": tool call "+c.Tool)
+		}
+	}
+	return open, nil
+}
+
+// metric reads one of the operator's metrics that has no labels.
+func (w *world) metric(name string) func(context.Context) (float64, error) {
+	return func(ctx context.Context) (float64, error) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+w.Metrics+"/metrics", nil)
+		if err != nil {
+			return 0, err
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return 0, err
+		}
+		defer func() { _ = response.Body.Close() }()
+		lines := bufio.NewScanner(response.Body)
+		for lines.Scan() {
+			if value, ok := strings.CutPrefix(lines.Text(), name+" "); ok {
+				return strconv.ParseFloat(value, 64)
+			}
+		}
+		return 0, fmt.Errorf("the operator has no metric %s", name)
+	}
+}

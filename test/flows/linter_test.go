@@ -1,0 +1,154 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flows
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// complaints looks at the status of every object of the room and says what contradicts what.
+func (r *room) complaints(ctx context.Context) ([]string, error) {
+	var all []string
+	for _, list := range kinds() {
+		if err := r.API.List(ctx, list, r.within()); err != nil {
+			return nil, err
+		}
+		err := meta.EachListItem(list, func(item runtime.Object) error {
+			object := item.(client.Object)
+			for _, complaint := range lint(object) {
+				all = append(all, fmt.Sprintf("%T %s: %s", object, object.GetName(), complaint))
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// lint checks one object.
+func lint(object client.Object) []string {
+	s, _ := standingOf(object)
+	main := meta.FindStatusCondition(s.conditions, s.main)
+	if main == nil {
+		return []string{"has no condition " + s.main}
+	}
+	var wrong []string
+	for _, c := range s.conditions {
+		wrong = append(wrong, lintCondition(c, object.GetGeneration())...)
+	}
+	switch o := object.(type) {
+	case *v1alpha1.AgentChat:
+		return append(wrong, lintChat(o, main)...)
+	case *v1alpha1.AgentMessage:
+		return append(wrong, lintMessage(o, main)...)
+	case *v1alpha1.AgentTask:
+		return append(wrong, lintTask(o, main)...)
+	case *v1alpha1.SubAgent:
+		return append(wrong, lintSubAgent(o, main)...)
+	}
+	return wrong
+}
+
+var reasonForm = regexp.MustCompile(`^[A-Z][A-Za-z]{2,63}$`)
+
+func lintCondition(c metav1.Condition, generation int64) []string {
+	var l complaintList
+	l.when(c.ObservedGeneration == 0, "condition %s has no observedGeneration", c.Type)
+	l.when(c.ObservedGeneration > generation, "condition %s observed generation %d of %d", c.Type, c.ObservedGeneration, generation)
+	l.when(!reasonForm.MatchString(c.Reason), "condition %s has the reason %q", c.Type, c.Reason)
+	l.when(c.Message == "", "condition %s (%s) has no message", c.Type, c.Reason)
+	l.when(c.LastTransitionTime.IsZero(), "condition %s has no lastTransitionTime", c.Type)
+	return l
+}
+
+func lintChat(chat *v1alpha1.AgentChat, ready *metav1.Condition) []string {
+	var l complaintList
+	waits := len(chat.Status.Waiting) > 0
+	l.when(waits != (chat.Status.Phase == v1alpha1.ChatWaiting), "phase %s with %d waiting", chat.Status.Phase, len(chat.Status.Waiting))
+	l.when((ready.Status == metav1.ConditionTrue) != (ready.Reason == v1alpha1.ReasonReady), "Ready is %s with reason %s", ready.Status, ready.Reason)
+	for _, item := range chat.Status.Waiting {
+		l.when(item.Text == "" || item.Since == nil, "waits for %s without text or time", item.Task)
+	}
+	return l
+}
+
+func lintMessage(message *v1alpha1.AgentMessage, succeeded *metav1.Condition) []string {
+	var l complaintList
+	want := map[v1alpha1.MessagePhase]metav1.ConditionStatus{
+		v1alpha1.MessagePending: metav1.ConditionUnknown, v1alpha1.MessageHandled: metav1.ConditionTrue, v1alpha1.MessageRejected: metav1.ConditionFalse,
+	}[message.Status.Phase]
+	l.when(succeeded.Status != want, "phase %q with Succeeded %s", message.Status.Phase, succeeded.Status)
+	l.when(message.Status.Reason != succeeded.Reason, "reason %s with Succeeded's %s", message.Status.Reason, succeeded.Reason)
+	return l
+}
+
+func lintTask(task *v1alpha1.AgentTask, succeeded *metav1.Condition) []string {
+	status := task.Status
+	var l complaintList
+	want, terminal := metav1.ConditionUnknown, true
+	switch status.Phase {
+	case v1alpha1.TaskSuccess:
+		want = metav1.ConditionTrue
+	case v1alpha1.TaskFailed, v1alpha1.TaskCancelled:
+		want = metav1.ConditionFalse
+	default:
+		terminal = false
+	}
+	l.when(succeeded.Status != want, "phase %q with Succeeded %s", status.Phase, succeeded.Status)
+	l.when((status.CompletionTime != nil) != terminal, "phase %s with completionTime %v", status.Phase, status.CompletionTime)
+	l.when((status.Waiting != nil) != (status.Phase == v1alpha1.TaskWaiting), "phase %s with waiting %v", status.Phase, status.Waiting)
+	l.when((status.Phase == v1alpha1.TaskCancelled) != (status.Error != nil && status.Error.Kind == v1alpha1.ErrorCancelled), "phase %s with error %v", status.Phase, status.Error)
+	l.run(want, succeeded, status.Error, status.Result, status.StartTime, status.CompletionTime)
+	return l
+}
+
+func lintSubAgent(sub *v1alpha1.SubAgent, succeeded *metav1.Condition) []string {
+	status := sub.Status
+	var l complaintList
+	want, terminal := metav1.ConditionUnknown, true
+	switch status.Phase {
+	case v1alpha1.SubAgentCompleted:
+		want = metav1.ConditionTrue
+	case v1alpha1.SubAgentFailed:
+		want = metav1.ConditionFalse
+	default:
+		terminal = false
+	}
+	l.when(succeeded.Status != want, "phase %q with Succeeded %s", status.Phase, succeeded.Status)
+	l.when((status.CompletionTime != nil) != terminal, "phase %s with completionTime %v", status.Phase, status.CompletionTime)
+	l.when((status.Question != "") && status.Phase != v1alpha1.SubAgentWaitingForUser && status.Phase != v1alpha1.SubAgentAwaitingApproval,
+		"phase %s with the question %q", status.Phase, status.Question)
+	l.when(terminal && status.Children.Pending != 0, "phase %s with %d pending children", status.Phase, status.Children.Pending)
+	l.when(status.BailoutReason != "" && status.Phase == v1alpha1.SubAgentCompleted, "a success that reached a limit: %s", status.BailoutReason)
+	l.run(want, succeeded, status.Error, status.Result, status.StartTime, status.CompletionTime)
+	return l
+}
+
+// complaintList gathers what is wrong.
+type complaintList []string
+
+func (l *complaintList) when(wrong bool, format string, args ...any) {
+	if wrong {
+		*l = append(*l, fmt.Sprintf(format, args...))
+	}
+}
+
+// run checks what tasks and sub-agents have in common.
+func (l *complaintList) run(want metav1.ConditionStatus, c *metav1.Condition, failure *v1alpha1.RunError, result *v1alpha1.TaskResult, begun, ended *metav1.Time) {
+	l.when((failure != nil) != (want == metav1.ConditionFalse), "Succeeded %s with the error %v", want, failure)
+	l.when(failure != nil && (string(failure.Kind) != c.Reason || failure.Message == ""), "the reason %s with the error %v", c.Reason, failure)
+	l.when(want == metav1.ConditionTrue && result == nil, "a success without a result")
+	l.when(begun != nil && ended != nil && ended.Before(begun), "ended before it began")
+}

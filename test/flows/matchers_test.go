@@ -1,0 +1,93 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flows
+
+import (
+	"fmt"
+
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// standing is what every object of Nestor shows of itself.
+type standing struct {
+	phase string
+	// main is the type of the condition that programs read.
+	main       string
+	conditions []metav1.Condition
+}
+
+// standingOf reads an object's status.
+func standingOf(object any) (standing, bool) {
+	switch o := object.(type) {
+	case *v1alpha1.AgentChat:
+		return standing{string(o.Status.Phase), v1alpha1.ConditionReady, o.Status.Conditions}, true
+	case *v1alpha1.AgentMessage:
+		return standing{string(o.Status.Phase), v1alpha1.ConditionSucceeded, o.Status.Conditions}, true
+	case *v1alpha1.AgentTask:
+		return standing{string(o.Status.Phase), v1alpha1.ConditionSucceeded, o.Status.Conditions}, true
+	case *v1alpha1.SubAgent:
+		return standing{string(o.Status.Phase), v1alpha1.ConditionSucceeded, o.Status.Conditions}, true
+	case *v1alpha1.AgentRole:
+		return standing{"", v1alpha1.ConditionReady, o.Status.Conditions}, true
+	case *v1alpha1.ModelProvider:
+		return standing{"", v1alpha1.ConditionReady, o.Status.Conditions}, true
+	case *v1alpha1.ToolServer:
+		return standing{"", v1alpha1.ConditionReady, o.Status.Conditions}, true
+	}
+	return standing{}, false
+}
+
+func (s standing) String() string {
+	c := meta.FindStatusCondition(s.conditions, s.main)
+	if c == nil {
+		return s.phase + " (no condition)"
+	}
+	return fmt.Sprintf("%s (%s %s: %s)", s.phase, c.Status, c.Reason, c.Message)
+}
+
+// BeIn succeeds if an object is in a phase.
+func BeIn[T ~string](phase T) types.GomegaMatcher {
+	return HaveStanding(HavePrefix(string(phase) + " ("))
+}
+
+// BeDone succeeds if an object is in a phase, and its condition says why and what to do.
+func BeDone[T ~string](phase T, reason string, words ...string) types.GomegaMatcher {
+	all := []types.GomegaMatcher{HavePrefix(string(phase) + " ("), ContainSubstring(" " + reason + ": ")}
+	for _, word := range words {
+		all = append(all, ContainSubstring(word))
+	}
+	return HaveStanding(And(all...))
+}
+
+// HaveStanding matches what an object shows of itself: "Phase (Status Reason: Message)".
+func HaveStanding(matcher types.GomegaMatcher) types.GomegaMatcher {
+	return WithTransform(func(object any) (string, error) {
+		s, ok := standingOf(object)
+		if !ok {
+			return "", fmt.Errorf("%T has no status that this suite knows", object)
+		}
+		return s.String(), nil
+	}, matcher)
+}
+
+// HavePost succeeds if the operator has said something like this.
+func HavePost(fields ...types.GomegaMatcher) types.GomegaMatcher {
+	return ContainElement(And(fields...))
+}
+
+// Saying matches a message by its text.
+func Saying(text string) types.GomegaMatcher {
+	return HaveField("Spec.Content", ContainSubstring(text))
+}
+
+// ReplyingTo matches a message by what it answers.
+func ReplyingTo(message string) types.GomegaMatcher { return HaveField("Spec.InReplyTo", message) }
+
+// About matches a message by its task.
+func About(task string) types.GomegaMatcher { return HaveField("Spec.About", task) }

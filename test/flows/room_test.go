@@ -1,0 +1,145 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flows
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// room is a namespace in which people talk to agents. Its chat is called "chat".
+type room struct {
+	*world
+	namespace string
+}
+
+// within narrows a list to the room.
+func (r *room) within() client.ListOption { return client.InNamespace(r.namespace) }
+
+// create makes objects in the room.
+func (r *room) create(ctx context.Context, objects ...client.Object) {
+	GinkgoHelper()
+	for _, object := range objects {
+		object.SetNamespace(r.namespace)
+		Expect(r.API.Create(ctx, object)).To(Succeed())
+	}
+}
+
+// openChat makes the chat.
+func (r *room) openChat(ctx context.Context) {
+	GinkgoHelper()
+	r.create(ctx, MakeChat("chat").Obj())
+}
+
+// say writes a message to the chat.
+func (r *room) say(ctx context.Context, name, text string) {
+	GinkgoHelper()
+	r.create(ctx, MakeMessage(name).Content(text).Obj())
+}
+
+// chat, task, sub and message read an object of the room; they are for Eventually.
+func (r *room) chat(ctx context.Context) (*v1alpha1.AgentChat, error) {
+	return fetch(ctx, r, "chat", &v1alpha1.AgentChat{})
+}
+
+func (r *room) task(name string) func(context.Context) (*v1alpha1.AgentTask, error) {
+	return func(ctx context.Context) (*v1alpha1.AgentTask, error) {
+		return fetch(ctx, r, name, &v1alpha1.AgentTask{})
+	}
+}
+
+func (r *room) sub(name string) func(context.Context) (*v1alpha1.SubAgent, error) {
+	return func(ctx context.Context) (*v1alpha1.SubAgent, error) {
+		return fetch(ctx, r, name, &v1alpha1.SubAgent{})
+	}
+}
+
+func (r *room) message(name string) func(context.Context) (*v1alpha1.AgentMessage, error) {
+	return func(ctx context.Context) (*v1alpha1.AgentMessage, error) {
+		return fetch(ctx, r, name, &v1alpha1.AgentMessage{})
+	}
+}
+
+func fetch[T client.Object](ctx context.Context, r *room, name string, into T) (T, error) {
+	return into, r.API.Get(ctx, types.NamespacedName{Namespace: r.namespace, Name: name}, into)
+}
+
+// must reads an object that is there.
+func must[T any](ctx context.Context, read func(context.Context) (T, error)) T {
+	GinkgoHelper()
+	object, err := read(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	return object
+}
+
+// posts returns what the operator said in the room, in order.
+func (r *room) posts(ctx context.Context) ([]v1alpha1.AgentMessage, error) {
+	var list v1alpha1.AgentMessageList
+	if err := r.API.List(ctx, &list, r.within()); err != nil {
+		return nil, err
+	}
+	posts := slices.DeleteFunc(list.Items, func(m v1alpha1.AgentMessage) bool { return m.Spec.Role == v1alpha1.RoleUser })
+	slices.SortFunc(posts, func(a, b v1alpha1.AgentMessage) int { return number(a.Name) - number(b.Name) })
+	return posts, nil
+}
+
+// number is the one at the end of a post's name.
+func number(name string) (n int) {
+	_, _ = fmt.Sscanf(name[strings.LastIndexByte(name, '-')+1:], "%d", &n)
+	return n
+}
+
+// question returns the post that puts a task's question or approval before the person.
+func (r *room) question(ctx context.Context, task string) v1alpha1.AgentMessage {
+	GinkgoHelper()
+	var found v1alpha1.AgentMessage
+	Eventually(func(ctx context.Context) (string, error) {
+		posts, err := r.posts(ctx)
+		for _, post := range posts {
+			if post.Spec.About == task && post.Spec.Role == v1alpha1.RoleAssistant {
+				found = post
+			}
+		}
+		return found.Spec.About, err
+	}).WithContext(ctx).Should(Equal(task), "a post about "+task)
+	return found
+}
+
+// kinds are all lists of Nestor's objects.
+func kinds() []client.ObjectList {
+	return []client.ObjectList{
+		&v1alpha1.AgentChatList{}, &v1alpha1.AgentMessageList{}, &v1alpha1.AgentTaskList{}, &v1alpha1.SubAgentList{},
+		&v1alpha1.AgentRoleList{}, &v1alpha1.ModelProviderList{}, &v1alpha1.ToolServerList{},
+	}
+}
+
+// dump shows all objects of the room, for a report.
+func (r *room) dump(ctx context.Context) string {
+	var out strings.Builder
+	for _, list := range kinds() {
+		if err := r.API.List(ctx, list, r.within()); err != nil {
+			fmt.Fprintln(&out, err)
+			continue
+		}
+		_ = meta.EachListItem(list, func(item runtime.Object) error {
+			item.(client.Object).SetManagedFields(nil)
+			return nil
+		})
+		data, err := yaml.Marshal(list)
+		fmt.Fprintf(&out, "--- %T (%v)\n%s", list, err, data)
+	}
+	return out.String()
+}

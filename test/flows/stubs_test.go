@@ -1,0 +1,3 @@
+package flows
+
+func badInputs(w *world) {}

@@ -1,0 +1,43 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flows
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/nestor-dev/nestor/test/stack"
+)
+
+func TestFlows(t *testing.T) {
+	RegisterFailHandler(Fail)
+	// The machine may be busy: what takes long is not wrong.
+	SetDefaultEventuallyTimeout(45 * time.Second)
+	EnforceDefaultTimeoutsWhenUsingContexts()
+	SetDefaultEventuallyPollingInterval(25 * time.Millisecond)
+	RunSpecs(t, "Flows")
+}
+
+var _ = Describe("With SQLite", Ordered, ContinueOnFailure, func() { flows(stack.SQLite) })
+
+var _ = Describe("With PostgreSQL", Ordered, ContinueOnFailure, func() { flows(stack.PostgreSQL) })
+
+// flows are all specs, on one stack.
+func flows(ledger string) {
+	w := &world{}
+	BeforeAll(func(ctx SpecContext) { w.start(ctx, ledger) })
+	AfterEach(func(ctx SpecContext) { w.inspect(ctx) })
+
+	nestedAgents(w)
+	centralOrchestration(w)
+	roleDelegation(w)
+	agentsAsTools(w)
+	parallelAgents(w)
+	conversations(w)
+	deletion(w)
+	badInputs(w)
+}

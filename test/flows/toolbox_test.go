@@ -1,0 +1,136 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// toolbox is an MCP server whose tools behave well and badly.
+type toolbox struct {
+	*httptest.Server
+	mu      sync.Mutex
+	written []string
+	gates   map[string]chan struct{}
+	waiting map[string]bool
+}
+
+type (
+	lookInput struct {
+		What string `json:"what"`
+	}
+	writeInput struct {
+		Path string `json:"path"`
+	}
+	gateInput struct {
+		Gate string `json:"gate"`
+	}
+	noInput struct{}
+)
+
+// serveToolbox runs the server.
+func serveToolbox() *toolbox {
+	b := &toolbox{gates: map[string]chan struct{}{}, waiting: map[string]bool{}}
+	server := mcp.NewServer(&mcp.Implementation{Name: "toolbox", Version: "1"}, nil)
+	readOnly := &mcp.ToolAnnotations{ReadOnlyHint: true}
+	mcp.AddTool(server, &mcp.Tool{Name: "look", Description: "Looks at something.", Annotations: readOnly},
+		func(_ context.Context, _ *mcp.CallToolRequest, in lookInput) (*mcp.CallToolResult, any, error) {
+			return text("saw " + in.What), nil, nil
+		})
+	mcp.AddTool(server, &mcp.Tool{Name: "wait", Description: "Waits at a gate.", Annotations: readOnly},
+		func(ctx context.Context, _ *mcp.CallToolRequest, in gateInput) (*mcp.CallToolResult, any, error) {
+			return text("went through " + in.Gate), nil, b.wait(ctx, in.Gate)
+		})
+	mcp.AddTool(server, &mcp.Tool{Name: "fail", Description: "Fails.", Annotations: readOnly},
+		func(context.Context, *mcp.CallToolRequest, noInput) (*mcp.CallToolResult, any, error) {
+			return nil, nil, errors.New("the disk is full")
+		})
+	mcp.AddTool(server, &mcp.Tool{Name: "flood", Description: "Says a lot.", Annotations: readOnly},
+		func(context.Context, *mcp.CallToolRequest, noInput) (*mcp.CallToolResult, any, error) {
+			return text(strings.Repeat("water ", 100_000)), nil, nil
+		})
+	mcp.AddTool(server, &mcp.Tool{Name: "write", Description: "Writes a file."},
+		func(_ context.Context, _ *mcp.CallToolRequest, in writeInput) (*mcp.CallToolResult, any, error) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.written = append(b.written, in.Path)
+			return text("wrote " + in.Path), nil, nil
+		})
+	b.Server = httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
+	return b
+}
+
+// Close ends the server, and with it whoever still waits.
+func (b *toolbox) Close() {
+	b.CloseClientConnections()
+	b.Server.Close()
+}
+
+func text(s string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
+}
+
+func (b *toolbox) wait(ctx context.Context, name string) error {
+	b.mu.Lock()
+	gate := b.gate(name)
+	b.waiting[name] = true
+	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.waiting, name)
+	}()
+	select {
+	case <-gate:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("nobody opened the gate: %w", ctx.Err())
+	}
+}
+
+func (b *toolbox) gate(name string) chan struct{} {
+	if b.gates[name] == nil {
+		b.gates[name] = make(chan struct{})
+	}
+	return b.gates[name]
+}
+
+// open lets those through who wait at a gate.
+func (b *toolbox) open(name string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	close(b.gate(name))
+}
+
+// waitsAt says whether a call waits at a gate.
+func (b *toolbox) waitsAt(name string) func() bool {
+	return func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return b.waiting[name]
+	}
+}
+
+// wrote returns how often a file was written.
+func (b *toolbox) wrote(path string) func() int {
+	return func() int {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		count := 0
+		for _, p := range b.written {
+			if p == path {
+				count++
+			}
+		}
+		return count
+	}
+}

@@ -1,0 +1,163 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flows
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/ledger/ledgertest/pgserver"
+	"github.com/nestor-dev/nestor/test/stack"
+)
+
+// world is what the specs with one ledger share: the stack, a look into its ledger, and a tool server.
+type world struct {
+	*stack.Stack
+	history ledger.Ledger
+	tools   *toolbox
+	serial  int
+	// rooms are those of the spec that runs.
+	rooms []*room
+}
+
+// start runs the stack. The puppets come after the built-in scripts, whose parts are more particular, and before the
+// demo's answers to everything.
+func (w *world) start(ctx context.Context, name string) {
+	scripts := []string{filepath.Join("testdata", "parts.yaml")}
+	for _, builtin := range []string{"nested-agents", "central-orchestration", "role-delegation", "agents-as-tools", "parallel-agents", "failures"} {
+		scripts = append(scripts, "builtin:"+builtin)
+	}
+	scripts = append(scripts, filepath.Join("testdata", "puppets.yaml"), "builtin:demo")
+	var err error
+	w.Stack, err = stack.Start(ctx, stack.Options{Ledger: name, Scripts: scripts, ModelFlags: []string{"--no-delay", "--record", "20000"}})
+	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("CI") != "true" {
+		Skip(err.Error())
+	}
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { Expect(w.Stop()).To(Succeed()) })
+	w.history, err = connect.Open(ctx, w.LedgerURL)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { Expect(w.history.Close()).To(Succeed()) })
+	w.tools = serveToolbox()
+	DeferCleanup(w.tools.Close)
+}
+
+// newRoom makes a namespace with a model.
+func (w *world) newRoom(ctx context.Context) *room {
+	GinkgoHelper()
+	r := w.newEmptyRoom(ctx)
+	Expect(w.Provider(ctx, r.namespace, "default")).To(Succeed())
+	return r
+}
+
+// newEmptyRoom makes a namespace.
+func (w *world) newEmptyRoom(ctx context.Context) *room {
+	GinkgoHelper()
+	w.serial++
+	r := &room{world: w, namespace: fmt.Sprintf("room-%d", w.serial)}
+	Expect(w.API.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}})).To(Succeed())
+	w.rooms = append(w.rooms, r)
+	return r
+}
+
+// inspect looks at everything that a spec left, and tells what the operator said if the spec failed.
+func (w *world) inspect(ctx context.Context) {
+	rooms := w.rooms
+	w.rooms = nil
+	if CurrentSpecReport().Failed() {
+		for _, r := range rooms {
+			AddReportEntry("objects of "+r.namespace, r.dump(ctx))
+		}
+		if w.Stack != nil {
+			AddReportEntry("operator", w.OperatorLog())
+		}
+		return
+	}
+	for _, r := range rooms {
+		Eventually(r.complaints).WithContext(ctx).WithTimeout(15*time.Second).Should(BeEmpty(), "the statuses of "+r.namespace)
+	}
+}
+
+// asked is a request that the model got.
+type asked struct {
+	Role, Model string
+	Turn        int
+	Status      int
+	Body        struct {
+		Messages []struct {
+			Role    string
+			Content string
+		}
+		Tools []struct{ Function struct{ Name string } }
+	}
+}
+
+// last is the newest message of the conversation.
+func (a asked) last() string { return a.Body.Messages[len(a.Body.Messages)-1].Content }
+
+func (a asked) tools() []string {
+	var names []string
+	for _, t := range a.Body.Tools {
+		names = append(names, t.Function.Name)
+	}
+	return names
+}
+
+// said is the whole conversation, the system prompt left out.
+func (a asked) said() string {
+	var lines []string
+	for _, m := range a.Body.Messages {
+		if m.Role != "system" {
+			lines = append(lines, m.Content)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+type modelRecord struct {
+	UnderWay int
+	Requests []asked
+}
+
+// requestsOf returns what the model was asked by an agent.
+func (w *world) requestsOf(uid types.UID) func(context.Context) ([]asked, error) {
+	return func(ctx context.Context) ([]asked, error) {
+		record, err := w.modelRecord(ctx, string(uid)+"/")
+		return record.Requests, err
+	}
+}
+
+// underWay counts the requests that the model has not answered and that nobody has given up.
+func (w *world) underWay(ctx context.Context) (int, error) {
+	record, err := w.modelRecord(ctx, "none")
+	return record.UnderWay, err
+}
+
+func (w *world) modelRecord(ctx context.Context, key string) (record modelRecord, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.ModelAdmin+"/requests?key="+key, nil)
+	if err != nil {
+		return record, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return record, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	return record, json.NewDecoder(response.Body).Decode(&record)
+}

@@ -1,0 +1,295 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stack
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/ledger/ledgertest/pgserver"
+	"github.com/nestor-dev/nestor/internal/localcluster"
+)
+
+// The ledgers that a stack can have.
+const (
+	SQLite     = "SQLite"
+	PostgreSQL = "PostgreSQL"
+)
+
+// OperatorNamespace is where the operator believes to run, and where shared objects stand.
+const OperatorNamespace = "nestor-system"
+
+// Options say what to run.
+type Options struct {
+	// Ledger is SQLite or PostgreSQL; empty is SQLite.
+	Ledger string
+	// Scripts are what the model plays: files, or builtin:NAME. Empty: all built-in ones.
+	Scripts []string
+	// ModelFlags are further flags of nestor-scripted-model.
+	ModelFlags []string
+	// OperatorFlags are further flags of nestor-operator.
+	OperatorFlags []string
+	// Env is added to the environment of the operator.
+	Env []string
+	// Programs is a directory in which Build has put the programs. Empty: they are built for this stack.
+	Programs string
+	// NoOperator leaves it to the caller to start the operator.
+	NoOperator bool
+	// LedgerDir is where the file of SQLite stands; empty is the stack's directory.
+	LedgerDir string
+}
+
+// Stack is all of Nestor, running.
+type Stack struct {
+	// Dir holds the ledger and the logs (operator.log); it goes with the stack.
+	Dir     string
+	Cluster *localcluster.Cluster
+	// API is an administrator's client without limits.
+	API client.WithWatch
+	// LedgerURL is what --ledger says; Postgres is the server behind it, if there is one.
+	LedgerURL string
+	Postgres  *pgserver.Server
+	// Model plays the scripts at ModelURL; its admin paths are at ModelAdmin.
+	Model                *Process
+	ModelURL, ModelAdmin string
+	// Operator is the newest operator; Metrics, Probes and Profiles (pprof) are where it serves them.
+	Operator                  *Process
+	Metrics, Probes, Profiles string
+
+	options Options
+	log     *os.File
+}
+
+// startTimeout is generous for busy machines.
+const startTimeout = 2 * time.Minute
+
+// Start runs a stack. If it fails, nothing is left running.
+func Start(ctx context.Context, options Options) (s *Stack, err error) {
+	s = &Stack{options: options}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Stop())
+		}
+	}()
+	if s.Dir, err = os.MkdirTemp("", "nestor-stack-"); err != nil {
+		return s, fmt.Errorf("make the stack's directory: %w", err)
+	}
+	if s.log, err = os.Create(filepath.Join(s.Dir, "operator.log")); err != nil {
+		return s, fmt.Errorf("make the operator's log: %w", err)
+	}
+	if s.options.Programs == "" {
+		s.options.Programs = s.Dir
+		if err := Build(ctx, s.Dir); err != nil {
+			return s, err
+		}
+	}
+	if s.Cluster, err = localcluster.Start(ctx, localcluster.Options{}); err != nil {
+		return s, err
+	}
+	if err := s.connect(ctx); err != nil {
+		return s, err
+	}
+	if err := s.openLedger(ctx); err != nil {
+		return s, err
+	}
+	if err := s.startModel(); err != nil {
+		return s, err
+	}
+	if options.NoOperator {
+		return s, nil
+	}
+	return s, s.StartOperator(ctx)
+}
+
+// connect makes the client, and the operator's namespace.
+func (s *Stack) connect(ctx context.Context) error {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		return fmt.Errorf("build the scheme: %w", err)
+	}
+	config := rest.CopyConfig(s.Cluster.Config)
+	config.QPS = -1
+	var err error
+	if s.API, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
+		return fmt.Errorf("connect to the cluster: %w", err)
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: OperatorNamespace}}
+	if err := s.API.Create(ctx, namespace); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("create the operator's namespace: %w", err)
+	}
+	return nil
+}
+
+func (s *Stack) openLedger(ctx context.Context) error {
+	if s.options.Ledger != PostgreSQL {
+		dir := s.options.LedgerDir
+		if dir == "" {
+			dir = s.Dir
+		}
+		s.LedgerURL = "sqlite:" + filepath.Join(dir, "ledger.db")
+		return nil
+	}
+	var err error
+	if s.Postgres, err = pgserver.New(ctx); err != nil {
+		return err
+	}
+	s.LedgerURL, err = s.Postgres.NewDatabase(ctx)
+	return err
+}
+
+// startModel runs the scripted model; it says itself where.
+func (s *Stack) startModel() error {
+	out, in := io.Pipe()
+	args := append([]string{"--listen", "127.0.0.1:0", "--print-url"}, s.options.ModelFlags...)
+	for _, script := range s.options.Scripts {
+		args = append(args, "--script", script)
+	}
+	var err error
+	if s.Model, err = run(in, s.log, nil, filepath.Join(s.options.Programs, "nestor-scripted-model"), args...); err != nil {
+		return err
+	}
+	go func() {
+		<-s.Model.Exited()
+		_ = in.Close()
+	}()
+	url, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		return fmt.Errorf("the scripted model did not start:\n%s", s.OperatorLog())
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	s.ModelURL = strings.TrimSpace(url)
+	s.ModelAdmin = strings.TrimSuffix(s.ModelURL, "/v1") + "/_scripted"
+	return nil
+}
+
+// StartOperator runs an operator and waits until it is ready. The one before must have been stopped, unless two at a time
+// are wanted.
+func (s *Stack) StartOperator(ctx context.Context) error {
+	if err := s.LaunchOperator(ctx); err != nil {
+		return err
+	}
+	return s.AwaitReady(ctx)
+}
+
+// LaunchOperator runs an operator and does not wait. env is added to its environment, for this one only.
+func (s *Stack) LaunchOperator(ctx context.Context, env ...string) error {
+	var err error
+	if s.Metrics, err = freeAddress(ctx); err != nil {
+		return err
+	}
+	if s.Probes, err = freeAddress(ctx); err != nil {
+		return err
+	}
+	if s.Profiles, err = freeAddress(ctx); err != nil {
+		return err
+	}
+	s.Operator, err = s.runOperator(env,
+		"--metrics-bind-address", s.Metrics, "--health-probe-bind-address", s.Probes, "--pprof-bind-address", s.Profiles)
+	return err
+}
+
+// LaunchRival runs one more operator beside the others, as a mistake in a deployment would. The caller ends it.
+func (s *Stack) LaunchRival() (*Process, error) { return s.runOperator(nil) }
+
+func (s *Stack) runOperator(env []string, flags ...string) (*Process, error) {
+	args := append([]string{"--kubeconfig", s.Cluster.Kubeconfig, "--ledger", s.LedgerURL}, flags...)
+	args = append(args, s.options.OperatorFlags...)
+	return run(s.log, s.log, slices.Concat(s.options.Env, env), filepath.Join(s.options.Programs, "nestor-operator"), args...)
+}
+
+// AwaitReady waits until the newest operator says that it is ready.
+func (s *Stack) AwaitReady(ctx context.Context) error {
+	operator := s.Operator
+	err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, startTimeout, true, func(ctx context.Context) (bool, error) {
+		select {
+		case <-operator.Exited():
+			return false, errors.New("it has ended")
+		default:
+		}
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.Probes+"/readyz", nil)
+		if err != nil {
+			return false, err
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return false, nil //nolint:nilerr // it is not there yet
+		}
+		return response.StatusCode == http.StatusOK, response.Body.Close()
+	})
+	if err != nil {
+		return fmt.Errorf("the operator was never ready: %w\n%s", err, s.OperatorLog())
+	}
+	return nil
+}
+
+// OperatorLog is the end of what all operators of the stack have logged.
+func (s *Stack) OperatorLog() string {
+	const most = 16 << 10
+	words, err := os.ReadFile(s.log.Name())
+	if err != nil {
+		return err.Error()
+	}
+	return string(words[max(0, len(words)-most):])
+}
+
+// Provider makes a ModelProvider that is the scripted model in a namespace.
+func (s *Stack) Provider(ctx context.Context, namespace, name string) error {
+	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	provider.Spec.BaseURL, provider.Spec.DefaultModel = s.ModelURL, "scripted"
+	if err := s.API.Create(ctx, provider); err != nil {
+		return fmt.Errorf("create the model provider: %w", err)
+	}
+	return nil
+}
+
+// Stop ends everything and removes the directory.
+func (s *Stack) Stop() error {
+	var errs []error
+	for _, p := range []*Process{s.Operator, s.Model} {
+		if p != nil {
+			errs = append(errs, p.Kill())
+		}
+	}
+	if s.Postgres != nil {
+		errs = append(errs, s.Postgres.Close())
+	}
+	if s.Cluster != nil {
+		errs = append(errs, s.Cluster.Stop())
+	}
+	if s.log != nil {
+		errs = append(errs, s.log.Close())
+	}
+	if s.Dir != "" {
+		errs = append(errs, os.RemoveAll(s.Dir))
+	}
+	return errors.Join(errs...)
+}
+
+func freeAddress(ctx context.Context) (string, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find a free port: %w", err)
+	}
+	return listener.Addr().String(), listener.Close()
+}

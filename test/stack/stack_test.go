@@ -1,0 +1,55 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stack_test
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/stack"
+)
+
+func TestAStackRunsATaskAndSurvivesTheOperator(t *testing.T) {
+	s, err := stack.Start(t.Context(), stack.Options{Scripts: []string{"builtin:load"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Operator.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.StartOperator(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sum"}}
+	task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskTool, Tool: "calculator", Arguments: &runtime.RawExtension{Raw: []byte(`{"expression":"6*7"}`)}}
+	if err := s.API.Create(t.Context(), task); err != nil {
+		t.Fatal(err)
+	}
+	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		err := s.API.Get(ctx, client.ObjectKeyFromObject(task), task)
+		return task.Status.Phase == v1alpha1.TaskSuccess, err
+	})
+	if err != nil {
+		t.Errorf("the task is %s: %v\n%s", task.Status.Phase, err, s.OperatorLog())
+	}
+	ended, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := s.Operator.Terminate(ended); err != nil {
+		t.Errorf("the operator ended with %v", err)
+	}
+	if err := s.Stop(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(s.Dir); !os.IsNotExist(err) {
+		t.Errorf("the stack's directory is still there: %v", err)
+	}
+}
