@@ -113,10 +113,12 @@ func TestTheDeathOfAProcessIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	pids := recordedPIDs(t, filepath.Dir(cluster.Kubeconfig))
-	t.Cleanup(func() {
-		_ = cluster.Stop() // it complains of the process that is gone
+	defer func() {
+		if err := cluster.Stop(); err != nil {
+			t.Error(err)
+		}
 		expectGone(t, pids)
-	})
+	}()
 	quiet, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	if err := cluster.Watch(quiet); err != nil {
