@@ -27,13 +27,15 @@ help: ## Show this index
 		/^[a-zA-Z0-9_-]+:.*## / {printf "  %s%-16s%s %s\n", n, $$1, e, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: control-plane ## Run a control plane, the operator and a scripted model on this machine until Ctrl-C
-	@go build -o bin/demo ./hack/demo
+demo: control-plane ## Run all of Nestor on this machine until Ctrl-C (DEMO_SCRIPT=tour plays a tour; OPENAI_API_KEY or MODEL_BASE_URL and MODEL for a real model)
+	@echo "building the demo"
+	@go build -ldflags "$(LDFLAGS)" -o bin/demo ./hack/demo
 	@KUBEBUILDER_ASSETS="$(K8S_BIN)" exec bin/demo
 
 .PHONY: demo-clean
 demo-clean: ## Remove what the demo has kept
-	rm -rf "$${DEMO_DIR:-.demo}"
+	@dir="$${DEMO_DIR:-.demo}"; if [ -e "$$dir/nestor-demo.json" ] || [ -d "$$dir/cluster/etcd" ] || [ ! -e "$$dir" ]; then rm -rf "$$dir"; \
+	else echo "$$dir was not made by the demo: remove it yourself" >&2; exit 1; fi
 
 .PHONY: test
 test: control-plane mcp-servers ## Run all tests (PACKAGES=./internal/agent/... for some)

@@ -93,6 +93,8 @@ const (
 	ReasonToolServerNotReady = "ToolServerNotReady"
 	// ReasonToolNotFound: a task of type Tool names a tool that does not exist.
 	ReasonToolNotFound = "ToolNotFound"
+	// ReasonWorkspaceUnavailable: the operator cannot run a workspace from this source, or the source's claim or directory is missing.
+	ReasonWorkspaceUnavailable = "WorkspaceUnavailable"
 	// ReasonSubAgentNotFound: continueFrom names a sub-agent that does not exist.
 	ReasonSubAgentNotFound = "SubAgentNotFound"
 	// ReasonPriceUnknown: maxCostMicros is set and the model has no price in its ModelProvider.

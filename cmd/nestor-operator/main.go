@@ -15,6 +15,7 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/nestor-dev/nestor/internal/tool/workspace/shell"
 	"github.com/nestor-dev/nestor/internal/version"
 )
 
@@ -34,6 +35,10 @@ Flags:
 const gcPercent = 200
 
 func main() {
+	// A local workspace runs this program to supervise a command; see package shell.
+	if len(os.Args) > 2 && os.Args[1] == shell.SupervisorArgument {
+		os.Exit(shell.Supervise(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
+	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}

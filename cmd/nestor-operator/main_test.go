@@ -36,6 +36,7 @@ func TestWrongUseIsExplained(t *testing.T) {
 		"a log level":        {[]string{"--log-level", "loud"}, "--log-level must be debug, info, warn or error"},
 		"a log format":       {[]string{"--log-format", "xml"}, "--log-format must be text or json"},
 		"half a certificate": {[]string{"--kubeconfig", "no-such-file", "--history-cert-file", "tls.crt"}, "go together"},
+		"a label":            {[]string{"--operator-labels", "nestor"}, "--operator-labels must be name=value"},
 		"no cluster":         {[]string{"--kubeconfig", "no-such-file"}, "read the kubeconfig"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -52,6 +52,8 @@ type options struct {
 	logFormat   string
 	qps         float64
 	burst       int
+	// What workspaces are run with.
+	workspaceImage, operatorLabels, localWorkspaces string
 }
 
 func (o *options) register(set *flag.FlagSet) {
@@ -65,6 +67,9 @@ func (o *options) register(set *flag.FlagSet) {
 	set.StringVar(&o.history, "history-bind-address", "0", "`address` where the history API is served to the API server's aggregator, such as :8443; 0 turns it off")
 	set.StringVar(&o.historyCert, "history-cert-file", "", "`file` with the certificate of the history API, which the APIService's caBundle vouches for (default: one made at the start)")
 	set.StringVar(&o.historyKey, "history-key-file", "", "`file` with its key")
+	set.StringVar(&o.workspaceImage, "workspace-image", "", "`image` of workspace pods, with nestor-workspace, bash and git; without it chats that have a workspace wait")
+	set.StringVar(&o.operatorLabels, "operator-labels", "", "comma-separated `labels` (name=value) of the operator's own pods, which alone may connect to workspaces (default app.kubernetes.io/name=nestor-operator)")
+	set.StringVar(&o.localWorkspaces, "local-workspaces", "", "comma-separated `directories` of this machine: chats may have a workspace in one of them, served by this process with the rights of its user. For an operator on your own machine only")
 	set.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	set.StringVar(&o.logFormat, "log-format", "text", "text or json")
 	set.Float64Var(&o.qps, "kube-api-qps", 500, "requests a second that the operator may make of the API server")
@@ -86,6 +91,10 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 	}
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger)
+	labels, err := parseLabels(o.operatorLabels)
+	if err != nil {
+		return err
+	}
 	config, err := o.clientConfig()
 	if err != nil {
 		return err
@@ -102,7 +111,10 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 		return errors.Join(fmt.Errorf("add the ledger's readiness check: %w", err), kept.Close())
 	}
 	hub := &live.Hub{}
-	if err := controller.Setup(mgr, controller.Options{OperatorNamespace: operatorNamespace(), Ledger: kept, Reached: reached, Observer: hub, Metrics: ctrlmetrics.Registry}); err != nil {
+	if err := controller.Setup(mgr, controller.Options{
+		OperatorNamespace: operatorNamespace(), Ledger: kept, Reached: reached, Observer: hub, Metrics: ctrlmetrics.Registry,
+		WorkspaceImage: o.workspaceImage, OperatorLabels: labels, LocalWorkspaces: split(o.localWorkspaces),
+	}); err != nil {
 		return errors.Join(err, kept.Close())
 	}
 	if err := o.serveHistory(ctx, mgr, kept, hub); err != nil {
@@ -160,16 +172,37 @@ func (o *options) serveHistory(ctx context.Context, mgr ctrl.Manager, kept ledge
 // cache narrows what is watched to the namespaces that were named.
 func (o *options) cache() cache.Options {
 	namespaces := map[string]cache.Config{}
-	for name := range strings.SplitSeq(o.namespaces, ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			namespaces[name] = cache.Config{}
-		}
+	for _, name := range split(o.namespaces) {
+		namespaces[name] = cache.Config{}
 	}
 	if len(namespaces) == 0 {
-		return cache.Options{}
+		return controller.Cache(cache.Options{})
 	}
 	namespaces[operatorNamespace()] = cache.Config{}
-	return cache.Options{DefaultNamespaces: namespaces}
+	return controller.Cache(cache.Options{DefaultNamespaces: namespaces})
+}
+
+// split returns the entries of a flag whose value is a list.
+func split(value string) []string {
+	var entries []string
+	for entry := range strings.SplitSeq(value, ",") {
+		if entry = strings.TrimSpace(entry); entry != "" {
+			entries = append(entries, entry)
+		}
+	}
+	return entries
+}
+
+func parseLabels(value string) (map[string]string, error) {
+	found := map[string]string{}
+	for _, entry := range split(value) {
+		name, value, ok := strings.Cut(entry, "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("--operator-labels must be name=value, parted by commas, not %q", entry)
+		}
+		found[name] = value
+	}
+	return found, nil
 }
 
 func (o *options) clientConfig() (*rest.Config, error) {

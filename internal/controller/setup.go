@@ -7,6 +7,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/nestor-dev/nestor/internal/controller/agentchat"
@@ -27,12 +29,14 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/run"
 	"github.com/nestor-dev/nestor/internal/controller/subagent"
 	"github.com/nestor-dev/nestor/internal/controller/toolserver"
+	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/metrics"
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 	"github.com/nestor-dev/nestor/internal/version"
 )
 
@@ -46,10 +50,26 @@ type Options struct {
 	Metrics prometheus.Registerer
 	// Observer hears what agents do while they do it; nil: nobody does.
 	Observer Observer
+	// WorkspaceImage is the image of workspace pods; without it, chats with such a workspace wait.
+	WorkspaceImage string
+	// OperatorLabels are those of the operator's own pods: only they may connect to workspaces. None: DefaultLabels.
+	OperatorLabels map[string]string
+	// LocalWorkspaces are the directories of this machine in which workspaces may be, and WorkspaceScratch is where their
+	// commands have their homes.
+	LocalWorkspaces  []string
+	WorkspaceScratch string
 	// IdleAfter is how long an agent that waits stays in memory; 0 is a minute.
 	IdleAfter time.Duration
 	// Reached is the engine's; see there.
 	Reached func(engine.Point)
+}
+
+// Cache narrows a manager's cache to what the controllers need. Use it for a manager that Setup is given.
+func Cache(options cache.Options) cache.Options { return workspace.Cache(options) }
+
+// DefaultLabels are those that the operator's pods have unless it was told otherwise.
+func DefaultLabels() map[string]string {
+	return map[string]string{"app.kubernetes.io/name": "nestor-operator"}
 }
 
 // countIn makes the metrics, in a registry that nobody reads if none is given.
@@ -101,8 +121,12 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	if err != nil {
 		return err
 	}
+	workspaces, err := newWorkspaces(mgr, options, references.Retry)
+	if err != nil {
+		return err
+	}
 	scheduler := schedule.New(schedule.Options{Observer: counted})
-	tools := &backend.Tools{Finder: finder, Pool: pool, Results: backend.WholeOutputs{Ledger: options.Ledger}}
+	tools := &backend.Tools{Finder: finder, Pool: pool, Workspaces: workspaces, Results: backend.WholeOutputs{Ledger: options.Ledger}}
 	log := mgr.GetLogger().WithName("engine")
 	eng := engine.New(engine.Options{
 		Ledger: options.Ledger, Scheduler: scheduler, Tools: tools, Models: &backend.Models{Finder: finder, Scheduler: scheduler},
@@ -129,7 +153,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	if err := run.Index(context.Background(), mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	for _, runnable := range []manager.Runnable{references, driver{engine: eng, idle: options.IdleAfter}, closer{pool}} {
+	for _, runnable := range []manager.Runnable{references, driver{engine: eng, workspaces: workspaces, idle: options.IdleAfter}, closer{pool}} {
 		if err := mgr.Add(runnable); err != nil {
 			return fmt.Errorf("add %T: %w", runnable, err)
 		}
@@ -147,6 +171,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		messages,
 		&agenttask.Reconciler{Client: c, Runner: runner, Changed: wake.tasks, Known: &run.Known{Engine: eng, Kind: "AgentTask"}, Lacking: tasks},
 		&subagent.Reconciler{Client: c, Runner: runner, Changed: wake.agents, Tasks: wake.tasks, Known: &run.Known{Engine: eng, Kind: "SubAgent"}, Lacking: agents},
+		&workspace.Reconciler{Client: c, Workspaces: workspaces},
 	} {
 		if err := reconciler.SetupWithManager(mgr); err != nil {
 			return fmt.Errorf("set up %T: %w", reconciler, err)
@@ -155,11 +180,24 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	return nil
 }
 
+func newWorkspaces(mgr ctrl.Manager, options Options, retry func(namespace string)) (*workspace.Workspaces, error) {
+	labels := options.OperatorLabels
+	if len(labels) == 0 {
+		labels = DefaultLabels()
+	}
+	return workspace.New(workspace.Options{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Image: options.WorkspaceImage,
+		Operator:   pod.Peer{Namespace: options.OperatorNamespace, Labels: labels},
+		LocalRoots: options.LocalWorkspaces, Scratch: options.WorkspaceScratch, Retry: retry,
+	})
+}
+
 // driver takes over the agents of the operator that was at work before, keeps memory free of those that only wait, and
 // lets what is in flight finish at the end. It runs in the leader alone.
 type driver struct {
-	engine *engine.Engine
-	idle   time.Duration
+	engine     *engine.Engine
+	workspaces *workspace.Workspaces
+	idle       time.Duration
 }
 
 // Start implements manager.Runnable.
@@ -180,7 +218,7 @@ func (d driver) Start(ctx context.Context) error {
 		case <-ctx.Done():
 			draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 			defer cancel()
-			return d.engine.Close(draining)
+			return errors.Join(d.engine.Close(draining), d.workspaces.Close(draining)) // in this order: calls in flight use them
 		}
 	}
 }

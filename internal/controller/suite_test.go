@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -28,6 +30,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/localcluster"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/shell"
 )
 
 // operatorNamespace is where shared objects stand in this suite.
@@ -38,7 +41,17 @@ var (
 	api      client.Client
 	modelURL string
 	serial   int
+	// localRoot is where directories may be workspaces in this suite.
+	localRoot string
 )
+
+// The test binary plays the supervisor of the commands that local workspaces run.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == shell.SupervisorArgument {
+		os.Exit(shell.Supervise(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
 
 // counting is an agent that takes as many turns as it is told, each with another expression.
 const counting = `
@@ -75,12 +88,17 @@ var _ = BeforeSuite(func() {
 	ctrl.SetLogger(GinkgoLogr)
 	config := rest.CopyConfig(cluster.Config)
 	config.Wrap(writes.wrap)
-	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Cache: controller.Cache(cache.Options{}),
+	})
 	Expect(err).NotTo(HaveOccurred())
 	kept, err := connect.Open(ctx, "sqlite:"+filepath.Join(GinkgoT().TempDir(), "ledger.db"))
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(kept.Close()).To(Succeed()) })
-	Expect(controller.Setup(mgr, controller.Options{OperatorNamespace: operatorNamespace, Ledger: kept})).To(Succeed())
+	localRoot = GinkgoT().TempDir()
+	Expect(controller.Setup(mgr, controller.Options{
+		OperatorNamespace: operatorNamespace, Ledger: kept, LocalWorkspaces: []string{localRoot}, WorkspaceScratch: GinkgoT().TempDir(),
+	})).To(Succeed())
 	stopped := make(chan error, 1)
 	go func() { stopped <- mgr.Start(ctx) }()
 	DeferCleanup(func() {
@@ -94,6 +112,11 @@ var _ = BeforeSuite(func() {
 		Expect(err).NotTo(HaveOccurred())
 		options.Scripts = append(options.Scripts, script)
 	}
+	files, err := os.ReadFile("testdata/workspace.yaml")
+	Expect(err).NotTo(HaveOccurred())
+	script, err := scripted.Parse("testdata/workspace.yaml", files)
+	Expect(err).NotTo(HaveOccurred())
+	options.Scripts = append(options.Scripts, script)
 	counting, err := scripted.Parse("counting.yaml", []byte(counting))
 	Expect(err).NotTo(HaveOccurred())
 	options.Scripts = append(options.Scripts, counting)

@@ -172,7 +172,8 @@ func (c *Cluster) startAPIServer(ctx context.Context, assets string, options Opt
 	go func() {
 		config, err := c.env.Start()
 		c.Config = config
-		started <- err
+		// Nestor has no webhooks. The certificates that envtest makes for some lie where nobody would find them after a kill.
+		started <- errors.Join(err, c.env.WebhookInstallOptions.Cleanup())
 	}()
 	select {
 	case err := <-started:
@@ -188,20 +189,14 @@ func (c *Cluster) startAPIServer(ctx context.Context, assets string, options Opt
 
 // Stop ends the control plane and waits until its processes are gone. It may be called after a failed start.
 func (c *Cluster) Stop() error {
+	// Where one process is dead, the others could wait for it for long: then the guard ends them.
+	crashed := c.guard != nil && c.guard.dead() != ""
 	var errs []error
-	if c.manager != nil {
-		errs = append(errs, c.manager.stop())
-	}
-	if c.successor != nil {
-		errs = append(errs, c.successor.stop())
-	}
-	if c.env != nil {
-		if err := c.env.Stop(); err != nil {
-			errs = append(errs, fmt.Errorf("stop the control plane: %w", err))
-		}
+	if !crashed {
+		errs = c.stopProcesses()
 	}
 	if c.guard != nil {
-		errs = append(errs, c.guard.dismiss())
+		errs = append(errs, c.guard.dismiss(!crashed && len(errs) == 0))
 	}
 	if c.temporary {
 		errs = append(errs, os.RemoveAll(c.stateDir))
@@ -210,6 +205,46 @@ func (c *Cluster) Stop() error {
 		errs = append(errs, c.lock.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// stopProcesses asks the processes to end, and waits for them.
+func (c *Cluster) stopProcesses() (errs []error) {
+	if c.manager != nil {
+		if err := c.manager.stop(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if c.successor != nil {
+		if err := c.successor.stop(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if c.env != nil {
+		if err := c.env.Stop(); err != nil {
+			errs = append(errs, fmt.Errorf("stop the control plane: %w", err))
+		}
+	}
+	return errs
+}
+
+// watchPeriod is how often it is checked that the processes live.
+const watchPeriod = 500 * time.Millisecond
+
+// Watch waits until a process of the control plane ends that nobody stopped, and names it. It returns nil when ctx ends.
+// (envtest waits for its processes itself and does not tell, so they are looked for by their ids.)
+func (c *Cluster) Watch(ctx context.Context) error {
+	ticker := time.NewTicker(watchPeriod)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if dead := c.guard.dead(); dead != "" {
+			return fmt.Errorf("%s has ended unexpectedly", dead)
+		}
+	}
 }
 
 // AddUser returns how a user with these groups reaches the API server, for tests of RBAC and policies.

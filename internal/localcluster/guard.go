@@ -4,11 +4,13 @@
 package localcluster
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -76,9 +78,29 @@ func (g *guard) launcher(program string) (string, error) {
 	return path, nil
 }
 
-// dismiss tells the guard that everything has been stopped.
-func (g *guard) dismiss() error {
-	if _, err := io.WriteString(g.stdin, "done\n"); err != nil {
+// dead names a program under the guard that does not run any more.
+func (g *guard) dead() string {
+	for _, program := range []string{etcd, apiServer, controllerManager} {
+		text, err := os.ReadFile(filepath.Join(g.dir, program+".pid"))
+		if err != nil {
+			continue // it has not begun
+		}
+		pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		if err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			return program
+		}
+	}
+	return ""
+}
+
+// dismiss tells the guard that everything has been stopped; if it has not, the guard ends what is left first.
+func (g *guard) dismiss(stopped bool) error {
+	if stopped {
+		if _, err := io.WriteString(g.stdin, "done\n"); err != nil {
+			return fmt.Errorf("dismiss the guard: %w", err)
+		}
+	}
+	if err := g.stdin.Close(); err != nil {
 		return fmt.Errorf("dismiss the guard: %w", err)
 	}
 	if err := g.cmd.Wait(); err != nil {

@@ -107,6 +107,33 @@ func TestNothingOutlivesAKilledCaller(t *testing.T) {
 	expectGone(t, pids)
 }
 
+func TestTheDeathOfAProcessIsNoticed(t *testing.T) {
+	cluster, err := localcluster.Start(t.Context(), localcluster.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pids := recordedPIDs(t, filepath.Dir(cluster.Kubeconfig))
+	defer func() {
+		if err := cluster.Stop(); err != nil {
+			t.Error(err)
+		}
+		expectGone(t, pids)
+	}()
+	quiet, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	if err := cluster.Watch(quiet); err != nil {
+		t.Fatalf("Watch, while all is well: %v", err)
+	}
+	if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil { // etcd, by the order of the names
+		t.Fatal(err)
+	}
+	loud, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := cluster.Watch(loud); err == nil || !strings.Contains(err.Error(), "etcd has ended") {
+		t.Errorf("Watch: %v, want that etcd has ended", err)
+	}
+}
+
 func TestACancelledStartLeavesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	dir := t.TempDir()

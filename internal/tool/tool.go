@@ -77,6 +77,10 @@ func (t *Tool) Spec() Spec { return t.spec }
 // Name returns the tool's name.
 func (t *Tool) Name() string { return t.spec.Name }
 
+// With returns the same tool with another function, so that its schema is
+// compiled once for all the places that it may run in.
+func (t *Tool) With(run Func) *Tool { return &Tool{spec: t.spec, schema: t.schema, run: run} }
+
 // ErrOutcomeUnknown marks an error after which the tool may or may not have
 // taken effect: the connection broke after the request was sent.
 var ErrOutcomeUnknown = errors.New("the outcome is unknown")

@@ -89,7 +89,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // begin starts the orchestrator, once everything that it needs is there.
 func (r *Reconciler) begin(ctx context.Context, chat *v1alpha1.AgentChat) (ctrl.Result, error) {
 	resolved, err := r.Runner.Resolve(ctx, run.Subject{
-		Kind: agent.Orchestrator, Namespace: chat.Namespace, Name: chat.Name, Role: chat.Spec.Role,
+		Kind: agent.Orchestrator, Object: chat, Namespace: chat.Namespace, Name: chat.Name, Role: chat.Spec.Role,
 		Provider: chat.Spec.ModelProvider, Model: chat.Spec.Model, MaxDepth: int(chat.Spec.Limits.MaxDepth),
 	})
 	if err == nil {

@@ -183,7 +183,7 @@ func (r *Reconciler) ensureToolRun(ctx context.Context, task *v1alpha1.AgentTask
 		}
 		return nil
 	}
-	subject := run.Subject{Kind: agent.ToolRun, Namespace: task.Namespace, Name: task.Name, Role: defaultRole, Depth: 1, MaxDepth: standaloneDepth}
+	subject := run.Subject{Kind: agent.ToolRun, Object: task, Namespace: task.Namespace, Name: task.Name, Role: defaultRole, Depth: 1, MaxDepth: standaloneDepth}
 	record := ledger.Agent{UID: uid, Kind: "AgentTask", Namespace: task.Namespace, Name: task.Name, Root: uid, Depth: 1, CreatedAt: task.CreationTimestamp.Time}
 	if task.Spec.Chat != "" {
 		chat, err := r.chat(ctx, task)

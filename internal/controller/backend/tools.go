@@ -11,9 +11,12 @@ import (
 	"strings"
 	"sync"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/toolserver"
+	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/role"
 	"github.com/nestor-dev/nestor/internal/tool"
@@ -21,10 +24,13 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
-// Tools finds the tools that agents use: the built-in ones, and those of the ToolServers that their role names.
+// Tools finds the tools that agents use: the built-in ones, those of the ToolServers that their role names, and those of the
+// workspace that their chat or task has.
 type Tools struct {
 	Finder resolve.Finder
 	Pool   *mcp.Pool
+	// Workspaces has the tools of agents that were given files.
+	Workspaces *workspace.Workspaces
 	// Results finds whole outputs for read_result.
 	Results builtin.Results
 	// SearchURL is where web searches go; empty is the usual place.
@@ -45,7 +51,31 @@ func (t *Tools) Set(ctx context.Context, a ledger.Agent, name string) (tool.Set,
 	if server, _, ok := strings.Cut(name, "__"); ok {
 		return t.server(ctx, a.Namespace, server)
 	}
+	if t.Workspaces.Offers(name) {
+		return t.Workspaces.ToolsOf(ctx, a)
+	}
 	return t.builtIn(ctx, a.Namespace)
+}
+
+// ForObject returns all tools that the agent of an object could have, before its role's policy is applied. What is missing is
+// a *resolve.Missing.
+func (t *Tools) ForObject(ctx context.Context, object client.Object, r role.Role) (tool.Set, error) {
+	set, err := t.ForRole(ctx, object.GetNamespace(), r)
+	if err != nil {
+		return tool.Set{}, err
+	}
+	place, err := t.Workspaces.Of(ctx, object)
+	if err != nil {
+		return tool.Set{}, err
+	}
+	if err := t.Workspaces.Check(ctx, place); err != nil {
+		return tool.Set{}, err
+	}
+	files, err := t.Workspaces.Tools(place)
+	if err != nil {
+		return tool.Set{}, err
+	}
+	return set.Union(files)
 }
 
 // builtIn returns the built-in tools of a namespace: with web searches where it has a key for them.

@@ -44,7 +44,9 @@ type Runner struct {
 
 // Subject is an agent that is to be configured.
 type Subject struct {
-	Kind      agent.Kind
+	Kind agent.Kind
+	// Object is the agent's, by which its workspace is found.
+	Object    client.Object
 	Namespace string
 	Name      string
 	Role      string
@@ -75,7 +77,7 @@ func (r *Runner) Resolve(ctx context.Context, s Subject) (Resolved, error) {
 			MaxTokens: found.Limits.MaxTotalTokens, MaxCostMicros: found.Limits.MaxCostMicros, MaxOutputTokens: found.MaxOutputTokens,
 		},
 	}
-	set, err := r.Tools.ForRole(ctx, s.Namespace, found)
+	set, err := r.Tools.ForObject(ctx, s.Object, found)
 	if err != nil {
 		return Resolved{}, err
 	}

@@ -150,7 +150,7 @@ func (r *Reconciler) parallel(ctx context.Context, sub *v1alpha1.SubAgent) (int,
 // prepare finds everything that the agent needs, and its place in its tree.
 func (r *Reconciler) prepare(ctx context.Context, sub *v1alpha1.SubAgent) (ledger.Agent, agent.Started, error) {
 	resolved, err := r.Runner.Resolve(ctx, run.Subject{
-		Kind: agent.SubAgent, Namespace: sub.Namespace, Name: sub.Name, Role: sub.Spec.Role, Provider: sub.Spec.ModelProvider, Model: sub.Spec.Model,
+		Kind: agent.SubAgent, Object: sub, Namespace: sub.Namespace, Name: sub.Name, Role: sub.Spec.Role, Provider: sub.Spec.ModelProvider, Model: sub.Spec.Model,
 		Depth: int(sub.Spec.Depth), MaxDepth: int(sub.Spec.Limits.MaxDepth),
 	})
 	if err == nil {

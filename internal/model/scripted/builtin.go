@@ -26,12 +26,13 @@ func BuiltinNames() []string {
 	return names
 }
 
-// Demo returns all the embedded scripts in the order in which the demo plays them: the one that answers what no other knows
-// comes last.
+// Demo returns all the embedded scripts in the order in which the demo plays them: the tour, whose rules are for one story
+// only, comes first, and the one that answers what no other knows comes last.
 func Demo() ([]*Script, error) {
-	const last = "demo"
+	const first, last = "tour", "demo"
+	others := slices.DeleteFunc(BuiltinNames(), func(n string) bool { return n == first || n == last })
 	var scripts []*Script
-	for _, name := range append(slices.DeleteFunc(BuiltinNames(), func(n string) bool { return n == last }), last) {
+	for _, name := range slices.Concat([]string{first}, others, []string{last}) {
 		script, err := Builtin(name)
 		if err != nil {
 			return nil, err

@@ -17,9 +17,10 @@ import (
 // IdempotencyKeyMeta is the key in a call's _meta that holds its idempotency key.
 const IdempotencyKeyMeta = "nestor.dev/idempotency-key"
 
-// call runs a server's tool. A call that was lost is sent a second time, on a
-// connection that is known to work, if that does no harm.
-func (s *Session) call(ctx context.Context, name string, repeatable bool, call tool.Call) (tool.Output, error) {
+// Call runs a server's tool, by the server's own name. A call that was lost is
+// sent a second time, on a connection that is known to work, if that does no harm:
+// if the tool is repeatable, or if the call cannot have reached the server.
+func (s *Session) Call(ctx context.Context, name string, repeatable bool, call tool.Call) (tool.Output, error) {
 	conn, err := s.connection(ctx, nil)
 	if err != nil {
 		return tool.Output{}, err

@@ -84,6 +84,6 @@ func (s *Session) makeTool(offered *sdk.Tool) (*tool.Tool, error) {
 		spec.Idempotent = hints.IdempotentHint
 	}
 	return tool.New(spec, func(ctx context.Context, call tool.Call) (tool.Output, error) {
-		return s.call(ctx, offered.Name, spec.Repeatable(), call)
+		return s.Call(ctx, offered.Name, spec.Repeatable(), call)
 	})
 }

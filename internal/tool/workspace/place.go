@@ -11,7 +11,7 @@ import (
 
 // place is the argument that all tools share.
 type place struct {
-	Cwd string `json:"cwd,omitempty" jsonschema:"directory, relative to the workspace root, that paths are relative to (default: the root)"`
+	Cwd string `json:"cwd,omitempty" jsonschema:"directory that paths are relative to, itself relative to where you work: the workspace root, unless you were given a working directory"`
 }
 
 // resolve returns the path from the root that a name means.

@@ -103,8 +103,7 @@ func (w *Workspace) addWriters() {
 // add registers a tool. The SDK checks arguments against the schema of In before
 // the tool runs.
 func add[In any](w *Workspace, tool func() *mcp.Tool, run func(context.Context, In) (*mcp.CallToolResult, error)) {
-	described := tool()
-	described.InputSchema = schemaFor[In]()
+	described := describe[In](tool)
 	mcp.AddTool(w.server, described, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (result *mcp.CallToolResult, _ any, err error) {
 		// A fault in one call must not end the calls of others.
 		defer func() {

@@ -41,6 +41,7 @@ func Pod(s Spec) *corev1.Pod {
 			EnableServiceLinks:            &no,
 			RestartPolicy:                 corev1.RestartPolicyAlways,
 			TerminationGracePeriodSeconds: &grace,
+			Tolerations:                   []corev1.Toleration{leave("node.kubernetes.io/not-ready"), leave("node.kubernetes.io/unreachable")},
 			SecurityContext: &corev1.PodSecurityContext{
 				RunAsNonRoot: &yes, RunAsUser: &id, RunAsGroup: &id, FSGroup: &id, FSGroupChangePolicy: &policy,
 				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
@@ -51,6 +52,13 @@ func Pod(s Spec) *corev1.Pod {
 		pod.Spec.InitContainers = []corev1.Container{clone(s)}
 	}
 	return pod
+}
+
+// leave makes the pod leave a lost node after half a minute instead of the usual
+// five: an agent is waiting for its files.
+func leave(taint string) corev1.Toleration {
+	seconds := int64(30)
+	return corev1.Toleration{Key: taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds}
 }
 
 func server(s Spec) corev1.Container {

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"strings"
 
@@ -149,10 +150,15 @@ func (s Spec) URL() string {
 	return fmt.Sprintf("http://%s.%s.svc:%d/", s.Name(), s.Namespace, Port)
 }
 
+// Labels are those of every workspace's objects, by which the operator finds them.
+func Labels() map[string]string {
+	return map[string]string{"app.kubernetes.io/name": "nestor-workspace", "app.kubernetes.io/managed-by": "nestor"}
+}
+
 func (s Spec) meta() metav1.ObjectMeta {
 	yes := true
-	labels := s.selector()
-	labels["app.kubernetes.io/managed-by"] = "nestor"
+	labels := Labels()
+	maps.Copy(labels, s.selector())
 	if s.Owner.Chat != "" {
 		labels["nestor.dev/chat"] = s.Owner.Chat
 	}

@@ -1,0 +1,349 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// asDemo makes this test binary be the demo.
+const asDemo = "NESTOR_TEST_DEMO"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asDemo) != "" {
+		main()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// stage is where demos run in a test: one directory for the state, and one that stands for the system's temporary one.
+type stage struct {
+	t              *testing.T
+	dir, temporary string
+}
+
+func newStage(t *testing.T) stage {
+	base := t.TempDir()
+	s := stage{t, filepath.Join(base, "demo"), filepath.Join(base, "tmp")}
+	if err := os.Mkdir(s.temporary, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// play is a demo that runs.
+type play struct {
+	stage
+	cmd  *exec.Cmd
+	done chan error
+
+	mu  sync.Mutex
+	out bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (p *play) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.Write(text)
+}
+
+func (p *play) said() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.String()
+}
+
+func (s stage) start(env ...string) *play {
+	s.t.Helper()
+	p := &play{stage: s, cmd: exec.Command(os.Args[0]), done: make(chan error, 1)}
+	p.cmd.Env = append(os.Environ(), append([]string{asDemo + "=1", "DEMO_DIR=" + s.dir, "TMPDIR=" + s.temporary}, env...)...)
+	p.cmd.Stdout, p.cmd.Stderr = p, p
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C reaches a whole group
+	if err := p.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	go func() { p.done <- p.cmd.Wait() }()
+	s.t.Cleanup(func() { _ = p.cmd.Process.Kill() }) // it is gone, if all is well
+	return p
+}
+
+const patience = 2 * time.Minute
+
+// until waits for the demo to say something.
+func (p *play) until(words string) {
+	p.t.Helper()
+	p.eventually("the demo says "+words, func() bool { return strings.Contains(p.said(), words) })
+}
+
+func (p *play) eventually(what string, holds func() bool) {
+	p.t.Helper()
+	err := wait.PollUntilContextTimeout(p.t.Context(), 50*time.Millisecond, patience, true,
+		func(context.Context) (bool, error) { return holds(), nil })
+	if err != nil {
+		p.t.Fatalf("in vain: %s; it said:\n%s", what, p.said())
+	}
+}
+
+// end waits for the demo to end and returns its exit code.
+func (p *play) end() int {
+	p.t.Helper()
+	select {
+	case err := <-p.done:
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) {
+			p.t.Fatal(err)
+		}
+		return p.cmd.ProcessState.ExitCode()
+	case <-time.After(patience):
+		p.t.Fatalf("the demo does not end; it said:\n%s", p.said())
+		return -1
+	}
+}
+
+// signal sends a signal to the demo; Ctrl-C goes to its whole group.
+func (p *play) signal(signal syscall.Signal) {
+	p.t.Helper()
+	target := p.cmd.Process.Pid
+	if signal == syscall.SIGINT {
+		target = -target
+	}
+	if err := syscall.Kill(target, signal); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// ports are where the parts of a running demo listen.
+func (p *play) ports() []string {
+	p.t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(p.dir, "cluster", "kubeconfig"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	model := regexp.MustCompile(`listens at (http\S+)`).FindStringSubmatch(p.said())
+	if model == nil {
+		p.t.Fatalf("no address of the model in:\n%s", p.said())
+	}
+	var hosts []string
+	for _, address := range []string{config.Host, model[1]} {
+		u, err := url.Parse(address)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		hosts = append(hosts, u.Host)
+	}
+	for _, host := range hosts {
+		if !listening(host) {
+			p.t.Errorf("nothing listens at %s while the demo runs", host)
+		}
+	}
+	return hosts
+}
+
+func listening(host string) bool {
+	conn, err := net.DialTimeout("tcp", host, time.Second)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close()
+	return true
+}
+
+// processes are those that have the demo's directory in their command line.
+func (s stage) processes() []string {
+	s.t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil || len(files) == 0 {
+		s.t.Skip("this system has no /proc to look for processes in")
+	}
+	var found []string
+	for _, file := range files {
+		text, _ := os.ReadFile(file) // it may have ended since
+		pid := filepath.Base(filepath.Dir(file))
+		if bytes.Contains(text, []byte(s.dir)) && pid != strconv.Itoa(os.Getpid()) {
+			found = append(found, pid+" "+strings.ReplaceAll(string(text), "\x00", " "))
+		}
+	}
+	return found
+}
+
+// leavesNothing checks that no process, port or file is left of a demo but its state.
+func (p *play) leavesNothing(ports []string) {
+	p.t.Helper()
+	p.eventually("its processes end", func() bool { return len(p.processes()) == 0 })
+	for _, port := range ports {
+		// A process that is being killed has no command line any more, and for a moment still its ports.
+		p.eventually("nobody listens at "+port, func() bool { return !listening(port) })
+	}
+	for _, dir := range []string{p.temporary, filepath.Join(p.dir, "cluster", "run")} {
+		if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 0 {
+			p.t.Errorf("left behind: %v", left)
+		}
+	}
+	entries, err := os.ReadDir(filepath.Dir(p.dir))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if names := fmt.Sprint(entries); len(entries) != 2 {
+		p.t.Errorf("beside the state there is %s", names)
+	}
+}
+
+func TestTourAndWhatComesAfterIt(t *testing.T) {
+	s := newStage(t)
+	began := time.Now()
+	tour := s.start("DEMO_SCRIPT=tour")
+	if code := tour.end(); code != 0 {
+		t.Fatalf("the tour ended with %d:\n%s", code, tour.said())
+	}
+	t.Logf("the tour took %s", time.Since(began).Round(time.Second))
+	tellsTheStory(t, tour.said())
+	tour.leavesNothing(nil)
+
+	for name, signal := range map[string]syscall.Signal{"Ctrl-C": syscall.SIGINT, "SIGTERM": syscall.SIGTERM, "SIGKILL": syscall.SIGKILL} {
+		t.Run(name, func(t *testing.T) {
+			again := s
+			again.t = t
+			demo := again.start()
+			demo.until("Ctrl-C stops everything")
+			ports := demo.ports()
+			if chats := demo.shell("kubectl get agentchats -o name"); !strings.Contains(chats, "/tour-") || !strings.Contains(chats, "/first") {
+				t.Errorf("the chats after a restart are %q, want the tour's and the first", chats)
+			}
+			demo.signal(signal)
+			if code := demo.end(); code != 0 && signal != syscall.SIGKILL {
+				t.Errorf("the demo ended with %d:\n%s", code, demo.said())
+			}
+			demo.leavesNothing(ports)
+		})
+	}
+
+	t.Run("the commands that it prints", func(t *testing.T) {
+		again := s
+		again.t = t
+		demo := again.start()
+		demo.until("Ctrl-C stops everything")
+		demo.shell(`say 'Review the sample project from "three" perspectives.'`)
+		demo.eventually("an agent asks and another wants approval", func() bool {
+			waits := demo.shell("waiting")
+			return strings.Contains(waits, "(Question): Who can reach") && strings.Contains(waits, "(Approval): write")
+		})
+		demo.shell("say Only the shop\\'s own network.; approve")
+		demo.eventually("the review is done", func() bool {
+			return strings.Contains(demo.shell("talk"), "Assistant: The review of the sample project:")
+		})
+		demo.signal(syscall.SIGINT)
+		demo.end()
+		demo.leavesNothing(nil)
+	})
+
+	t.Run("a part that dies is noticed", func(t *testing.T) {
+		again := s
+		again.t = t
+		demo := again.start()
+		demo.until("Ctrl-C stops everything")
+		ports := demo.ports()
+		demo.kill("kube-apiserver")
+		if code := demo.end(); code != 1 || !strings.Contains(demo.said(), "kube-apiserver has ended unexpectedly") {
+			t.Errorf("the demo ended with %d and said:\n%s", code, demo.said())
+		}
+		demo.leavesNothing(ports)
+	})
+}
+
+// tellsTheStory checks that the log of the tour has its turns, in order.
+func tellsTheStory(t *testing.T, log string) {
+	t.Helper()
+	for _, words := range []string{
+		"(security-reviewer) is Waiting for a person: Question", "(docs-reviewer) is Waiting for a person: Approval", "(tester under ",
+		"you: approve call", "you: Only the shop's own network.", "needs input: Who can reach the port of the till?",
+	} {
+		if !strings.Contains(log, words) {
+			t.Errorf("the log does not tell %q", words)
+		}
+	}
+	rest := log
+	for _, words := range []string{"starting the control plane", "starting the operator", "you: Review the sample project", "The review of the sample project:", "the tour is at its end"} {
+		_, after, found := strings.Cut(rest, words)
+		if !found {
+			t.Fatalf("the log does not tell %q where it should:\n%s", words, log)
+		}
+		rest = after
+	}
+}
+
+// shell runs commands as a newcomer does who has read the demo's file.
+func (p *play) shell(commands string) string {
+	p.t.Helper()
+	out, err := exec.Command("sh", "-c", ". "+filepath.Join(p.dir, "use.sh")+" && "+commands).CombinedOutput()
+	if err != nil {
+		p.t.Fatalf("%s: %v\n%s", commands, err, out)
+	}
+	return string(out)
+}
+
+// kill ends a process of the demo's control plane.
+func (p *play) kill(program string) {
+	p.t.Helper()
+	text, err := os.ReadFile(filepath.Join(p.dir, "cluster", "run", program+".pid"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func TestWrongSettingsAreExplained(t *testing.T) {
+	full := t.TempDir()
+	if err := os.WriteFile(filepath.Join(full, "mine"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		env  []string
+		want string
+	}{
+		"an unknown script":       {[]string{"DEMO_SCRIPT=opera"}, "use tour"},
+		"a model without a place": {[]string{"MODEL=large"}, "neither OPENAI_API_KEY nor MODEL_BASE_URL"},
+		"a directory in use":      {[]string{"DEMO_DIR=" + full}, "was not made by the demo"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env := func(variable string) string {
+				i := slices.IndexFunc(tc.env, func(entry string) bool { return strings.HasPrefix(entry, variable+"=") })
+				if i < 0 {
+					return ""
+				}
+				return strings.TrimPrefix(tc.env[i], variable+"=")
+			}
+			err := run(t.Context(), env, &bytes.Buffer{})
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%v: %v, want an error with %q", tc.env, err, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,132 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/resolve"
+)
+
+// lookAgain is how soon a run looks again that lacks something that cannot be watched: a directory, or a claim, which is not
+// worth watching all claims of a cluster.
+const lookAgain = 5 * time.Second
+
+// Check says what a workspace lacks before it can be started, as a *resolve.Missing.
+func (w *Workspaces) Check(ctx context.Context, p *Place) error {
+	if p == nil {
+		return nil
+	}
+	err := w.check(ctx, p)
+	var missing *resolve.Missing
+	if errors.As(err, &missing) && missing.Reason == v1alpha1.ReasonWorkspaceUnavailable {
+		w.retry(p.Owner.GetNamespace())
+	}
+	return err
+}
+
+// retry lets a namespace look again after a while, once for all that wait in it.
+func (w *Workspaces) retry(namespace string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.options.Retry == nil || w.retries[namespace] {
+		return
+	}
+	w.retries[namespace] = true
+	time.AfterFunc(lookAgain, func() {
+		w.mu.Lock()
+		delete(w.retries, namespace)
+		w.mu.Unlock()
+		w.options.Retry(namespace)
+	})
+}
+
+func (w *Workspaces) check(ctx context.Context, p *Place) error {
+	if d := p.Workspace.Directory; d != nil {
+		return w.directories.check(d.Path)
+	}
+	if w.options.Image == "" {
+		return unavailable("This operator runs no workspace pods: start it with --workspace-image.")
+	}
+	spec, err := w.pods.spec(*p)
+	if err != nil {
+		return unavailable("The workspace cannot be run: " + err.Error() + ".")
+	}
+	if git := spec.Source.Git; git != nil && git.SecretName != "" {
+		return w.exists(ctx, p, &corev1.Secret{}, git.SecretName, v1alpha1.ReasonSecretNotFound, "Secret")
+	}
+	if claim := spec.Source.PersistentVolumeClaim; claim != nil {
+		return w.exists(ctx, p, &corev1.PersistentVolumeClaim{}, claim.ClaimName, v1alpha1.ReasonWorkspaceUnavailable, "PersistentVolumeClaim")
+	}
+	return nil
+}
+
+func (w *Workspaces) exists(ctx context.Context, p *Place, object client.Object, name, reason, kind string) error {
+	namespace := p.Owner.GetNamespace()
+	err := w.options.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, object)
+	if apierrors.IsNotFound(err) {
+		return &resolve.Missing{Reason: reason, Message: fmt.Sprintf("The workspace needs the %s %q: create it in the namespace %s.", kind, name, namespace)}
+	}
+	if err != nil {
+		return fmt.Errorf("get %s %s/%s: %w", kind, namespace, name, err)
+	}
+	return nil
+}
+
+// check says why a directory of this machine may not be a workspace.
+func (d *directories) check(path string) error {
+	if len(d.options.LocalRoots) == 0 {
+		return unavailable("A workspace of the source directory works in local mode only: start the operator with --local-workspaces, or use git, persistentVolumeClaim or emptyDir.")
+	}
+	actual, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return unavailable(fmt.Sprintf("The operator cannot open the directory %s: create it, or let the operator's user read it.", path))
+	}
+	if info, err := os.Stat(actual); err != nil || !info.IsDir() {
+		return unavailable(fmt.Sprintf("%s is not a directory that the operator can open.", path))
+	}
+	for _, root := range d.options.LocalRoots {
+		if inside(actual, root) {
+			return nil
+		}
+	}
+	return unavailable(fmt.Sprintf("The directory %s is not below one that --local-workspaces names: %s.", path, strings.Join(d.options.LocalRoots, ", ")))
+}
+
+func inside(path, root string) bool {
+	relative, err := filepath.Rel(root, path)
+	return err == nil && relative != ".." && !strings.HasPrefix(relative, "../")
+}
+
+// realPaths resolves the directories in which local workspaces may be, so that links do not lead out of them.
+func realPaths(roots []string) ([]string, error) {
+	var actual []string
+	for _, root := range roots {
+		path, err := filepath.Abs(root)
+		if err == nil {
+			path, err = filepath.EvalSymlinks(path)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("open the directory for local workspaces: %w", err)
+		}
+		actual = append(actual, path)
+	}
+	return actual, nil
+}
+
+func unavailable(message string) error {
+	return &resolve.Missing{Reason: v1alpha1.ReasonWorkspaceUnavailable, Message: message}
+}

@@ -1,0 +1,124 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
+)
+
+// Cache adds to a manager's cache that only the pods of workspaces are kept in memory, not all of the cluster.
+func Cache(options cache.Options) cache.Options {
+	if options.ByObject == nil {
+		options.ByObject = map[client.Object]cache.ByObject{}
+	}
+	options.ByObject[&corev1.Pod{}] = cache.ByObject{Label: labels.SelectorFromSet(pod.Labels())}
+	return options
+}
+
+// Reconciler looks after the pods of workspaces.
+type Reconciler struct {
+	Client     client.Client
+	Workspaces *Workspaces
+}
+
+// SetupWithManager registers the controller.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	ours, err := predicate.LabelSelectorPredicate(metav1.LabelSelector{MatchLabels: pod.Labels()})
+	if err != nil {
+		return fmt.Errorf("select the pods of workspaces: %w", err)
+	}
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("workspace").
+		For(&corev1.Pod{}, builder.WithPredicates(ours)).
+		Watches(&v1alpha1.AgentChat{}, r.closeDirectory()).
+		Watches(&v1alpha1.AgentTask{}, r.closeDirectory()).
+		Complete(r)
+}
+
+// closeDirectory stops serving a directory when the chat or task is gone that it was served to.
+func (r *Reconciler) closeDirectory() handler.EventHandler {
+	return handler.Funcs{DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		r.Workspaces.directories.end(e.Object.GetUID())
+	}}
+}
+
+// Reconcile removes a pod that nobody uses, that has ended, or whose node is lost, and wakes those who wait for it.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	var found corev1.Pod
+	err := r.Client.Get(ctx, req.NamespacedName, &found)
+	if apierrors.IsNotFound(err) {
+		r.Workspaces.pods.endSession(req.NamespacedName)
+		r.Workspaces.pods.uses.gone(req.NamespacedName)
+		return ctrl.Result{}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("get pod %s: %w", req.NamespacedName, err)
+	}
+	r.Workspaces.pods.uses.seen(req.NamespacedName)
+	idle, err := r.idle(ctx, &found)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	v := r.Workspaces.pods.judge(&found, idle)
+	if v.remove {
+		ctrl.LoggerFrom(ctx).Info("Removing a workspace pod", "pod", req.NamespacedName, "why", v.why)
+		err = r.Workspaces.pods.remove(ctx, &found, v.force)
+	}
+	return ctrl.Result{RequeueAfter: v.again}, err
+}
+
+// judge decides on a pod, and keeps calls out of one that goes because nobody uses it.
+func (p *pods) judge(found *corev1.Pod, idle time.Duration) (v verdict) {
+	p.uses.with(client.ObjectKeyFromObject(found), func(one *use) {
+		v = judge(found, idle, one.calls, one.last, p.options.Now())
+		if v.remove {
+			one.leaving = found.UID
+		}
+	})
+	return v
+}
+
+// idle is how long the pod of a chat or task may stand unused. If the owner is gone, the pod goes with it.
+func (r *Reconciler) idle(ctx context.Context, found *corev1.Pod) (time.Duration, error) {
+	owner := metav1.GetControllerOf(found)
+	if owner == nil {
+		return defaultIdle, nil
+	}
+	var object client.Object = &v1alpha1.AgentTask{}
+	if owner.Kind == "AgentChat" {
+		object = &v1alpha1.AgentChat{}
+	}
+	err := r.Client.Get(ctx, types.NamespacedName{Namespace: found.Namespace, Name: owner.Name}, object)
+	if apierrors.IsNotFound(err) {
+		return defaultIdle, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("get the owner of pod %s/%s: %w", found.Namespace, found.Name, err)
+	}
+	place, err := r.Workspaces.Of(ctx, object)
+	if err != nil || place == nil {
+		return defaultIdle, err
+	}
+	return place.idle(), nil
+}

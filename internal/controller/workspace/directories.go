@@ -1,0 +1,162 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/nestor-dev/nestor/internal/tool/mcp"
+	"github.com/nestor-dev/nestor/internal/tool/workspace"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/shell"
+	"github.com/nestor-dev/nestor/internal/version"
+)
+
+// directories serves directories of this machine, each by a server of its own behind one port of the loopback interface. The
+// program must pass shell.SupervisorArgument on to shell.Supervise, as the operator does.
+type directories struct {
+	options Options
+	pool    *mcp.Pool
+	front   *front
+
+	mu   sync.Mutex
+	open map[types.UID]*directory
+}
+
+// directory is a directory that is served.
+type directory struct {
+	served  *workspace.Workspace
+	home    string
+	session *mcp.Session
+	calls   int
+	idle    *time.Timer
+}
+
+func newDirectories(o Options) *directories {
+	return &directories{options: o, pool: newPool(nil, nil), front: &front{}, open: map[types.UID]*directory{}}
+}
+
+// enter implements host.
+func (d *directories) enter(ctx context.Context, p Place, _ string) (*visit, error) {
+	uid := p.Owner.GetUID()
+	one, err := d.hold(uid, p)
+	if err != nil {
+		return nil, fmt.Errorf("the workspace cannot be opened, and nothing was run: %w", err)
+	}
+	if status := one.session.Settle(ctx); !status.Ready {
+		d.release(uid, one, p.idle())
+		return nil, fmt.Errorf("the workspace does not answer, and nothing was run: %s", status.Message)
+	}
+	return &visit{session: one.session, leave: func() { d.release(uid, one, p.idle()) }, lost: func(context.Context) string { return "" }}, nil
+}
+
+// hold returns the directory of an owner, open until it is released.
+func (d *directories) hold(uid types.UID, p Place) (*directory, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	one, ok := d.open[uid]
+	if !ok {
+		var err error
+		if one, err = d.serve(uid, p.Workspace.Directory.Path); err != nil {
+			return nil, err
+		}
+		d.open[uid] = one
+	}
+	one.calls++
+	if one.idle != nil {
+		one.idle.Stop()
+	}
+	return one, nil
+}
+
+// release lets a directory be closed when it has not been used for a time.
+func (d *directories) release(uid types.UID, one *directory, idle time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if one.calls--; one.calls > 0 {
+		return
+	}
+	one.idle = time.AfterFunc(idle, func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.open[uid] == one && one.calls == 0 {
+			d.shut(uid, one)
+		}
+	})
+}
+
+// serve opens a directory and connects to it.
+func (d *directories) serve(uid types.UID, path string) (*directory, error) {
+	if err := d.check(path); err != nil {
+		return nil, err // it was right when the agent began, and has been changed since
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	home, err := os.MkdirTemp(d.options.Scratch, "nestor-home-")
+	if err != nil {
+		return nil, fmt.Errorf("make a home for commands: %w", err)
+	}
+	token := rand.Text() + rand.Text()
+	half := workspace.DefaultLimits().OutputBytes / 2
+	served, err := workspace.New(workspace.Options{
+		Root: path, Token: token, Version: version.String(),
+		Shell: &shell.Runner{Program: program, Env: shell.Environment(home, nil), Writable: []string{path, home}, HeadBytes: half, TailBytes: half},
+	})
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(home))
+	}
+	url, err := d.front.add(string(uid), served.Handler())
+	if err != nil {
+		served.Close()
+		return nil, errors.Join(err, os.RemoveAll(home))
+	}
+	session := d.pool.Ensure(mcp.Server{
+		Key: mcp.Key{Server: string(uid)}, Revision: token, Transport: mcp.StreamableHTTP, URL: url,
+		Headers: func(context.Context) (http.Header, error) {
+			return http.Header{"Authorization": {"Bearer " + token}}, nil
+		},
+	})
+	return &directory{served: served, home: home, session: session}, nil
+}
+
+// end closes the directory of an owner that is gone.
+func (d *directories) end(uid types.UID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if one, ok := d.open[uid]; ok {
+		d.shut(uid, one)
+	}
+}
+
+// close closes all directories.
+func (d *directories) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for uid, one := range d.open {
+		d.shut(uid, one)
+	}
+	d.front.close()
+}
+
+// shut closes a directory. The caller holds the lock.
+func (d *directories) shut(uid types.UID, one *directory) {
+	delete(d.open, uid)
+	if one.idle != nil {
+		one.idle.Stop()
+	}
+	d.pool.Retain(func(key mcp.Key) bool { return key.Server != string(uid) })
+	d.front.remove(string(uid))
+	one.served.Close()
+	_ = os.RemoveAll(one.home) // what commands left there is of no use to anybody
+}

@@ -1,0 +1,265 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/workspace"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/tool"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
+)
+
+// room is a chat with a workspace. This suite plays its pod's node.
+type room struct {
+	chat *v1alpha1.AgentChat
+}
+
+func newRoom(w v1alpha1.Workspace) room {
+	GinkgoHelper()
+	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: newNamespace(), Name: "chat"}}
+	chat.Spec.Workspace = &w
+	Expect(api.Create(ctx, chat)).To(Succeed())
+	return room{chat}
+}
+
+func (r room) agent() ledger.Agent {
+	return ledger.Agent{UID: string(r.chat.UID), Root: string(r.chat.UID), Kind: "AgentChat", Namespace: r.chat.Namespace, Name: r.chat.Name, Chat: r.chat.Name}
+}
+
+// call runs a tool as the engine does, and delivers its result.
+func (r room) call(w *workspace.Workspaces, name, arguments string) <-chan tool.Result {
+	GinkgoHelper()
+	var set tool.Set
+	Eventually(func() (err error) {
+		set, err = w.ToolsOf(ctx, r.agent())
+		return err
+	}).Should(Succeed())
+	done := make(chan tool.Result, 1)
+	go func() {
+		done <- tool.Executor{}.Execute(ctx, set, tool.Call{ID: "1", Name: name, Arguments: []byte(arguments), Agent: string(r.chat.UID)})
+	}()
+	return done
+}
+
+func finished(done <-chan tool.Result) tool.Result {
+	GinkgoHelper()
+	var result tool.Result
+	Eventually(done).Should(Receive(&result))
+	return result
+}
+
+func (r room) name() types.NamespacedName {
+	return types.NamespacedName{Namespace: r.chat.Namespace, Name: pod.Spec{Owner: pod.Owner{Name: r.chat.Name, UID: string(r.chat.UID)}}.Name()}
+}
+
+// pod waits for a pod that is not the one with this UID.
+func (r room) pod(not types.UID) *corev1.Pod {
+	GinkgoHelper()
+	found := &corev1.Pod{}
+	Eventually(func(g Gomega) {
+		g.Expect(api.Get(ctx, r.name(), found)).To(Succeed())
+		g.Expect(found.UID).NotTo(Equal(not))
+	}).Should(Succeed())
+	return found
+}
+
+// start does what a node does with a pod, and returns the directory that it serves.
+func (r room) start(p *corev1.Pod) string {
+	GinkgoHelper()
+	var secret corev1.Secret
+	Expect(api.Get(ctx, r.name(), &secret)).To(Succeed())
+	root := network.run(r.chat.Namespace, r.name().Name, string(secret.Data[pod.TokenKey]))
+	p.Status.Phase = corev1.PodRunning
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	Expect(api.Status().Update(ctx, p)).To(Succeed())
+	return root
+}
+
+// touch makes the controller look at a pod.
+func (r room) touch() {
+	GinkgoHelper()
+	Eventually(func() error {
+		var found corev1.Pod
+		if err := api.Get(ctx, r.name(), &found); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		metav1.SetMetaDataAnnotation(&found.ObjectMeta, "touched", clock.Now().String())
+		return client.IgnoreNotFound(api.Update(ctx, &found))
+	}).Should(Succeed())
+}
+
+func (r room) gone() {
+	GinkgoHelper()
+	Eventually(func() bool {
+		return client.IgnoreNotFound(api.Get(ctx, r.name(), &corev1.Pod{})) == nil && api.Get(ctx, r.name(), &corev1.Pod{}) != nil
+	}).Should(BeTrue())
+}
+
+var empty = v1alpha1.Workspace{EmptyDir: &v1alpha1.EmptyDirSource{SizeLimit: "1Gi"}}
+
+var _ = Describe("A workspace pod", func() {
+	It("starts with the first call, belongs to its chat, and goes with it", func() {
+		r := newRoom(empty)
+		done := r.call(workspaces, "ls", `{}`)
+		p := r.pod("")
+		Consistently(done, "100ms").ShouldNot(Receive())
+		for _, object := range []client.Object{p, &corev1.Service{}, &corev1.Secret{}, &networkingv1.NetworkPolicy{}} {
+			Expect(api.Get(ctx, r.name(), object)).To(Succeed())
+			Expect(metav1.IsControlledBy(object, r.chat)).To(BeTrue(), "%T", object)
+			Expect(object.GetLabels()).To(HaveKeyWithValue(v1alpha1.LabelChat, "chat"))
+		}
+		Expect(p.Spec.Containers[0].Image).To(Equal("example.com/nestor-workspace:test"))
+		root := r.start(p)
+		Expect(finished(done).Failure).To(BeEmpty())
+
+		Expect(os.WriteFile(filepath.Join(root, "notes.txt"), []byte("buy milk\n"), 0o644)).To(Succeed())
+		result := finished(r.call(workspaces, "read", `{"path":"notes.txt"}`))
+		Expect(result.Text).To(And(ContainSubstring("buy milk"), Not(ContainSubstring("anew"))))
+
+		Expect(api.Delete(ctx, r.chat)).To(Succeed())
+		r.gone()
+		for _, object := range []client.Object{&corev1.Service{}, &corev1.Secret{}, &networkingv1.NetworkPolicy{}} {
+			Eventually(func() error { return client.IgnoreNotFound(api.Get(ctx, r.name(), object)) }).Should(Succeed())
+			Eventually(func() error { return api.Get(ctx, r.name(), object) }).ShouldNot(Succeed())
+		}
+	})
+
+	It("is made once for calls that come together", func() {
+		r := newRoom(empty)
+		var all []<-chan tool.Result
+		for range 5 {
+			all = append(all, r.call(workspaces, "ls", `{}`))
+		}
+		r.start(r.pod(""))
+		for _, done := range all {
+			Expect(finished(done).Failure).To(BeEmpty())
+		}
+	})
+
+	It("goes when it is idle, and the next call starts it anew and says so", func() {
+		r := newRoom(v1alpha1.Workspace{EmptyDir: &v1alpha1.EmptyDirSource{}, IdleTimeoutSeconds: 600})
+		done := r.call(workspaces, "ls", `{}`)
+		first := r.pod("")
+		r.start(first)
+		Expect(finished(done).Failure).To(BeEmpty())
+		clock.advance(9 * time.Minute)
+		r.touch()
+		Consistently(func() error { return api.Get(ctx, r.name(), &corev1.Pod{}) }, "200ms").Should(Succeed())
+		clock.advance(2 * time.Minute)
+		r.touch()
+		r.gone()
+		Expect(api.Get(ctx, r.name(), &corev1.Secret{})).To(Succeed())
+
+		done = r.call(workspaces, "ls", `{}`)
+		r.start(r.pod(first.UID))
+		Expect(finished(done).Text).To(ContainSubstring("started anew"))
+		Expect(finished(r.call(workspaces, "ls", `{}`)).Text).NotTo(ContainSubstring("started anew"))
+	})
+
+	It("is made again when it was evicted, for a call that waits and for the next one", func() {
+		r := newRoom(empty)
+		done := r.call(workspaces, "ls", `{}`)
+		first := r.pod("")
+		first.Status.Phase, first.Status.Reason, first.Status.Message = corev1.PodFailed, "Evicted", "The node was low on memory."
+		Expect(api.Status().Update(ctx, first)).To(Succeed())
+		second := r.pod(first.UID)
+		r.start(second)
+		Expect(finished(done).Failure).To(BeEmpty())
+
+		Expect(api.Delete(ctx, second)).To(Succeed())
+		r.gone()
+		done = r.call(workspaces, "ls", `{}`)
+		r.start(r.pod(second.UID))
+		Expect(finished(done).Failure).To(BeEmpty())
+	})
+
+	It("that is lost during a call is told to the model, with what to expect of the next one", func() {
+		r := newRoom(empty)
+		done := r.call(workspaces, "ls", `{}`)
+		first := r.pod("")
+		r.start(first)
+		Expect(finished(done).Failure).To(BeEmpty())
+		network.cutting(func() error {
+			var found corev1.Pod
+			if err := api.Get(ctx, r.name(), &found); err == nil && found.UID == first.UID {
+				_ = api.Delete(ctx, &found) // the call is cut either way
+			}
+			// The controller has heard of it when it has ended the session, which it does last.
+			heard := func(context.Context) (bool, error) { return !workspaces.InSession(r.name()), nil }
+			return errors.Join(errors.New("connection reset by peer"), wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, 10*time.Second, true, heard))
+		})
+		DeferCleanup(func() { network.cutting(nil) })
+		Expect(finished(r.call(workspaces, "ls", `{}`)).Text).To(And(
+			MatchRegexp("the workspace's pod (was|is being) removed"), ContainSubstring("the next call starts it again")))
+
+		network.cutting(nil)
+		done = r.call(workspaces, "ls", `{}`)
+		r.start(r.pod(first.UID))
+		Expect(finished(done).Text).To(ContainSubstring("started anew"))
+	})
+
+	It("is taken from a lost node", func() {
+		r := newRoom(empty)
+		done := r.call(workspaces, "ls", `{}`)
+		first := r.pod("")
+		Expect(api.SubResource("binding").Create(ctx, first, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: "lost"}})).To(Succeed())
+		Expect(api.Delete(ctx, first)).To(Succeed()) // as the node controller does; the node is not there to confirm it
+		Expect(api.Get(ctx, r.name(), first)).To(Succeed())
+		clock.advance(2 * time.Minute)
+		r.touch()
+		r.start(r.pod(first.UID))
+		Expect(finished(done).Failure).To(BeEmpty())
+	})
+
+	It("that does not start is said to the model, and nothing was run", func() {
+		r := newRoom(v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/team/app.git"}})
+		result := finished(r.call(impatient, "write", `{"path":"a","content":"b"}`))
+		Expect(result.Text).To(And(ContainSubstring("not ready after 300ms, and nothing was run"), ContainSubstring("Try again later")))
+		Expect(result.OutcomeUnknown).To(BeFalse())
+
+		done := r.call(workspaces, "ls", `{}`)
+		p := r.pod("")
+		p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "clone", RestartCount: 2, LastTerminationState: corev1.ContainerState{
+			Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Message: "fatal: repository not found"}}}}
+		Expect(api.Status().Update(ctx, p)).To(Succeed())
+		Expect(finished(done).Text).To(ContainSubstring("the repository cannot be cloned: fatal: repository not found"))
+	})
+
+	It("does not trust a token that somebody else made", func() {
+		r := newRoom(empty)
+		planted := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.name().Namespace, Name: r.name().Name}, StringData: map[string]string{pod.TokenKey: "known"}}
+		Expect(api.Create(ctx, planted)).To(Succeed())
+		Expect(finished(r.call(workspaces, "ls", `{}`)).Text).To(ContainSubstring("is not the operator's: delete it"))
+		Expect(api.Delete(ctx, planted)).To(Succeed())
+		done := r.call(workspaces, "ls", `{}`)
+		r.start(r.pod(""))
+		Expect(finished(done).Failure).To(BeEmpty())
+	})
+
+	It("offers no writers on a volume that is read-only", func() {
+		r := newRoom(v1alpha1.Workspace{PersistentVolumeClaim: &v1alpha1.ClaimSource{ClaimName: "sources", ReadOnly: true}})
+		place, err := workspaces.Of(ctx, r.chat)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(workspaces.Check(ctx, place)).To(MatchError(ContainSubstring(`needs the PersistentVolumeClaim "sources"`)))
+		set, err := workspaces.Tools(place)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(set.Names()).To(ConsistOf("read", "ls", "glob", "grep", "keyword_search", "read_image"))
+	})
+})

@@ -1,0 +1,188 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/workspace"
+	"github.com/nestor-dev/nestor/internal/localcluster"
+	server "github.com/nestor-dev/nestor/internal/tool/workspace"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
+)
+
+var (
+	ctx        context.Context
+	api        client.Client
+	workspaces *workspace.Workspaces
+	impatient  *workspace.Workspaces
+	clock      *fakeClock
+	network    *podNetwork
+	serial     int
+)
+
+func TestWorkspaces(t *testing.T) {
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "Workspaces")
+}
+
+var _ = BeforeSuite(func() {
+	SetDefaultEventuallyTimeout(30 * time.Second)
+	SetDefaultEventuallyPollingInterval(20 * time.Millisecond)
+	var cancel context.CancelFunc
+	ctx, cancel = context.WithCancel(context.Background())
+	cluster, err := localcluster.Start(ctx, localcluster.Options{})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { Expect(cluster.Stop()).To(Succeed()) })
+
+	scheme := runtime.NewScheme()
+	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+	Expect(v1alpha1.AddToScheme(scheme)).To(Succeed())
+	api, err = client.New(cluster.Config, client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	ctrl.SetLogger(GinkgoLogr)
+	mgr, err := ctrl.NewManager(cluster.Config, ctrl.Options{
+		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Cache: workspace.Cache(cache.Options{}),
+	})
+	Expect(err).NotTo(HaveOccurred())
+
+	clock = &fakeClock{now: time.Now()}
+	network = &podNetwork{servers: map[string]*httptest.Server{}}
+	DeferCleanup(network.close)
+	options := workspace.Options{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Image: "example.com/nestor-workspace:test", HTTP: network, Now: clock.Now,
+		Operator: pod.Peer{Namespace: "nestor-system", Labels: map[string]string{"app.kubernetes.io/name": "nestor-operator"}},
+	}
+	workspaces, err = workspace.New(options)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { Expect(workspaces.Close(context.Background())).To(Succeed()) })
+	options.StartTimeout = 300 * time.Millisecond
+	impatient, err = workspace.New(options)
+	Expect(err).NotTo(HaveOccurred())
+	Expect((&workspace.Reconciler{Client: mgr.GetClient(), Workspaces: workspaces}).SetupWithManager(mgr)).To(Succeed())
+	stopped := make(chan error, 1)
+	go func() { stopped <- mgr.Start(ctx) }()
+	DeferCleanup(func() {
+		cancel()
+		Eventually(stopped).Should(Receive(Succeed()))
+	})
+	Expect(mgr.GetCache().WaitForCacheSync(ctx)).To(BeTrue())
+})
+
+// fakeClock goes on when it is told to.
+type fakeClock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *fakeClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *fakeClock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// podNetwork stands for the network of a cluster: it leads a Service's name to a real workspace server of this process.
+type podNetwork struct {
+	mu      sync.Mutex
+	servers map[string]*httptest.Server
+	// cut, if set, is asked of each tool call whether its request is lost, and with which error.
+	cut func() error
+}
+
+// run starts what a pod would run, on a directory of its own, and returns the directory.
+func (n *podNetwork) run(namespace, name, token string) string {
+	GinkgoHelper()
+	root := filepath.Join(GinkgoT().TempDir(), name)
+	Expect(os.MkdirAll(root, 0o755)).To(Succeed())
+	served, err := server.New(server.Options{Root: root, Token: token})
+	Expect(err).NotTo(HaveOccurred())
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	host := fmt.Sprintf("%s.%s.svc:%d", name, namespace, pod.Port)
+	if old, ok := n.servers[host]; ok {
+		old.CloseClientConnections()
+		old.Close()
+	}
+	n.servers[host] = httptest.NewServer(served.Handler())
+	return root
+}
+
+// RoundTrip implements http.RoundTripper.
+func (n *podNetwork) RoundTrip(r *http.Request) (*http.Response, error) {
+	n.mu.Lock()
+	found, ok := n.servers[r.URL.Host]
+	cut := n.cut
+	n.mu.Unlock()
+	if cut != nil && isToolCall(r) {
+		return nil, cut()
+	}
+	if !ok {
+		return nil, fmt.Errorf("no route to %s", r.URL.Host)
+	}
+	r = r.Clone(r.Context())
+	r.URL.Host = found.Listener.Addr().String()
+	r.Host = "" // a server on loopback refuses other names, against DNS rebinding; one in a pod does not
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func isToolCall(r *http.Request) bool {
+	if r.Body == nil {
+		return false
+	}
+	body, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return err == nil && bytes.Contains(body, []byte("tools/call"))
+}
+
+// cutting loses the tool calls of one spec.
+func (n *podNetwork) cutting(cut func() error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.cut = cut
+}
+
+func (n *podNetwork) close() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, s := range n.servers {
+		s.CloseClientConnections()
+		s.Close()
+	}
+}
+
+func newNamespace() string {
+	GinkgoHelper()
+	serial++
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("spec-%d", serial)}}
+	Expect(api.Create(ctx, ns)).To(Succeed())
+	return ns.Name
+}

@@ -1,0 +1,110 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// uses remembers of every workspace pod who uses it. It is memory only: an operator that starts counts the idle time of the
+// pods that it finds from then on.
+type uses struct {
+	now func() time.Time
+
+	mu     sync.Mutex
+	byName map[types.NamespacedName]*use
+}
+
+// use is the use of one pod name; the pods under it come and go.
+type use struct {
+	calls int
+	last  time.Time
+	// turn is closed and replaced when anything about the workspace has changed.
+	turn chan struct{}
+	// making is true from when a pod was asked for until it is seen, or seen to be gone.
+	making bool
+	// leaving is the pod that is being removed because nobody used it.
+	leaving types.UID
+	token   string
+	// anew says that the pod was made in place of an earlier one whose files are gone, and told who knows.
+	anew bool
+	told map[string]bool
+}
+
+func newUses(now func() time.Time) *uses {
+	return &uses{now: now, byName: map[types.NamespacedName]*use{}}
+}
+
+// of returns the use of a pod name. The caller holds the lock.
+func (u *uses) of(name types.NamespacedName) *use {
+	found, ok := u.byName[name]
+	if !ok {
+		found = &use{last: u.now(), turn: make(chan struct{}), told: map[string]bool{}}
+		u.byName[name] = found
+	}
+	return found
+}
+
+// with looks at, or changes, the use of a pod name.
+func (u *uses) with(name types.NamespacedName, do func(*use)) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	do(u.of(name))
+}
+
+func (u *uses) enter(name types.NamespacedName) {
+	u.with(name, func(one *use) { one.calls++ })
+}
+
+func (u *uses) leave(name types.NamespacedName) {
+	u.with(name, func(one *use) { one.calls, one.last = one.calls-1, u.now() })
+}
+
+// turn returns a channel that is closed at the next change. Take it before looking at what may change.
+func (u *uses) turn(name types.NamespacedName) (turn <-chan struct{}) {
+	u.with(name, func(one *use) { turn = one.turn })
+	return turn
+}
+
+// changed wakes those who wait for a workspace.
+func (u *uses) changed(name types.NamespacedName) {
+	u.with(name, func(one *use) {
+		close(one.turn)
+		one.turn = make(chan struct{})
+	})
+}
+
+// seen notes that a pod exists, so that the next one may be asked for when it is gone.
+func (u *uses) seen(name types.NamespacedName) {
+	u.with(name, func(one *use) { one.making = false })
+	u.changed(name)
+}
+
+// gone notes that there is no pod of a name.
+func (u *uses) gone(name types.NamespacedName) {
+	u.seen(name)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.of(name).calls == 0 {
+		delete(u.byName, name)
+	}
+}
+
+// claim reports whether the caller is the one to make a pod.
+func (u *uses) claim(name types.NamespacedName) (mine bool) {
+	u.with(name, func(one *use) { mine, one.making = !one.making, true })
+	return mine
+}
+
+// tell returns whether an agent has yet to learn that the pod was made anew.
+func (u *uses) tell(name types.NamespacedName, agent string) (news bool) {
+	u.with(name, func(one *use) {
+		news = one.anew && !one.told[agent]
+		one.told[agent] = true
+	})
+	return news
+}

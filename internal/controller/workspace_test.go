@@ -1,0 +1,135 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller_test
+
+import (
+	"os"
+	"path/filepath"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// newFiles makes a directory with notes below the suite's root.
+func newFiles() string {
+	GinkgoHelper()
+	dir, err := os.MkdirTemp(localRoot, "files-")
+	Expect(err).NotTo(HaveOccurred())
+	Expect(os.Mkdir(filepath.Join(dir, "lists"), 0o755)).To(Succeed())
+	Expect(os.WriteFile(filepath.Join(dir, "notes.txt"), []byte("buy milk\n"), 0o644)).To(Succeed())
+	return dir
+}
+
+// inDirectory is a chat whose workspace is a directory of this machine.
+func inDirectory(dir string) (conversation, *v1alpha1.AgentChat) {
+	GinkgoHelper()
+	c := conversation{newNamespace(nil)}
+	c.provide()
+	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "chat"}}
+	chat.Spec.Workspace = &v1alpha1.Workspace{Directory: &v1alpha1.DirectorySource{Path: dir}}
+	Expect(api.Create(ctx, chat)).To(Succeed())
+	return c, chat
+}
+
+// asked waits for a request for approval and returns the task and the call that it names.
+func (c conversation) asked(task string) *v1alpha1.ChatWaitingItem {
+	GinkgoHelper()
+	var found *v1alpha1.ChatWaitingItem
+	Eventually(func() (*v1alpha1.ChatWaitingItem, error) {
+		var chat v1alpha1.AgentChat
+		err := api.Get(ctx, types.NamespacedName{Namespace: c.namespace, Name: "chat"}, &chat)
+		for i := range chat.Status.Waiting {
+			if chat.Status.Waiting[i].Task == task {
+				found = &chat.Status.Waiting[i]
+			}
+		}
+		return found, err
+	}).ShouldNot(BeNil())
+	Expect(found.Kind).To(Equal(v1alpha1.WaitingApproval))
+	return found
+}
+
+var _ = Describe("A chat with a directory", func() {
+	It("lets its orchestrator read it, and a command run once it is approved", func() {
+		c, _ := inDirectory(newFiles())
+		c.say("hello", "Read the notes")
+		Eventually(c.posts).Should(ContainElement("Assistant hello : The notes say: buy milk."))
+
+		c.say("run", "Run a command")
+		c.asked("chat-2")
+		c.write("yes", v1alpha1.AgentMessageSpec{Approval: &v1alpha1.Approval{Task: "chat-2", Decision: v1alpha1.DecisionApprove}})
+		Eventually(c.posts).Should(ContainElement("Assistant run : Bash said hello."))
+	})
+
+	It("lets a sub-agent write where it was told to work, once a person has approved", func() {
+		dir := newFiles()
+		c, _ := inDirectory(dir)
+		c.say("hello", "Write a list")
+		waiting := c.asked("chat-1")
+		Expect(waiting.ToolCall).NotTo(BeEmpty())
+		written := filepath.Join(dir, "lists", "today.txt")
+		Expect(written).NotTo(BeAnExistingFile())
+		c.write("yes", v1alpha1.AgentMessageSpec{Approval: &v1alpha1.Approval{Task: "chat-1", ToolCall: waiting.ToolCall, Decision: v1alpha1.DecisionApprove}})
+		Eventually(c.posts).Should(ContainElement("Assistant hello : The coder has written the list."))
+		Expect(os.ReadFile(written)).To(BeEquivalentTo("milk\n"))
+	})
+
+	It("waits until the directory is there, and says so", func() {
+		dir := filepath.Join(localRoot, "later")
+		c, chat := inDirectory(dir)
+		c.say("hello", "Read the notes")
+		Eventually(ready(chat, func() []metav1.Condition { return chat.Status.Conditions })).
+			Should(HavePrefix("False WorkspaceUnavailable: The operator cannot open the directory " + dir))
+		Expect(os.Rename(newFiles(), dir)).To(Succeed())
+		Eventually(c.posts).Should(ContainElement("Assistant hello : The notes say: buy milk."))
+	})
+
+	It("waits if the directory is not one that the operator may serve", func() {
+		_, chat := inDirectory("/etc")
+		Eventually(ready(chat, func() []metav1.Condition { return chat.Status.Conditions })).
+			Should(And(HavePrefix("False WorkspaceUnavailable: "), ContainSubstring("--local-workspaces")))
+	})
+})
+
+var _ = Describe("A chat without a workspace", func() {
+	It("has no files", func() {
+		c := newConversation()
+		c.say("hello", "Read the notes")
+		Eventually(c.posts).Should(ContainElement("Assistant hello : I have no files."))
+	})
+})
+
+var _ = Describe("A chat whose workspace needs a pod", func() {
+	It("waits while the operator was given no image", func() {
+		c := conversation{newNamespace(nil)}
+		c.provide()
+		chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "chat"}}
+		chat.Spec.Workspace = &v1alpha1.Workspace{EmptyDir: &v1alpha1.EmptyDirSource{}}
+		Expect(api.Create(ctx, chat)).To(Succeed())
+		Eventually(ready(chat, func() []metav1.Condition { return chat.Status.Conditions })).
+			Should(Equal("False WorkspaceUnavailable: This operator runs no workspace pods: start it with --workspace-image."))
+	})
+})
+
+var _ = Describe("A standalone task with a directory", func() {
+	It("runs a tool in it, where it was told to", func() {
+		dir := newFiles()
+		c := conversation{newNamespace(nil)}
+		task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "write"}}
+		task.Spec = v1alpha1.AgentTaskSpec{
+			Type: v1alpha1.TaskTool, Tool: "write", Arguments: &runtime.RawExtension{Raw: []byte(`{"path":"a.txt","content":"b"}`)},
+			Workspace: &v1alpha1.Workspace{Directory: &v1alpha1.DirectorySource{Path: dir}}, Cwd: "lists",
+		}
+		Expect(api.Create(ctx, task)).To(Succeed())
+		Eventually(c.task("write")).Should(Equal("Success"))
+		Expect(os.ReadFile(filepath.Join(dir, "lists", "a.txt"))).To(BeEquivalentTo("b"))
+		Expect(api.Get(ctx, client.ObjectKeyFromObject(task), task)).To(Succeed())
+	})
+})

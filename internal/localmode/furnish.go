@@ -1,0 +1,158 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package localmode
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/yaml"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// Namespace is where a newcomer finds the demo's chat and roles.
+const Namespace = "default"
+
+// ChatName is the chat of a newcomer. An agent keeps the model that it began with, so each model has a chat of its own.
+func (l *Local) ChatName() string {
+	m := l.options.Model
+	if !m.Real() {
+		return "first"
+	}
+	const most = 40
+	name := strings.Trim(notInName.ReplaceAllString("first-"+strings.ToLower(m.Name), "-"), "-")
+	return strings.TrimRight(name[:min(len(name), most)], "-")
+}
+
+var notInName = regexp.MustCompile(`[^a-z0-9]+`)
+
+// keySecret holds the key of a real model.
+const keySecret = "model-key"
+
+// The files of the sample project end in .txt here, so that no tool takes them for a part of Nestor.
+//
+//go:embed sample/*.txt sample/*.md roles/*.yaml
+var files embed.FS
+
+// layOutSample writes the sample project, once: what agents changed in it stays.
+func (l *Local) layOutSample(context.Context) error {
+	if _, err := os.Stat(l.Sample); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(l.Sample, 0o755); err != nil {
+		return fmt.Errorf("make the directory of the sample project: %w", err)
+	}
+	return fs.WalkDir(files, "sample", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := files.ReadFile(path)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", path, err)
+		}
+		name := strings.TrimSuffix(filepath.Base(path), ".txt")
+		if err := os.WriteFile(filepath.Join(l.Sample, name), content, 0o644); err != nil {
+			return fmt.Errorf("write the sample project: %w", err)
+		}
+		return nil
+	})
+}
+
+// furnish creates what a first chat needs.
+func (l *Local) furnish(ctx context.Context) error {
+	if err := l.ensure(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: operatorNamespace}}); err != nil {
+		return err
+	}
+	if err := l.furnishModel(ctx); err != nil {
+		return err
+	}
+	if err := l.furnishRoles(ctx); err != nil {
+		return err
+	}
+	return l.ensure(ctx, l.NewChat(l.ChatName()))
+}
+
+// NewChat returns a chat that has the sample project as its workspace.
+func (l *Local) NewChat(name string) *v1alpha1.AgentChat {
+	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name}}
+	chat.Spec.Workspace = &v1alpha1.Workspace{Directory: &v1alpha1.DirectorySource{Path: l.Sample}}
+	return chat
+}
+
+// ensure creates an object that may be there already.
+func (l *Local) ensure(ctx context.Context, object client.Object) error {
+	if err := l.Client.Create(ctx, object); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("create %T %s: %w", object, object.GetName(), err)
+	}
+	return nil
+}
+
+// furnishModel points the default provider to the model of this run.
+func (l *Local) furnishModel(ctx context.Context) error {
+	m := l.options.Model
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: keySecret}}
+	if m.Key == "" {
+		if err := client.IgnoreNotFound(l.Client.Delete(ctx, secret)); err != nil {
+			return fmt.Errorf("delete the key of the last model: %w", err)
+		}
+	} else if _, err := controllerutil.CreateOrUpdate(ctx, l.Client, secret, func() error {
+		secret.Data = map[string][]byte{"key": []byte(m.Key)}
+		return nil
+	}); err != nil {
+		return fmt.Errorf("keep the key of the model: %w", err)
+	}
+	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: "default"}}
+	_, err := controllerutil.CreateOrUpdate(ctx, l.Client, provider, func() error {
+		provider.Spec.BaseURL, provider.Spec.DefaultModel, provider.Spec.APIKeySecretRef = l.modelURL, "scripted", nil
+		if m.Real() {
+			provider.Spec.DefaultModel = m.Name
+		}
+		if m.Key != "" {
+			provider.Spec.APIKeySecretRef = &v1alpha1.SecretKeyRef{Name: keySecret, Key: "key"}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("create the model provider: %w", err)
+	}
+	return nil
+}
+
+// furnishRoles brings the sample roles up to date.
+func (l *Local) furnishRoles(ctx context.Context) error {
+	entries, err := files.ReadDir("roles")
+	if err != nil {
+		return fmt.Errorf("read the roles: %w", err)
+	}
+	for _, entry := range entries {
+		text, err := files.ReadFile("roles/" + entry.Name())
+		if err != nil {
+			return fmt.Errorf("read %s: %w", entry.Name(), err)
+		}
+		var wanted v1alpha1.AgentRole
+		if err := yaml.UnmarshalStrict(text, &wanted); err != nil {
+			return fmt.Errorf("read %s: %w", entry.Name(), err)
+		}
+		role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: wanted.Name}}
+		if _, err := controllerutil.CreateOrUpdate(ctx, l.Client, role, func() error {
+			role.Spec = wanted.Spec
+			return nil
+		}); err != nil {
+			return fmt.Errorf("create the role %s: %w", wanted.Name, err)
+		}
+	}
+	return nil
+}

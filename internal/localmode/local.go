@@ -1,0 +1,166 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package localmode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/localcluster"
+)
+
+// Options say how to run.
+type Options struct {
+	// Dir keeps the state.
+	Dir string
+	// Out is told what happens, for people.
+	Out io.Writer
+	// Model is what agents talk to; the zero value is the scripted model.
+	Model Model
+	// ModelAddress is where the scripted model listens; empty is a free port.
+	ModelAddress string
+	// Assets is the directory with the control plane's binaries; empty is the usual place.
+	Assets string
+}
+
+// Local is Nestor, running.
+type Local struct {
+	// Dir is where the state is, Log the file with what the parts say, Sample the sample project.
+	Dir, Log, Sample string
+	// Kubeconfig and Kubectl lead to the API server; Config and Client are the same for programs.
+	Kubeconfig, Kubectl string
+	Config              *rest.Config
+	Client              client.Client
+
+	options  Options
+	started  time.Time
+	cluster  *localcluster.Cluster
+	ledger   ledger.Ledger
+	modelURL string
+	log      *os.File
+	failed   chan error
+	stops    []func() error
+}
+
+// step is a part that is started.
+type step struct {
+	doing string
+	do    func(context.Context) error
+}
+
+// steps are the parts in the order in which they start. Whatever else a newcomer should find (the history API, the web page)
+// starts after the operator, and tells where it is in WhatNext.
+func (l *Local) steps() []step {
+	return []step{
+		{"looking at the state in " + l.Dir, l.openState},
+		{"starting the control plane: etcd, the API server, the garbage collector", l.startCluster},
+		{"opening the ledger", l.openLedger},
+		{"starting the model", l.startModel},
+		{"laying out the sample project", l.layOutSample},
+		{"starting the operator", l.startOperator},
+		{"creating a model provider, roles and a chat", l.furnish},
+		{"writing the commands for your shell", l.writeCommands},
+	}
+}
+
+// Start starts all parts. If one cannot be started, those before it are stopped again.
+func Start(ctx context.Context, options Options) (*Local, error) {
+	dir, err := filepath.Abs(options.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("find the directory of the demo: %w", err)
+	}
+	l := &Local{
+		Dir: dir, Log: filepath.Join(dir, "demo.log"), Sample: filepath.Join(dir, "sample-project"),
+		options: options, started: time.Now(), failed: make(chan error, 8),
+	}
+	for _, s := range l.steps() {
+		l.Say("%s", s.doing)
+		if err := s.do(ctx); err != nil {
+			return nil, errors.Join(explain(fmt.Errorf("%s: %w", s.doing, err), l.Dir), l.Stop())
+		}
+	}
+	return l, nil
+}
+
+// Say tells people something, with the time since the start.
+func (l *Local) Say(format string, args ...any) {
+	fmt.Fprintf(l.options.Out, "[%5.1fs] %s\n", time.Since(l.started).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// Wait waits until ctx ends, which is no error, or a part fails.
+func (l *Local) Wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-l.failed:
+		return explain(err, l.Dir)
+	}
+}
+
+// Stop stops all parts, the last one first.
+func (l *Local) Stop() error {
+	var errs []error
+	for len(l.stops) > 0 {
+		last := len(l.stops) - 1
+		stop := l.stops[last]
+		l.stops = l.stops[:last]
+		errs = append(errs, stop())
+	}
+	return errors.Join(errs...)
+}
+
+// onStop remembers how to stop a part.
+func (l *Local) onStop(stop func() error) { l.stops = append(l.stops, stop) }
+
+// fail tells that a part has failed. Only the first failures are of interest.
+func (l *Local) fail(err error) {
+	select {
+	case l.failed <- err:
+	default:
+	}
+}
+
+func (l *Local) startCluster(ctx context.Context) error {
+	cluster, err := localcluster.Start(ctx, localcluster.Options{Assets: l.options.Assets, StateDir: filepath.Join(l.Dir, "cluster"), Log: l.log})
+	if err != nil {
+		return err
+	}
+	l.cluster, l.Kubeconfig, l.Kubectl = cluster, cluster.Kubeconfig, cluster.Kubectl
+	l.onStop(cluster.Stop)
+	l.Config = rest.CopyConfig(cluster.Config)
+	l.Config.QPS, l.Config.Burst = 500, 1000
+	watching, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	l.onStop(func() error {
+		cancel()
+		return nil
+	})
+	go func() {
+		if err := cluster.Watch(watching); err != nil {
+			l.fail(fmt.Errorf("%w; what it said last is in %s", err, l.Log))
+		}
+	}()
+	l.Client, err = client.New(l.Config, client.Options{Scheme: newScheme()})
+	if err != nil {
+		return fmt.Errorf("connect to the API server: %w", err)
+	}
+	return nil
+}
+
+// explain says what to do about a failure that people can mend.
+func explain(err error, dir string) error {
+	if errors.Is(err, syscall.ENOSPC) {
+		return fmt.Errorf("%w\nThere is no space left for %s: free some, or set DEMO_DIR to a directory elsewhere", err, dir)
+	}
+	return err
+}

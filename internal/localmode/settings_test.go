@@ -1,0 +1,107 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package localmode
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestTheModelComesFromTheEnvironment(t *testing.T) {
+	for name, tc := range map[string]struct {
+		env  map[string]string
+		want Model
+		says string
+	}{
+		"nothing":                {nil, Model{}, ""},
+		"a key":                  {map[string]string{"OPENAI_API_KEY": "k"}, Model{BaseURL: openAI, Name: openAIDefault, Key: "k"}, ""},
+		"a key and a model":      {map[string]string{"OPENAI_API_KEY": "k", "MODEL": "m"}, Model{BaseURL: openAI, Name: "m", Key: "k"}, ""},
+		"an endpoint":            {map[string]string{"MODEL_BASE_URL": "http://127.0.0.1:1/v1", "MODEL": "m"}, Model{BaseURL: "http://127.0.0.1:1/v1", Name: "m"}, ""},
+		"an endpoint alone":      {map[string]string{"MODEL_BASE_URL": "http://127.0.0.1:1/v1"}, Model{}, "set MODEL"},
+		"a model alone":          {map[string]string{"MODEL": "m"}, Model{}, "neither OPENAI_API_KEY nor MODEL_BASE_URL"},
+		"an endpoint that isn't": {map[string]string{"MODEL_BASE_URL": "localhost:1", "MODEL": "m"}, Model{}, "must be a URL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := ModelFromEnvironment(func(variable string) string { return tc.env[variable] })
+			if tc.says == "" && (err != nil || got != tc.want) {
+				t.Errorf("got %+v, %v; want %+v", got, err, tc.want)
+			}
+			if tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)) {
+				t.Errorf("got %v, want an error with %q", err, tc.says)
+			}
+		})
+	}
+}
+
+func TestEachModelHasAChat(t *testing.T) {
+	for model, want := range map[Model]string{
+		{}:                                   "first",
+		{BaseURL: "u", Name: "GPT-4.1-mini"}: "first-gpt-4-1-mini",
+		{BaseURL: "u", Name: "org/Model:7b (q4)"}:             "first-org-model-7b-q4",
+		{BaseURL: "u", Name: strings.Repeat("a", 33) + "-bc"}: "first-" + strings.Repeat("a", 33),
+	} {
+		if got := (&Local{options: Options{Model: model}}).ChatName(); got != want {
+			t.Errorf("the chat for %q is %q, want %q", model.Name, got, want)
+		}
+	}
+}
+
+func TestTheStateIsCheckedBeforeItIsUsed(t *testing.T) {
+	for name, tc := range map[string]struct{ file, content, says string }{
+		"empty":                    {"", "", ""},
+		"of this version":          {stateFile, fmt.Sprintf(`{"format":%d}`, format), ""},
+		"of another version":       {stateFile, `{"format":99,"version":"v9.9.9"}`, "of another version (v9.9.9, format 99"},
+		"of a version before that": {"cluster/etcd/member", "", "of an earlier version"},
+		"garbled":                  {stateFile, "{", "make demo-clean"},
+		"somebody else's":          {"thesis.txt", "", "was not made by the demo"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if tc.file != "" {
+				path := filepath.Join(dir, tc.file)
+				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(tc.content), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := checkState(dir)
+			if tc.says == "" && err != nil || tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)) {
+				t.Errorf("checkState: %v, want %q", err, tc.says)
+			}
+		})
+	}
+}
+
+func TestTooLittleSpaceIsSaid(t *testing.T) {
+	dir := t.TempDir()
+	if err := checkSpace(dir, 1); err != nil {
+		t.Errorf("a byte is there: %v", err)
+	}
+	if err := checkSpace(dir, 1<<62); err == nil || !strings.Contains(err.Error(), "DEMO_DIR") {
+		t.Errorf("four exabytes are not: %v", err)
+	}
+	full := fmt.Errorf("write the log: %w", &os.PathError{Op: "write", Path: dir, Err: syscall.ENOSPC})
+	if err := explain(full, dir); !strings.Contains(err.Error(), "no space left for "+dir) {
+		t.Errorf("a full disk: %v", err)
+	}
+}
+
+func TestAPortInUseIsSaid(t *testing.T) {
+	taken, err := Listen(t.Context(), "the model", "", "DEMO_MODEL_ADDRESS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = taken.Close() })
+	_, err = Listen(t.Context(), "the model", taken.Addr().(*net.TCPAddr).String(), "DEMO_MODEL_ADDRESS")
+	if err == nil || !strings.Contains(err.Error(), "in use") || !strings.Contains(err.Error(), "DEMO_MODEL_ADDRESS") {
+		t.Errorf("Listen: %v, want an error that says what to set", err)
+	}
+}
