@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nestor-dev/nestor/internal/history"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/localcluster"
 )
@@ -47,6 +48,7 @@ type Local struct {
 	started  time.Time
 	cluster  *localcluster.Cluster
 	ledger   ledger.Ledger
+	history  *history.Server
 	modelURL string
 	log      *os.File
 	failed   chan error
@@ -59,8 +61,8 @@ type step struct {
 	do    func(context.Context) error
 }
 
-// steps are the parts in the order in which they start. Whatever else a newcomer should find (the history API, the web page)
-// starts after the operator, and tells where it is in WhatNext.
+// steps are the parts in the order in which they start. Whatever else a newcomer should find starts after the operator, and
+// tells where it is in WhatNext.
 func (l *Local) steps() []step {
 	return []step{
 		{"looking at the state in " + l.Dir, l.openState},
@@ -69,6 +71,7 @@ func (l *Local) steps() []step {
 		{"starting the model", l.startModel},
 		{"laying out the sample project", l.layOutSample},
 		{"starting the operator", l.startOperator},
+		{"registering the history API", l.registerHistory},
 		{"creating a model provider, roles and a chat", l.furnish},
 		{"writing the commands for your shell", l.writeCommands},
 	}

@@ -16,13 +16,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	historyv1alpha1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller"
+	"github.com/nestor-dev/nestor/internal/history"
+	"github.com/nestor-dev/nestor/internal/history/live"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/localcluster"
 )
 
 // operatorNamespace is where an operator in a cluster would run.
 const operatorNamespace = "nestor-system"
+
+// historyService is the name under which the API server reaches the history API.
+const historyService = "nestor-history"
 
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
@@ -56,10 +63,19 @@ func (l *Local) startOperator(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("connect to the API server: %w", err)
 	}
+	hub := &live.Hub{}
 	if err := controller.Setup(mgr, controller.Options{
-		OperatorNamespace: operatorNamespace, Ledger: l.ledger, LocalWorkspaces: []string{l.Sample}, WorkspaceScratch: scratch,
+		OperatorNamespace: operatorNamespace, Ledger: l.ledger, Observer: hub, LocalWorkspaces: []string{l.Sample}, WorkspaceScratch: scratch,
 	}); err != nil {
 		return err
+	}
+	if l.history, err = history.New(ctx, history.Options{
+		Cluster: l.Config, Ledger: l.ledger, Live: hub, Address: "127.0.0.1:0", Hosts: []string{historyService + "." + operatorNamespace + ".svc"},
+	}); err != nil {
+		return err
+	}
+	if err := mgr.Add(l.history); err != nil {
+		return fmt.Errorf("add the history API: %w", err)
 	}
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
@@ -75,4 +91,12 @@ func (l *Local) startOperator(ctx context.Context) error {
 		return <-ended
 	})
 	return nil
+}
+
+// registerHistory lets the API server pass requests for full histories on to the operator.
+func (l *Local) registerHistory(ctx context.Context) error {
+	return l.cluster.ServeAPI(ctx, localcluster.API{
+		GroupVersion: historyv1alpha1.GroupVersion, Namespace: operatorNamespace, Service: historyService,
+		Port: l.history.Port(), CABundle: l.history.CABundle(),
+	})
 }

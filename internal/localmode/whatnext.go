@@ -42,7 +42,8 @@ Talk to it from another terminal:
   say "Only the shop's own network."
   approve
   talk                                  # all that was said
-  kubectl describe subagent %s-1     # what one agent did
+  kubectl get transcript subagent.%s-1 -o yaml     # what one agent did, all of it
+  kubectl get usages                    # what it used
   say Hello                             # what else there is to try
 
 The agents' files are in %s, the log of all parts is %s.
