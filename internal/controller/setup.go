@@ -33,6 +33,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/metrics"
+	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
@@ -47,6 +48,8 @@ type Options struct {
 	Ledger ledger.Ledger
 	// Metrics is where the operator's own metrics are registered; nil keeps them to itself.
 	Metrics prometheus.Registerer
+	// Observer hears what agents do while they do it; nil: nobody does.
+	Observer Observer
 	// WorkspaceImage is the image of workspace pods; without it, chats with such a workspace wait.
 	WorkspaceImage string
 	// OperatorLabels are those of the operator's own pods: only they may connect to workspaces. None: DefaultLabels.
@@ -83,12 +86,29 @@ func countIn(registry prometheus.Registerer) (*metrics.Metrics, error) {
 
 // The operator that leads holds a lease in its own namespace.
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update,namespace=nestor-system
+// Observer hears what agents do while they do it. Its methods must not block.
+type Observer interface {
+	// Changed is told of an agent whose state has moved on.
+	Changed(a ledger.Agent)
+	// Listen is told the pieces of a reply while they stream in, with the ledger's key of the model call.
+	Listen(uid, call string, piece model.Delta)
+}
+
+// nobody is an observer that does not listen.
+type nobody struct{}
+
+func (nobody) Changed(ledger.Agent)               {}
+func (nobody) Listen(string, string, model.Delta) {}
 
 // drainTimeout is how long effects in flight may take to finish when the operator stops.
 const drainTimeout = 20 * time.Second
 
 // Setup registers all controllers, and the engine, with a manager.
 func Setup(mgr ctrl.Manager, options Options) error {
+	observer := options.Observer
+	if observer == nil {
+		observer = nobody{}
+	}
 	finder := resolve.Finder{Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), OperatorNamespace: options.OperatorNamespace, Secrets: &resolve.Secrets{}}
 	wake := &wakers{chats: poke.New(), messages: poke.New(), tasks: poke.New(), agents: poke.New(), servers: poke.New()}
 	chats, tasks, agents := &run.Lacking{Queue: wake.chats}, &run.Lacking{Queue: wake.tasks}, &run.Lacking{Queue: wake.agents}
@@ -114,12 +134,14 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		AwaitRecovery: true,
 		Reached:       options.Reached,
 		Called:        counted.Called,
+		Listen:        observer.Listen,
 		Trouble: func(err error) {
 			counted.Trouble()
 			log.Error(err, "An agent cannot go on")
 		},
 		Changed: func(c engine.Change) {
 			counted.Changed(c)
+			observer.Changed(c.Agent)
 			wake.changed(c)
 		},
 	})

@@ -76,8 +76,8 @@ type Options struct {
 	Changed func(Change)
 	// Called is told of every model and tool call that was made, for metrics. It must not block.
 	Called func(Call)
-	// Listen is told the pieces of replies while they stream in. It must not block.
-	Listen func(uid string, delta model.Delta)
+	// Listen is told the pieces of replies while they stream in, with the ledger's key of the call. It must not block.
+	Listen func(uid, call string, delta model.Delta)
 	// Trouble is told of failures that no agent can be told of, such as a ledger that is down. It must not block.
 	Trouble func(err error)
 	// Now is the clock; nil is the system's.
@@ -204,6 +204,26 @@ func (e *Engine) View(ctx context.Context, uid string) (agent.State, error) {
 	}
 	_, state, err := a.view(ctx)
 	return state, err
+}
+
+// Refresh sees to it that the next View is at least what the ledger has now. Another engine may have gone on with the agent,
+// which nobody tells this one; whoever is about to refuse something because of a state should ask for it.
+func (e *Engine) Refresh(ctx context.Context, uid string) error {
+	record, err := e.options.Ledger.Agent(ctx, uid)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look how far agent %s is: %w", uid, err)
+	}
+	a, err := e.actor(uid)
+	if err != nil {
+		return err
+	}
+	if a.lastSeq() < record.LastSeq {
+		a.unload()
+	}
+	return nil
 }
 
 // Lookup returns what the ledger says of an agent besides its events, or ledger.ErrNotFound.

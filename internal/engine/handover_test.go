@@ -198,3 +198,40 @@ func TestNothingIsHeardBeforeTheTakeOver(t *testing.T) {
 		t.Errorf("after the restart the log has %v (%v), want Restarted first", events, err)
 	}
 }
+
+// An engine is not told what another one does; who asks for the newest state gets it all the same.
+func TestARefreshedViewKnowsWhatAnotherEngineDid(t *testing.T) {
+	w := newWorld(t, "load")
+	w.chat(nil)
+	w.say("m1", "Load")
+	w.untilPosted("Loaded.")
+	first := w.engine
+	if err := first.Record(t.Context(), "uid-chat", agent.MessageArrived{Message: "m2", Text: "Load"}); err != nil {
+		t.Fatal(err)
+	}
+	w.until("the chat to have nothing to do", func() bool {
+		s, err := first.View(t.Context(), "uid-chat")
+		return err == nil && s.Phase == agent.PhaseIdle && len(s.Outbox) == 0
+	})
+	second := w.start(w.ledger)
+	t.Cleanup(func() {
+		if err := first.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := second.Record(t.Context(), "uid-chat", agent.MessageArrived{Message: "m3", Text: "Load"}); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := first.View(t.Context(), "uid-chat"); err != nil || s.Heard("m3") {
+		t.Fatalf("the first engine has heard already (%v): this test shows nothing", err)
+	}
+	if err := first.Refresh(t.Context(), "uid-chat"); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := first.View(t.Context(), "uid-chat"); err != nil || !s.Heard("m3") {
+		t.Errorf("the refreshed view has not heard of the message (%v)", err)
+	}
+	if err := first.Refresh(t.Context(), "uid-nobody"); err != nil {
+		t.Errorf("an agent that does not exist: %v", err)
+	}
+}

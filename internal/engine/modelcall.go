@@ -123,7 +123,7 @@ func (a *actor) complete(ctx context.Context, grant *schedule.Grant, record ledg
 	started := a.engine.options.Now()
 	reply, err := endpoint.Client.Complete(ctx, req, func(d model.Delta) {
 		if a.engine.options.Listen != nil {
-			a.engine.options.Listen(a.uid, d)
+			a.engine.options.Listen(a.uid, a.ledgerKey(e), d)
 		}
 	})
 	made.Took = a.engine.options.Now().Sub(started)

@@ -27,6 +27,7 @@ type settings struct {
 	agents   int
 	duration time.Duration
 	ledger   string
+	programs string
 	begun    time.Time
 }
 
@@ -62,10 +63,14 @@ func TestEverythingHoldsWhileEverythingFails(t *testing.T) {
 	if chosen := os.Getenv("CHAOS_LEDGERS"); chosen != "" {
 		ledgers = strings.Split(chosen, ",")
 	}
+	programs := t.TempDir()
+	if err := stack.Build(t.Context(), programs); err != nil {
+		t.Fatal(err)
+	}
 	for _, ledger := range ledgers {
 		t.Run(ledger, func(t *testing.T) {
 			s := readSettings(t)
-			s.ledger, s.begun = ledger, time.Now()
+			s.ledger, s.programs, s.begun = ledger, programs, time.Now()
 			t.Logf("seed %d, %d agents, failures for %s; again: make chaos SEED=%d AGENTS=%d DURATION=%s LEDGERS=%s",
 				s.seed, s.agents, s.duration, s.seed, s.agents, s.duration, ledger)
 			run(t, s)
@@ -129,7 +134,7 @@ func (w *world) keepTraces() {
 // placeAll places all orders, spread over some time, however often the API server refuses.
 func (w *world) placeAll(ctx context.Context, over time.Duration) {
 	for _, o := range w.orders {
-		for !w.deleted.has(o.name) && w.place(ctx, o) != nil && ctx.Err() == nil {
+		for w.place(ctx, o) != nil && ctx.Err() == nil {
 			pause(ctx, 100*time.Millisecond)
 		}
 		pause(ctx, over/time.Duration(len(w.orders)))

@@ -111,6 +111,7 @@ func factsOf(found *objects, chat *v1alpha1.AgentChat) projection.ChatFacts {
 // wroteOnce reads the workshop's log: by key and by what was asked for, a write happened at most once. Every write has an
 // intent in the ledger, and none that was denied happened.
 func (w *world) wroteOnce(ctx context.Context) error {
+	log := w.workshop.executions() // before the ledger is read, which has the intent first
 	lives, err := w.lives(ctx)
 	if err != nil {
 		return err
@@ -123,7 +124,7 @@ func (w *world) wroteOnce(ctx context.Context) error {
 	}
 	var wrong complaints
 	byKey, byCall := map[string]int{}, map[string]int{}
-	for _, e := range w.workshop.executions() {
+	for _, e := range log {
 		call, known := intents[e.Key]
 		switch {
 		case e.Key == "":
@@ -155,11 +156,11 @@ func (w *world) wroteOnce(ctx context.Context) error {
 // paidOnce compares the model's memory with the ledger. A call that was interrupted may be made again; one whose end the ledger
 // knows may not. While two operators were at work, the one may have asked what the other was just writing down.
 func (w *world) paidOnce(ctx context.Context) error {
-	calls, err := w.modelCalls(ctx)
+	requests, err := w.requests(ctx) // before the ledger is read, which has the intent first
 	if err != nil {
 		return err
 	}
-	requests, err := w.requests(ctx)
+	calls, err := w.modelCalls(ctx)
 	if err != nil {
 		return err
 	}

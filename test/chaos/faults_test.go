@@ -10,7 +10,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -149,7 +148,20 @@ func (f *faults) rival(ctx context.Context) error {
 }
 
 func (f *faults) restartAPIServer(ctx context.Context) error {
-	return f.world.stack.Cluster.RestartAPIServer(ctx, func() { pause(ctx, f.between(0, 1000)) })
+	wellAgain := func(context.Context) error { return nil }
+	var failed error
+	err := f.world.stack.Cluster.RestartAPIServer(ctx, func() {
+		pause(ctx, f.between(0, 1000))
+		if restart, err := f.perhapsRestart(ctx); err == nil {
+			wellAgain = restart
+		} else {
+			failed = err
+		}
+	})
+	if err := errors.Join(err, failed); err != nil {
+		return err
+	}
+	return wellAgain(ctx)
 }
 
 func (f *faults) killPostgres(ctx context.Context) error {
@@ -157,7 +169,32 @@ func (f *faults) killPostgres(ctx context.Context) error {
 		return err
 	}
 	pause(ctx, f.between(0, 1500))
-	return f.world.stack.Postgres.Start(ctx)
+	wellAgain, err := f.perhapsRestart(ctx)
+	if err != nil {
+		return err
+	}
+	if err := f.world.stack.Postgres.Start(ctx); err != nil {
+		return err
+	}
+	return wellAgain(ctx)
+}
+
+// perhapsRestart kills the operator in the middle of another mishap, every other time, and starts one that finds the world
+// as it is. What it returns is called when the world is well again: one that gave up is followed by another, as a cluster
+// would see to it.
+func (f *faults) perhapsRestart(ctx context.Context) (wellAgain func(context.Context) error, err error) {
+	if f.random.IntN(2) == 0 {
+		return func(context.Context) error { return nil }, nil
+	}
+	f.counts["the operator is killed in the middle of it"]++
+	if err := f.world.stack.Operator.Kill(); err != nil {
+		return nil, err
+	}
+	if err := f.world.stack.LaunchOperator(ctx); err != nil {
+		return nil, err
+	}
+	pause(ctx, f.between(500, 2000))
+	return f.killOperator, nil
 }
 
 func (f *faults) fillDisk(ctx context.Context) error {
@@ -166,7 +203,14 @@ func (f *faults) fillDisk(ctx context.Context) error {
 		return err
 	}
 	pause(ctx, f.between(500, 2000))
-	return free()
+	wellAgain, err := f.perhapsRestart(ctx)
+	if err != nil {
+		return errors.Join(err, free())
+	}
+	if err := free(); err != nil {
+		return err
+	}
+	return wellAgain(ctx)
 }
 
 func (f *faults) failModel(ctx context.Context) error {
@@ -185,8 +229,10 @@ func (f *faults) failTool(context.Context) error {
 
 // nextDoomed is an order that is to be deleted and has not been.
 func (f *faults) nextDoomed() *order {
+	f.world.placing.Lock()
+	defer f.world.placing.Unlock()
 	for _, o := range f.world.orders {
-		if o.doomed && !f.world.deleted.has(o.name) {
+		if o.doomed && !f.world.deleted[o.name] {
 			return o
 		}
 	}
@@ -202,7 +248,9 @@ func (f *faults) deleteDoomed(ctx context.Context) error {
 	if err := f.world.place(ctx, o); err != nil { // it must have been there
 		return err
 	}
-	f.world.deleted.add(o.name)
+	f.world.placing.Lock()
+	defer f.world.placing.Unlock()
+	f.world.deleted[o.name] = true
 	return client.IgnoreNotFound(f.world.stack.API.Delete(ctx, o.objects()[0]))
 }
 
@@ -215,27 +263,6 @@ func (f *faults) deleteUnseen(ctx context.Context) error {
 		return err
 	}
 	return f.killOperator(ctx)
-}
-
-// names is a set that several goroutines use.
-type names struct {
-	mu  sync.Mutex
-	set map[string]bool
-}
-
-func (n *names) add(name string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.set == nil {
-		n.set = map[string]bool{}
-	}
-	n.set[name] = true
-}
-
-func (n *names) has(name string) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.set[name]
 }
 
 // eventually polls until a condition holds; its error says what is missing.

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -45,14 +46,16 @@ type world struct {
 	orders   []*order
 	user     *user
 	faults   *faults
-	deleted  names
-	placed   atomic.Bool
+	// placing keeps what has been deleted from being placed again.
+	placing sync.Mutex
+	deleted map[string]bool
+	placed  atomic.Bool
 	// disk is a small file system of its own for the ledger, if there can be one.
 	disk string
 }
 
 func newWorld(t *testing.T, s settings) *world {
-	w := &world{t: t, settings: s, random: s.random("workload"), workshop: openWorkshop(t)}
+	w := &world{t: t, deleted: map[string]bool{}, settings: s, random: s.random("workload"), workshop: openWorkshop(t)}
 	file := filepath.Join(t.TempDir(), "chaos.yaml")
 	if err := os.WriteFile(file, []byte(script()), 0o600); err != nil {
 		t.Fatal(err)
@@ -62,7 +65,7 @@ func newWorld(t *testing.T, s settings) *world {
 	}
 	var err error
 	w.stack, err = stack.Start(t.Context(), stack.Options{
-		Ledger: s.ledger, LedgerDir: w.disk, Scripts: []string{file}, ModelFlags: []string{"--record", "1000000"}, NoOperator: true,
+		Ledger: s.ledger, Programs: s.programs, LedgerDir: w.disk, Scripts: []string{file}, ModelFlags: []string{"--record", "1000000"}, NoOperator: true,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -131,6 +134,11 @@ func role(name string, approval v1alpha1.ApprovalMode, limits v1alpha1.RoleLimit
 
 // place asks for what an order says. It may be repeated.
 func (w *world) place(ctx context.Context, o *order) error {
+	w.placing.Lock()
+	defer w.placing.Unlock()
+	if w.deleted[o.name] {
+		return nil
+	}
 	for _, object := range o.objects() {
 		if err := w.stack.API.Create(ctx, object); err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("place order %s: %w", o.name, err)

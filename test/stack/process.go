@@ -52,8 +52,13 @@ func (p *Process) Exited() <-chan struct{} { return p.exited }
 // Kill ends the program with SIGKILL, as a machine that loses its power would, and waits until it is gone.
 func (p *Process) Kill() error { return p.end(syscall.SIGKILL) }
 
-// Signal sends a signal and does not wait.
+// Signal sends a signal and does not wait. One that has ended gets none: its id may be somebody else's by now.
 func (p *Process) Signal(signal syscall.Signal) error {
+	select {
+	case <-p.exited:
+		return nil
+	default:
+	}
 	if err := syscall.Kill(p.Pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("signal process %d: %w", p.Pid, err)
 	}

@@ -63,6 +63,10 @@ func (r *Reconciler) target(ctx context.Context, message *v1alpha1.AgentMessage,
 	if err != nil {
 		return "", agent.State{}, nil, err
 	}
+	// What is refused for good must not be refused because of what was true a moment ago.
+	if err := r.Runner.Engine.Refresh(ctx, uid); err != nil {
+		return "", agent.State{}, nil, err
+	}
 	state, begun, err := r.Runner.State(ctx, uid)
 	switch {
 	case err != nil:
