@@ -85,7 +85,11 @@ func (s stage) start(env ...string) *play {
 		s.t.Fatal(err)
 	}
 	go func() { p.done <- p.cmd.Wait() }()
-	s.t.Cleanup(func() { _ = p.cmd.Process.Kill() }) // it is gone, if all is well
+	s.t.Cleanup(func() { // it is gone, if all is well; else its guard needs its files to end the rest
+		_ = p.cmd.Process.Kill()
+		_ = wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, patience, true,
+			func(context.Context) (bool, error) { return len(s.processes()) == 0, nil })
+	})
 	return p
 }
 

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -52,6 +53,7 @@ type Local struct {
 	modelURL string
 	log      *os.File
 	failed   chan error
+	broken   atomic.Bool
 	stops    []func() error
 }
 
@@ -128,6 +130,7 @@ func (l *Local) onStop(stop func() error) { l.stops = append(l.stops, stop) }
 
 // fail tells that a part has failed. Only the first failures are of interest.
 func (l *Local) fail(err error) {
+	l.broken.Store(true)
 	select {
 	case l.failed <- err:
 	default:

@@ -5,9 +5,11 @@ package localmode
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -88,7 +90,12 @@ func (l *Local) startOperator(ctx context.Context) error {
 	}()
 	l.onStop(func() error {
 		cancel()
-		return <-ended
+		select {
+		case err := <-ended:
+			return err
+		case <-time.After(l.stopTimeout()):
+			return errors.New("the operator did not stop in time, and was left")
+		}
 	})
 	return nil
 }
@@ -99,4 +106,12 @@ func (l *Local) registerHistory(ctx context.Context) error {
 		GroupVersion: historyv1alpha1.GroupVersion, Namespace: operatorNamespace, Service: historyService,
 		Port: l.history.Port(), CABundle: l.history.CABundle(),
 	})
+}
+
+// stopTimeout is how long the operator may take to stop: without an API server it cannot finish anything.
+func (l *Local) stopTimeout() time.Duration {
+	if l.broken.Load() {
+		return 5 * time.Second
+	}
+	return 40 * time.Second
 }
