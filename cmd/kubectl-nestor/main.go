@@ -1,24 +1,14 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command kubectl-nestor is a stub: it knows its version and says what is still missing.
+// Command kubectl-nestor is the kubectl plugin to talk to agents, and to look after them, from a terminal. With it on the
+// PATH, `kubectl nestor` runs it.
 package main
 
 import (
-	"flag"
-	"fmt"
 	"os"
 
-	"github.com/nestor-dev/nestor/internal/version"
+	"github.com/nestor-dev/nestor/internal/cli"
 )
 
-func main() {
-	show := flag.Bool("version", false, "print the version and exit")
-	flag.Parse()
-	if *show {
-		fmt.Println("kubectl-nestor", version.String())
-		return
-	}
-	fmt.Fprintln(os.Stderr, "kubectl-nestor: this version has no commands yet, use kubectl; see CHANGELOG.md for what this version has.")
-	os.Exit(1)
-}
+func main() { os.Exit(cli.Main()) }

@@ -23,11 +23,15 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller"
 	"github.com/nestor-dev/nestor/internal/fault"
+	"github.com/nestor-dev/nestor/internal/history"
+	"github.com/nestor-dev/nestor/internal/history/live"
+	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/version"
 )
@@ -41,6 +45,9 @@ type options struct {
 	metrics     string
 	probes      string
 	pprof       string
+	history     string
+	historyCert string
+	historyKey  string
 	logLevel    string
 	logFormat   string
 	qps         float64
@@ -55,6 +62,9 @@ func (o *options) register(set *flag.FlagSet) {
 	set.StringVar(&o.metrics, "metrics-bind-address", "0", "`address` for Prometheus metrics, such as :8080; 0 turns them off")
 	set.StringVar(&o.probes, "health-probe-bind-address", "0", "`address` for /healthz and /readyz, such as :8081; 0 turns them off")
 	set.StringVar(&o.pprof, "pprof-bind-address", "0", "`address` for Go's profiles under /debug/pprof, for developers; 0 turns them off")
+	set.StringVar(&o.history, "history-bind-address", "0", "`address` where the history API is served to the API server's aggregator, such as :8443; 0 turns it off")
+	set.StringVar(&o.historyCert, "history-cert-file", "", "`file` with the certificate of the history API, which the APIService's caBundle vouches for (default: one made at the start)")
+	set.StringVar(&o.historyKey, "history-key-file", "", "`file` with its key")
 	set.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	set.StringVar(&o.logFormat, "log-format", "text", "text or json")
 	set.Float64Var(&o.qps, "kube-api-qps", 500, "requests a second that the operator may make of the API server")
@@ -70,6 +80,9 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 	reached, err := fault.FromEnvironment()
 	if err != nil {
 		return err
+	}
+	if (o.historyCert == "") != (o.historyKey == "") {
+		return errors.New("--history-cert-file and --history-key-file go together: set both, or none")
 	}
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger)
@@ -88,7 +101,11 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 	if err := mgr.AddReadyzCheck("ledger", ledgerAnswers(kept)); err != nil {
 		return errors.Join(fmt.Errorf("add the ledger's readiness check: %w", err), kept.Close())
 	}
-	if err := controller.Setup(mgr, controller.Options{OperatorNamespace: operatorNamespace(), Ledger: kept, Reached: reached}); err != nil {
+	hub := &live.Hub{}
+	if err := controller.Setup(mgr, controller.Options{OperatorNamespace: operatorNamespace(), Ledger: kept, Reached: reached, Observer: hub, Metrics: ctrlmetrics.Registry}); err != nil {
+		return errors.Join(err, kept.Close())
+	}
+	if err := o.serveHistory(ctx, mgr, kept, hub); err != nil {
 		return errors.Join(err, kept.Close())
 	}
 	logger.Info("Starting", "version", version.String(), "operatorNamespace", operatorNamespace(), "ledger", kept.Name())
@@ -120,6 +137,24 @@ func (o *options) manager(config *rest.Config) (ctrl.Manager, error) {
 		return nil, fmt.Errorf("add the readiness check: %w", err)
 	}
 	return mgr, nil
+}
+
+// serveHistory adds the history API to what the manager runs, leader or not.
+func (o *options) serveHistory(ctx context.Context, mgr ctrl.Manager, kept ledger.Ledger, hub *live.Hub) error {
+	if o.history == "0" || o.history == "" {
+		return nil
+	}
+	server, err := history.New(ctx, history.Options{
+		Cluster: mgr.GetConfig(), Ledger: kept, Live: hub, Address: o.history, CertFile: o.historyCert, KeyFile: o.historyKey,
+		Hosts: []string{"nestor-history." + operatorNamespace() + ".svc"},
+	})
+	if err != nil {
+		return err
+	}
+	if err := mgr.Add(server); err != nil {
+		return fmt.Errorf("add the history API: %w", err)
+	}
+	return nil
 }
 
 // cache narrows what is watched to the namespaces that were named.

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -28,6 +29,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/toolserver"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/metrics"
+	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 	"github.com/nestor-dev/nestor/internal/version"
@@ -39,17 +42,53 @@ type Options struct {
 	OperatorNamespace string
 	// Ledger keeps the history of every agent.
 	Ledger ledger.Ledger
+	// Metrics is where the operator's own metrics are registered; nil keeps them to itself.
+	Metrics prometheus.Registerer
+	// Observer hears what agents do while they do it; nil: nobody does.
+	Observer Observer
 	// IdleAfter is how long an agent that waits stays in memory; 0 is a minute.
 	IdleAfter time.Duration
 	// Reached is the engine's; see there.
 	Reached func(engine.Point)
 }
 
+// countIn makes the metrics, in a registry that nobody reads if none is given.
+func countIn(registry prometheus.Registerer) (*metrics.Metrics, error) {
+	if registry == nil {
+		registry = prometheus.NewRegistry()
+	}
+	counted, err := metrics.New(registry)
+	if err != nil {
+		return nil, fmt.Errorf("register the metrics: %w", err)
+	}
+	return counted, nil
+}
+
+// The operator that leads holds a lease in its own namespace.
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update,namespace=nestor-system
+// Observer hears what agents do while they do it. Its methods must not block.
+type Observer interface {
+	// Changed is told of an agent whose state has moved on.
+	Changed(a ledger.Agent)
+	// Listen is told the pieces of a reply while they stream in, with the ledger's key of the model call.
+	Listen(uid, call string, piece model.Delta)
+}
+
+// nobody is an observer that does not listen.
+type nobody struct{}
+
+func (nobody) Changed(ledger.Agent)               {}
+func (nobody) Listen(string, string, model.Delta) {}
+
 // drainTimeout is how long effects in flight may take to finish when the operator stops.
 const drainTimeout = 20 * time.Second
 
 // Setup registers all controllers, and the engine, with a manager.
 func Setup(mgr ctrl.Manager, options Options) error {
+	observer := options.Observer
+	if observer == nil {
+		observer = nobody{}
+	}
 	finder := resolve.Finder{Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), OperatorNamespace: options.OperatorNamespace, Secrets: &resolve.Secrets{}}
 	wake := &wakers{chats: poke.New(), messages: poke.New(), tasks: poke.New(), agents: poke.New(), servers: poke.New()}
 	chats, tasks, agents := &run.Lacking{Queue: wake.chats}, &run.Lacking{Queue: wake.tasks}, &run.Lacking{Queue: wake.agents}
@@ -58,7 +97,11 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		wake.servers.Add(types.NamespacedName{Namespace: key.Namespace, Name: key.Server})
 		references.Retry("")
 	}})
-	scheduler := schedule.New(schedule.Options{})
+	counted, err := countIn(options.Metrics)
+	if err != nil {
+		return err
+	}
+	scheduler := schedule.New(schedule.Options{Observer: counted})
 	tools := &backend.Tools{Finder: finder, Pool: pool, Results: backend.WholeOutputs{Ledger: options.Ledger}}
 	log := mgr.GetLogger().WithName("engine")
 	eng := engine.New(engine.Options{
@@ -66,9 +109,23 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		Random:        rand.Float64,
 		AwaitRecovery: true,
 		Reached:       options.Reached,
-		Trouble:       func(err error) { log.Error(err, "An agent cannot go on") },
-		Changed:       wake.changed,
+		Called:        counted.Called,
+		Listen:        observer.Listen,
+		Trouble: func(err error) {
+			counted.Trouble()
+			log.Error(err, "An agent cannot go on")
+		},
+		Changed: func(c engine.Change) {
+			counted.Changed(c)
+			observer.Changed(c.Agent)
+			wake.changed(c)
+		},
 	})
+	if options.Metrics != nil {
+		if err := options.Metrics.Register(metrics.Engine{Stats: eng.Stats}); err != nil {
+			return fmt.Errorf("register the engine's metrics: %w", err)
+		}
+	}
 	if err := run.Index(context.Background(), mgr.GetFieldIndexer()); err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -38,6 +39,16 @@ var (
 	modelURL string
 	serial   int
 )
+
+// counting is an agent that takes as many turns as it is told, each with another expression.
+const counting = `
+name: counting
+rules:
+- match: {history: Count to 60, turn: 61}
+  reply: {toolCalls: [{name: submit_result, arguments: {result: Counted.}}]}
+- match: {history: Count to 60}
+  reply: {toolCalls: [{name: calculator, arguments: {expression: '{{.turn}} + 1'}}]}
+`
 
 func TestControllers(t *testing.T) {
 	RegisterFailHandler(Fail)
@@ -62,7 +73,9 @@ var _ = BeforeSuite(func() {
 	Expect(api.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: operatorNamespace}})).To(Succeed())
 
 	ctrl.SetLogger(GinkgoLogr)
-	mgr, err := ctrl.NewManager(cluster.Config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
+	config := rest.CopyConfig(cluster.Config)
+	config.Wrap(writes.wrap)
+	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
 	Expect(err).NotTo(HaveOccurred())
 	kept, err := connect.Open(ctx, "sqlite:"+filepath.Join(GinkgoT().TempDir(), "ledger.db"))
 	Expect(err).NotTo(HaveOccurred())
@@ -81,6 +94,9 @@ var _ = BeforeSuite(func() {
 		Expect(err).NotTo(HaveOccurred())
 		options.Scripts = append(options.Scripts, script)
 	}
+	counting, err := scripted.Parse("counting.yaml", []byte(counting))
+	Expect(err).NotTo(HaveOccurred())
+	options.Scripts = append(options.Scripts, counting)
 	server := httptest.NewServer(scripted.NewServer(options))
 	DeferCleanup(server.Close)
 	modelURL = server.URL + "/v1"

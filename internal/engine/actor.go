@@ -151,6 +151,11 @@ func (a *actor) handle(batch []delivery) error {
 		}
 		return nil
 	}
+	if r.end {
+		if err := a.closeCalls(r); err != nil {
+			return err
+		}
+	}
 	err := a.engine.options.Ledger.Append(a.engine.ctx, r.batch)
 	if errors.Is(err, ledger.ErrInvalid) && r.batch.Snapshot != nil {
 		r.batch.Snapshot = nil // it is only a shortcut

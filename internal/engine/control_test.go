@@ -51,6 +51,34 @@ func TestCancelReachesARunningToolAndCascades(t *testing.T) {
 	}
 }
 
+func TestTheEndOfAnAgentIsOnRecordWithItsCalls(t *testing.T) {
+	w := newWorld(t, `
+name: hangs
+rules:
+- {match: {role: coder}, reply: {text: one two three, fault: {kind: hang, after: 1}}}
+- {match: {role: orchestrator}, reply: {text: Hello!}}
+`)
+	w.chat(nil)
+	w.say("m1", "Hello")
+	w.untilPosted("Hello!")
+	w.task("task", nil)
+	w.until("the requests", func() bool { return len(w.model.Requests()) == 2 })
+	for _, uid := range []string{"uid-chat", "uid-task"} {
+		if err := w.engine.End(uid); err != nil {
+			t.Fatal(err)
+		}
+		w.until(uid+" to end", func() bool {
+			record, err := w.ledger.Agent(t.Context(), uid)
+			return err == nil && record.Status == ledger.StatusCancelled
+		})
+		open, err := w.ledger.OpenCalls(t.Context(), uid)
+		if err != nil || len(open.Models)+len(open.Tools) > 0 {
+			t.Errorf("%s leaves open %v (%v)", uid, open, err)
+		}
+	}
+	w.until("nobody to be left", func() bool { return w.engine.Stats() == Stats{} })
+}
+
 func TestBudgetsHoldForTheWholeTree(t *testing.T) {
 	w := newWorld(t, "load")
 	// Each of the agents alone would fit; together they do not.
@@ -146,4 +174,22 @@ func TestIdleAgentsAreEvictedAndLoadedAgain(t *testing.T) {
 	// The person takes their time; nobody is in memory.
 	w.say("m2", "It is 2024")
 	w.untilPosted("Three releases came out")
+}
+
+// An orchestrator never ends by itself, and an idle one has nothing to cancel: its deletion must be on record all the same, or
+// every later operator would take it over.
+func TestDeletingAnIdleChatEndsIt(t *testing.T) {
+	w := newWorld(t, "load")
+	w.chat(nil)
+	w.until("the chat to begin", func() bool {
+		_, err := w.ledger.Agent(t.Context(), "uid-chat")
+		return err == nil
+	})
+	if err := w.engine.End("uid-chat"); err != nil {
+		t.Fatal(err)
+	}
+	w.until("the chat to have ended", func() bool {
+		record, err := w.ledger.Agent(t.Context(), "uid-chat")
+		return err == nil && record.Status == ledger.StatusCancelled && !record.Live()
+	})
 }

@@ -84,7 +84,9 @@ func (a *actor) runTool(ctx context.Context, record ledger.Agent, e agent.RunToo
 	a.engine.busy.Add(1)
 	go func() {
 		defer a.engine.busy.Done()
+		started := a.engine.options.Now()
 		result := a.execute(ctx, record, e)
+		a.engine.options.Called(Call{Agent: record, Tool: e.Tool, Status: toolStatus(result), Took: a.engine.options.Now().Sub(started)})
 		if errors.Is(a.engine.ctx.Err(), context.Canceled) {
 			return // the process ends: what became of the call is not known, and the ledger says so
 		}

@@ -46,6 +46,17 @@ type Tools interface {
 	Set(ctx context.Context, a ledger.Agent, name string) (tool.Set, error)
 }
 
+// Call is a model or tool call that was made.
+type Call struct {
+	Agent ledger.Agent
+	// Provider is where a model call went, Tool what a tool call called.
+	Provider, Tool string
+	Status         ledger.Status
+	Took           time.Duration
+	// Usage is what a model call used, as far as it is known.
+	Usage agent.Usage
+}
+
 // Change is a step that an agent has made, as it is in the ledger.
 type Change struct {
 	Agent         ledger.Agent
@@ -63,8 +74,10 @@ type Options struct {
 	Executor  tool.Executor
 	// Changed is told of an agent whose state has moved on. It must not block.
 	Changed func(Change)
-	// Listen is told the pieces of replies while they stream in. It must not block.
-	Listen func(uid string, delta model.Delta)
+	// Called is told of every model and tool call that was made, for metrics. It must not block.
+	Called func(Call)
+	// Listen is told the pieces of replies while they stream in, with the ledger's key of the call. It must not block.
+	Listen func(uid, call string, delta model.Delta)
 	// Trouble is told of failures that no agent can be told of, such as a ledger that is down. It must not block.
 	Trouble func(err error)
 	// Now is the clock; nil is the system's.
@@ -113,6 +126,9 @@ var errForgotten = errors.New("the agent is gone")
 func New(options Options) *Engine {
 	if options.Changed == nil {
 		options.Changed = func(Change) {}
+	}
+	if options.Called == nil {
+		options.Called = func(Call) {}
 	}
 	if options.Trouble == nil {
 		options.Trouble = func(error) {}

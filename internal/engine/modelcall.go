@@ -119,17 +119,23 @@ func (a *actor) complete(ctx context.Context, grant *schedule.Grant, record ledg
 	}
 	req := call.request
 	req.Model = endpoint.Model
+	made := Call{Agent: record, Provider: grant.Provider, Status: ledger.StatusFailed}
+	started := a.engine.options.Now()
 	reply, err := endpoint.Client.Complete(ctx, req, func(d model.Delta) {
 		if a.engine.options.Listen != nil {
-			a.engine.options.Listen(a.uid, d)
+			a.engine.options.Listen(a.uid, a.ledgerKey(e), d)
 		}
 	})
+	made.Took = a.engine.options.Now().Sub(started)
 	if err != nil {
+		a.engine.options.Called(made)
 		a.modelFailed(e, grant, err)
 		return
 	}
 	a.engine.reached(AfterEffect)
 	usage, cost := used(req, reply, endpoint.Prices)
+	made.Status, made.Usage = ledger.StatusSuccess, usage
+	a.engine.options.Called(made)
 	tokens := usage.Total()
 	grant.Release(schedule.Result{Tokens: &tokens})
 	row := a.modelRow(e, ledger.StatusSuccess)

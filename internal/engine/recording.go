@@ -68,7 +68,7 @@ func (a *actor) step(deliveries []delivery) *recording {
 		// A take-over is always on record: the append is what gives the right to act, and time that nobody was there
 		// for must not count.
 		// So is the end of an agent whose object is gone, even if it had nothing to cancel: it would be live for ever.
-		always := (d.takeOver || d.end) && next.Phase != agent.PhaseNew && !next.Phase.Terminal()
+		always := (d.takeOver || (d.end && record.Live())) && next.Phase != agent.PhaseNew && !next.Phase.Terminal()
 		if len(effects) == 0 && next.Same(r.next) && !always {
 			continue
 		}
@@ -124,6 +124,36 @@ func (a *actor) intend(r *recording, now time.Time) {
 			})
 		}
 	}
+}
+
+// closeCalls writes down how the calls of an agent end whose object is gone: nobody will be there to hear their results.
+func (a *actor) closeCalls(r *recording) error {
+	open, err := a.engine.options.Ledger.OpenCalls(a.engine.ctx, a.uid)
+	if err != nil {
+		return fmt.Errorf("look for open calls of agent %s: %w", a.uid, err)
+	}
+	now, known := a.engine.options.Now(), map[string]bool{}
+	for _, result := range r.batch.ModelResults {
+		known[result.Key] = true
+	}
+	for _, result := range r.batch.ToolResults {
+		known[result.Key] = true
+	}
+	for _, call := range open.Models {
+		if !known[call.Key] {
+			r.batch.ModelResults = append(r.batch.ModelResults, ledger.ModelResult{Key: call.Key, Status: ledger.StatusCancelled, FinishedAt: now})
+		}
+	}
+	for _, call := range open.Tools {
+		status := ledger.StatusUnknown
+		if call.Repeatable {
+			status = ledger.StatusCancelled // whether it took effect makes no difference
+		}
+		if !known[call.Key] {
+			r.batch.ToolResults = append(r.batch.ToolResults, ledger.ToolResult{Key: call.Key, Status: status, FinishedAt: now})
+		}
+	}
+	return nil
 }
 
 // ledgerKey makes the key of an effect unique among all agents.

@@ -40,6 +40,12 @@ var rules = []rule{
 		why: "status is a pure function of the state"},
 	{part: "internal/engine", mayNot: append([]string{module + "internal/controller"}, kubernetesClients...),
 		why: "only controllers and commands know Kubernetes clients"},
+	{part: "internal/history", mayNot: []string{module + "internal/controller", module + "internal/engine"},
+		why: "the history is read from the ledger; it serves whether or not this process drives agents"},
+	{part: "internal/history/transcript", mayNot: kubernetesClients,
+		why: "entries are a function of events and the core"},
+	{part: "internal/history/live", may: []string{"internal/history/live", "internal/ledger", "internal/model"}, mayNot: kubernetesClients,
+		why: "the engine's process hands pieces on; it must not wait for anybody"},
 	{part: "api", may: []string{"api"}, mayNot: []string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime"},
 		why: "users import the API types; they should not get a client with them"},
 }

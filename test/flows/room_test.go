@@ -50,7 +50,7 @@ func (r *room) say(ctx context.Context, name, text string) {
 	r.create(ctx, MakeMessage(name).Content(text).Obj())
 }
 
-// chat, task, sub and message read an object of the room; they are for Eventually.
+// chat, task, sub, message and so on read an object of the room; they are for Eventually.
 func (r *room) chat(ctx context.Context) (*v1alpha1.AgentChat, error) {
 	return fetch(ctx, r, "chat", &v1alpha1.AgentChat{})
 }
@@ -73,6 +73,24 @@ func (r *room) message(name string) func(context.Context) (*v1alpha1.AgentMessag
 	}
 }
 
+func (r *room) role(name string) func(context.Context) (*v1alpha1.AgentRole, error) {
+	return func(ctx context.Context) (*v1alpha1.AgentRole, error) {
+		return fetch(ctx, r, name, &v1alpha1.AgentRole{})
+	}
+}
+
+func (r *room) provider(name string) func(context.Context) (*v1alpha1.ModelProvider, error) {
+	return func(ctx context.Context) (*v1alpha1.ModelProvider, error) {
+		return fetch(ctx, r, name, &v1alpha1.ModelProvider{})
+	}
+}
+
+func (r *room) toolServer(name string) func(context.Context) (*v1alpha1.ToolServer, error) {
+	return func(ctx context.Context) (*v1alpha1.ToolServer, error) {
+		return fetch(ctx, r, name, &v1alpha1.ToolServer{})
+	}
+}
+
 func fetch[T client.Object](ctx context.Context, r *room, name string, into T) (T, error) {
 	return into, r.API.Get(ctx, types.NamespacedName{Namespace: r.namespace, Name: name}, into)
 }
@@ -83,6 +101,19 @@ func must[T any](ctx context.Context, read func(context.Context) (T, error)) T {
 	object, err := read(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	return object
+}
+
+// change updates an object that others write to as well.
+func change[T client.Object](ctx context.Context, r *room, read func(context.Context) (T, error), how func(T)) {
+	GinkgoHelper()
+	Eventually(func(ctx context.Context) error {
+		object, err := read(ctx)
+		if err != nil {
+			return err
+		}
+		how(object)
+		return r.API.Update(ctx, object)
+	}).WithContext(ctx).Should(Succeed())
 }
 
 // posts returns what the operator said in the room, in order.

@@ -6,6 +6,7 @@ package agenttask
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -66,6 +67,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return r.expire(ctx, &task)
 	}
 	condition, missing, err := r.ensure(ctx, &task)
+	var cannot *cannotRun
+	if errors.As(err, &cannot) {
+		return r.fail(ctx, &task, cannot.RunError)
+	}
 	if err != nil {
 		return status.Result(err)
 	}

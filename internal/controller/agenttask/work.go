@@ -15,6 +15,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/run"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/role"
@@ -31,7 +32,7 @@ func (r *Reconciler) ensureSubAgent(ctx context.Context, task *v1alpha1.AgentTas
 	var sub v1alpha1.SubAgent
 	err := r.Client.Get(ctx, client.ObjectKeyFromObject(task), &sub)
 	if apierrors.IsNotFound(err) && task.Status.SubAgent != "" {
-		return r.subAgentDeleted(ctx, task)
+		return failed(v1alpha1.ErrorCancelled, "Its sub-agent was deleted.") // to delete work is to cancel it
 	}
 	if apierrors.IsNotFound(err) {
 		return r.createSubAgent(ctx, task)
@@ -49,10 +50,14 @@ func (r *Reconciler) ensureSubAgent(ctx context.Context, task *v1alpha1.AgentTas
 	return nil
 }
 
-// subAgentDeleted ends a task whose sub-agent somebody has deleted: to delete work is to cancel it.
-func (r *Reconciler) subAgentDeleted(ctx context.Context, task *v1alpha1.AgentTask) error {
-	_, err := r.fail(ctx, task, v1alpha1.RunError{Kind: v1alpha1.ErrorCancelled, Message: "Its sub-agent was deleted."})
-	return err
+// cannotRun says why a task ends without ever having had, or having lost, somebody who does its work.
+type cannotRun struct{ v1alpha1.RunError }
+
+// Error implements error.
+func (e *cannotRun) Error() string { return e.Message }
+
+func failed(kind v1alpha1.ErrorKind, format string, args ...any) error {
+	return &cannotRun{v1alpha1.RunError{Kind: kind, Message: fmt.Sprintf(format, args...)}}
 }
 
 func (r *Reconciler) createSubAgent(ctx context.Context, task *v1alpha1.AgentTask) error {
@@ -63,6 +68,9 @@ func (r *Reconciler) createSubAgent(ctx context.Context, task *v1alpha1.AgentTas
 	depth, maxDepth, err := r.depth(ctx, task)
 	if err != nil {
 		return err
+	}
+	if depth > maxDepth {
+		return failed(v1alpha1.ErrorDepthLimit, "Its sub-agent would have the depth %d, and the limit is %d: delegate less deeply, or raise limits.maxDepth of the chat.", depth, maxDepth)
 	}
 	sub := &v1alpha1.SubAgent{ObjectMeta: metav1.ObjectMeta{Namespace: task.Namespace, Name: task.Name, Labels: map[string]string{v1alpha1.LabelRole: task.Spec.Role}}}
 	sub.Spec = v1alpha1.SubAgentSpec{
@@ -88,10 +96,28 @@ func (r *Reconciler) createSubAgent(ctx context.Context, task *v1alpha1.AgentTas
 	if err := controllerutil.SetControllerReference(task, sub, r.Client.Scheme()); err != nil {
 		return fmt.Errorf("own sub-agent %s/%s: %w", task.Namespace, task.Name, err)
 	}
-	if err := r.Client.Create(ctx, sub); err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("create sub-agent %s/%s: %w", task.Namespace, task.Name, err)
+	err = r.Client.Create(ctx, sub)
+	switch {
+	case err == nil, apierrors.IsAlreadyExists(err):
+		return nil
+	case apierrors.IsInvalid(err):
+		return failed(v1alpha1.ErrorInvalidSpec, "%s", err)
 	}
-	return nil
+	return fmt.Errorf("create sub-agent %s/%s: %w", task.Namespace, task.Name, err)
+}
+
+// chat is the chat of a task. One that does not exist yet is waited for.
+func (r *Reconciler) chat(ctx context.Context, task *v1alpha1.AgentTask) (*v1alpha1.AgentChat, error) {
+	var chat v1alpha1.AgentChat
+	err := r.Client.Get(ctx, types.NamespacedName{Namespace: task.Namespace, Name: task.Spec.Chat}, &chat)
+	if apierrors.IsNotFound(err) {
+		return nil, &resolve.Missing{Reason: v1alpha1.ReasonChatNotFound,
+			Message: fmt.Sprintf("Create the AgentChat %q in the namespace %s.", task.Spec.Chat, task.Namespace)}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get chat %s/%s: %w", task.Namespace, task.Spec.Chat, err)
+	}
+	return &chat, nil
 }
 
 // chatModel is the provider that a chat gives to agents whose role names none. Its model is the orchestrator's own.
@@ -99,9 +125,9 @@ func (r *Reconciler) chatModel(ctx context.Context, task *v1alpha1.AgentTask, fo
 	if found.ModelProvider != "" {
 		return found.ModelProvider, found.Model, nil
 	}
-	var chat v1alpha1.AgentChat
-	if err := r.Client.Get(ctx, types.NamespacedName{Namespace: task.Namespace, Name: task.Spec.Chat}, &chat); err != nil {
-		return "", "", fmt.Errorf("get chat %s/%s: %w", task.Namespace, task.Spec.Chat, err)
+	chat, err := r.chat(ctx, task)
+	if err != nil {
+		return "", "", err
 	}
 	return chat.Spec.ModelProvider, found.Model, nil
 }
@@ -111,15 +137,20 @@ func (r *Reconciler) depth(ctx context.Context, task *v1alpha1.AgentTask) (depth
 	depth, limit = 1, standaloneDepth
 	if name := task.Labels[v1alpha1.LabelParent]; name != "" {
 		var parent v1alpha1.SubAgent
-		if err := r.Client.Get(ctx, types.NamespacedName{Namespace: task.Namespace, Name: name}, &parent); err != nil {
+		err := r.Client.Get(ctx, types.NamespacedName{Namespace: task.Namespace, Name: name}, &parent)
+		if apierrors.IsNotFound(err) {
+			return 0, 0, &resolve.Missing{Reason: v1alpha1.ReasonSubAgentNotFound,
+				Message: fmt.Sprintf("The label %s names the sub-agent %q, which does not exist here.", v1alpha1.LabelParent, name)}
+		}
+		if err != nil {
 			return 0, 0, fmt.Errorf("get the parent of task %s/%s: %w", task.Namespace, task.Name, err)
 		}
 		depth, limit = parent.Spec.Depth+1, parent.Spec.Limits.MaxDepth
 	}
 	if task.Spec.Chat != "" {
-		var chat v1alpha1.AgentChat
-		if err := r.Client.Get(ctx, types.NamespacedName{Namespace: task.Namespace, Name: task.Spec.Chat}, &chat); err != nil {
-			return 0, 0, fmt.Errorf("get chat %s/%s: %w", task.Namespace, task.Spec.Chat, err)
+		chat, err := r.chat(ctx, task)
+		if err != nil {
+			return 0, 0, err
 		}
 		limit = chat.Spec.Limits.MaxDepth
 	}
@@ -155,9 +186,9 @@ func (r *Reconciler) ensureToolRun(ctx context.Context, task *v1alpha1.AgentTask
 	subject := run.Subject{Kind: agent.ToolRun, Namespace: task.Namespace, Name: task.Name, Role: defaultRole, Depth: 1, MaxDepth: standaloneDepth}
 	record := ledger.Agent{UID: uid, Kind: "AgentTask", Namespace: task.Namespace, Name: task.Name, Root: uid, Depth: 1, CreatedAt: task.CreationTimestamp.Time}
 	if task.Spec.Chat != "" {
-		var chat v1alpha1.AgentChat
-		if err := r.Client.Get(ctx, types.NamespacedName{Namespace: task.Namespace, Name: task.Spec.Chat}, &chat); err != nil {
-			return fmt.Errorf("get chat %s/%s: %w", task.Namespace, task.Spec.Chat, err)
+		chat, err := r.chat(ctx, task)
+		if err != nil {
+			return err
 		}
 		subject.Role = chat.Spec.Role
 		record.Chat, record.Root, record.Parent = chat.Name, string(chat.UID), string(chat.UID)

@@ -12,6 +12,9 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
+
 // announce emits the Event that a change of status amounts to, if it is one that a person may want to act on: something
 // waits for them, is missing, or failed. Progress and success are no Events, because each costs a write. The texts hold
 // nothing that a model or a tool has said.

@@ -68,7 +68,7 @@ func (r *References) Start(ctx context.Context) error {
 	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 	config.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 	for _, object := range []client.Object{
-		&v1alpha1.AgentRole{}, &v1alpha1.ModelProvider{}, &v1alpha1.ToolServer{}, &v1alpha1.SubAgent{}, &corev1.Namespace{}, secret, config,
+		&v1alpha1.AgentChat{}, &v1alpha1.AgentRole{}, &v1alpha1.ModelProvider{}, &v1alpha1.ToolServer{}, &v1alpha1.SubAgent{}, &corev1.Namespace{}, secret, config,
 	} {
 		informer, err := r.Cache.GetInformer(ctx, object)
 		if err != nil {

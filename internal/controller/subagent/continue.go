@@ -45,6 +45,10 @@ func (r *Reconciler) earlier(ctx context.Context, sub *v1alpha1.SubAgent) ([]age
 	if err != nil {
 		return nil, err
 	}
+	if !found && before.Status.StartTime == nil && before.Status.Error == nil {
+		missing.Message = fmt.Sprintf("continueFrom names the sub-agent %q, which has not begun: the follow-up begins when it has ended.", from)
+		return nil, missing
+	}
 	if !found {
 		return nil, &invalidError{fmt.Sprintf("continueFrom names %q, whose history the ledger does not have.", from)}
 	}

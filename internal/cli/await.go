@@ -1,0 +1,111 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/live"
+	"github.com/nestor-dev/nestor/internal/cli/narrate"
+	"github.com/nestor-dev/nestor/internal/cli/terminal"
+)
+
+// awaitTask waits for the end of a standalone task, prints the result, and returns an error whose exit code tells the
+// outcome.
+func (s *session) awaitTask(ctx context.Context, task *v1alpha1.AgentTask, flags *genericclioptions.PrintFlags) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	snapshots, err := live.Watch(ctx, s.cluster(), live.Scope{Namespace: s.namespace, Standalone: true})
+	if err != nil {
+		return err
+	}
+	watch := taskWatch{s: s, told: map[string]bool{}}
+	for now := range snapshots {
+		node := live.Find(now.Tree(""), task.Name)
+		if node == nil {
+			return exitf(exitCancelled, "the task %s was deleted before it ended", task.Name)
+		}
+		if node.Over() {
+			return s.concluded(&node.Task, flags)
+		}
+		watch.tell(now, node)
+	}
+	return context.Cause(ctx)
+}
+
+// taskWatch says, each thing once, what a person should know of a task that is under way.
+type taskWatch struct {
+	s    *session
+	told map[string]bool
+}
+
+func (w taskWatch) tell(now live.Snapshot, node *live.Node) {
+	for _, ask := range now.Asks("") {
+		if live.Find([]*live.Node{node}, ask.Task) == nil {
+			continue
+		}
+		if ask.Kind == v1alpha1.WaitingQuestion {
+			w.once(ask.Key(), "%s (%s) asks: %s\n  %s", ask.Task, ask.Role, terminal.Clean(ask.Question), narrate.Hint(ask))
+			continue
+		}
+		w.once(ask.Key(), "%s (%s) wants to run %s %s\n  %s", ask.Task, ask.Role, terminal.Line(ask.Tool), terminal.Line(ask.Arguments), narrate.Hint(ask))
+	}
+	c := meta.FindStatusCondition(node.Task.Status.Conditions, v1alpha1.ConditionSucceeded)
+	if node.Task.Status.Phase == v1alpha1.TaskPending && c != nil && c.Reason != v1alpha1.ReasonPending {
+		w.once(c.Reason+c.Message, "%s has not begun: %s: %s", node.Task.Name, c.Reason, terminal.Line(c.Message))
+	}
+}
+
+func (w taskWatch) once(key, format string, args ...any) {
+	if !w.told[key] {
+		w.told[key] = true
+		w.s.say(format, args...)
+	}
+}
+
+// concluded prints what came of a task and tells it in the exit code.
+func (s *session) concluded(task *v1alpha1.AgentTask, flags *genericclioptions.PrintFlags) error {
+	if *flags.OutputFormat != "" {
+		if err := s.print(flags, task); err != nil {
+			return err
+		}
+	} else if result := task.Status.Result; result != nil {
+		s.printResult(task.Name, result)
+	}
+	if task.Status.Phase == v1alpha1.TaskSuccess {
+		return nil
+	}
+	code, words := exitFailed, "failed"
+	if task.Status.Phase == v1alpha1.TaskCancelled {
+		code, words = exitCancelled, "was cancelled"
+	}
+	if e := task.Status.Error; e != nil && e.Kind != v1alpha1.ErrorCancelled {
+		words += ": " + string(e.Kind) + ": " + terminal.Line(e.Message)
+	}
+	return exitf(code, "the task %s %s", task.Name, words)
+}
+
+func (s *session) printResult(name string, result *v1alpha1.TaskResult) {
+	for i, part := range []string{result.Summary, result.Details} {
+		if part == "" {
+			continue
+		}
+		if i > 0 && result.Summary != "" {
+			fmt.Fprintln(s.Out)
+		}
+		fmt.Fprintln(s.Out, strings.TrimRight(terminal.Clean(part), "\n"))
+	}
+	for _, warning := range result.Warnings {
+		s.say("warning: %s", terminal.Line(warning))
+	}
+	if strings.HasSuffix(result.Summary, "…") || strings.HasSuffix(result.Details, "…") {
+		s.say("the result is cut; `kubectl nestor transcript %s` has all of it", name)
+	}
+}

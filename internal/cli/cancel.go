@@ -1,0 +1,106 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/live"
+)
+
+type cancelOptions struct {
+	wait    bool
+	timeout time.Duration
+	print   *genericclioptions.PrintFlags
+}
+
+func newCancel(f *Factory) *cobra.Command {
+	o := cancelOptions{print: printed("cancelled")}
+	cmd := &cobra.Command{
+		Use:   "cancel NAME",
+		Short: "Stop a task, or all the work of a chat",
+		Long: text(`
+			Stop a task, or all the work of a chat.
+
+			NAME is a task: it stops with everything below it, model calls in flight included. Or NAME is a chat: all its work
+			stops, and the orchestrator's turn too; the chat itself stays and can be talked to. To remove a chat, delete it with
+			kubectl.
+		`),
+		Example: text(`
+			# Stop one task
+			kubectl nestor cancel first-2
+
+			# Stop everything that goes on in a chat
+			kubectl nestor cancel first
+
+			# Wait until it has really stopped
+			kubectl nestor cancel first-2 --wait
+		`),
+		Args:              args(1, 1, "the name of one chat or task"),
+		ValidArgsFunction: f.firstArg(chats, tasks(func(t v1alpha1.AgentTask) bool { return !live.Over(t.Status.Phase) })),
+		RunE:              f.runner(o.run),
+	}
+	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the work has stopped.")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 30*time.Second, "How long to wait for the operator.")
+	addPrinted(cmd, o.print)
+	return cmd
+}
+
+func (o *cancelOptions) run(ctx context.Context, s *session, args []string) error {
+	to, err := s.find(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	ctx, cancel := within(ctx, o.timeout)
+	defer cancel()
+	message, err := s.post(ctx, cancellation(to))
+	if err != nil {
+		return err
+	}
+	if err := s.settled(ctx, message); err != nil {
+		return explainTimeout(err, "waiting for the operator to take note; is it running? `kubectl nestor doctor` tells")
+	}
+	if o.wait {
+		if err := s.stopped(ctx, to); err != nil {
+			return explainTimeout(err, "waiting until "+to.name()+" has stopped")
+		}
+	}
+	if *o.print.OutputFormat != "" {
+		return s.print(o.print, message)
+	}
+	var object client.Object = to.chat
+	if to.task != nil {
+		object = to.task
+	}
+	return s.print(o.print, object)
+}
+
+// cancellation is the message that stops a target.
+func cancellation(to target) v1alpha1.AgentMessageSpec {
+	switch {
+	case to.chat != nil:
+		return v1alpha1.AgentMessageSpec{Chat: to.chat.Name, Cancel: &v1alpha1.Cancel{}}
+	case to.task.Spec.Chat != "":
+		return v1alpha1.AgentMessageSpec{Chat: to.task.Spec.Chat, Cancel: &v1alpha1.Cancel{Task: to.task.Name}}
+	}
+	return v1alpha1.AgentMessageSpec{Task: to.task.Name, Cancel: &v1alpha1.Cancel{}}
+}
+
+// stopped waits until nothing of a target goes on.
+func (s *session) stopped(ctx context.Context, to target) error {
+	if to.task != nil {
+		_, err := live.Until(ctx, s.api, to.task, &v1alpha1.AgentTaskList{}, func(t *v1alpha1.AgentTask) bool { return live.Over(t.Status.Phase) })
+		return err
+	}
+	_, err := live.Until(ctx, s.api, to.chat, &v1alpha1.AgentChatList{}, func(c *v1alpha1.AgentChat) bool {
+		return c.Status.Phase == v1alpha1.ChatIdle && c.Status.Tasks.Running+c.Status.Tasks.Pending+c.Status.Tasks.Waiting == 0
+	})
+	return err
+}

@@ -1,0 +1,127 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+type chatOptions struct {
+	create bool
+	plain  bool
+}
+
+func newChat(f *Factory) *cobra.Command {
+	o := chatOptions{}
+	cmd := &cobra.Command{
+		Use:   "chat [NAME]",
+		Short: "Talk to agents on a full screen",
+		Long: text(`
+			Talk to agents on a full screen: the conversation, the tasks that it led to, and what waits for you.
+
+			Without NAME it opens the chat of the namespace if there is one, and makes one if there is none. Leaving does not stop
+			anything: the agents work in the cluster, and the same command comes back to them.
+
+			Keys:
+			  enter                 send; while an agent asks something: answer it
+			  alt+enter, ctrl+j     a new line
+			  esc                   while an agent asks: talk to the orchestrator instead, and back
+			  ctrl+y, ctrl+n        approve, deny the call that is shown; what you have written becomes the comment
+			  ctrl+g                show all of that call
+			  tab                   to the tasks and back; there: arrows choose, enter opens, ctrl+x cancels
+			  ctrl+o                open or close all tasks
+			  pgup, pgdn            scroll; with nothing written also the arrows, home and end
+			  ctrl+c                leave
+
+			Lines that begin with a slash are commands: /approve [TASK], /deny [TASK] [COMMENT], /cancel [TASK], /help, /quit.
+
+			Without a terminal, or with --plain, it works line by line: each line of standard input is a message or command and is
+			sent when the one before has been dealt with; at the end of the input the command ends when the work does.
+
+			` + exitCodes + `
+		`),
+		Example: text(`
+			# Talk
+			kubectl nestor chat
+
+			# In a chat called first, which is made if need be
+			kubectl nestor chat first --create
+
+			# From a script
+			printf '%s\n' "Summarise what was released this year." "It is 2024" | kubectl nestor chat first
+		`),
+		Args:              args(0, 1, "at most one name of a chat"),
+		ValidArgsFunction: f.firstArg(chats),
+		RunE:              f.runner(o.run),
+	}
+	cmd.Flags().BoolVar(&o.create, "create", false, "Make the chat if it does not exist.")
+	cmd.Flags().BoolVar(&o.plain, "plain", false, "Line by line, also on a terminal.")
+	return cmd
+}
+
+func (o *chatOptions) run(ctx context.Context, s *session, args []string) error {
+	name := ""
+	if len(args) == 1 {
+		name = strings.TrimPrefix(strings.TrimPrefix(args[0], "chat/"), "agentchat.nestor.dev/")
+	}
+	name, err := o.choose(ctx, s, name)
+	if err != nil {
+		return err
+	}
+	if s.interactive() && !o.plain && !s.dumb() {
+		return s.fullScreen(ctx, name)
+	}
+	return s.lineByLine(ctx, name)
+}
+
+// choose finds the chat to open, or makes it.
+func (o *chatOptions) choose(ctx context.Context, s *session, name string) (string, error) {
+	if name != "" && o.create {
+		chat := s.newChatObject(name)
+		if err := client.IgnoreAlreadyExists(s.api.Create(ctx, chat)); err != nil {
+			return "", fmt.Errorf("make the chat: %w", err)
+		}
+		return name, nil
+	}
+	if name != "" {
+		return name, s.mustExist(ctx, name)
+	}
+	var list v1alpha1.AgentChatList
+	if err := s.api.List(ctx, &list, client.InNamespace(s.namespace)); err != nil {
+		return "", err
+	}
+	switch len(list.Items) {
+	case 0:
+		chat := s.newChatObject("")
+		if err := s.api.Create(ctx, chat); err != nil {
+			return "", fmt.Errorf("make a chat: %w", err)
+		}
+		s.say("agentchat.nestor.dev/%s created", chat.Name)
+		return chat.Name, nil
+	case 1:
+		return list.Items[0].Name, nil
+	}
+	var names []string
+	for _, chat := range list.Items {
+		names = append(names, chat.Name)
+	}
+	return "", usagef("there are several chats in namespace %s, say which: %s", s.namespace, strings.Join(names, ", "))
+}
+
+// dumb reports whether the terminal can do nothing but print.
+func (s *session) dumb() bool {
+	for _, variable := range s.environ {
+		if variable == "TERM=dumb" || variable == "TERM=" {
+			return true
+		}
+	}
+	return false
+}

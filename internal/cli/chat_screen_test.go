@@ -1,0 +1,159 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli_test
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+const enter, tab, ctrlC, ctrlO, ctrlN, ctrlY, pageUp = "\r", "\t", "\x03", "\x0f", "\x0e", "\x19", "\x1b[5~"
+
+// chat opens a new chat on a terminal, in a namespace of its own whose general agent asks before it uses a tool.
+func chat(t *testing.T, width, height int, environ ...string) *screen {
+	t.Helper()
+	return chatWith(t, world.modelURL, width, height, environ...)
+}
+
+func chatWith(t *testing.T, modelURL string, width, height int, environ ...string) *screen {
+	t.Helper()
+	dir := t.TempDir()
+	namespace, kubeconfig, err := newNamespace(dir, modelURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := world.api.Create(context.Background(), careful(namespace)); err != nil {
+		t.Fatal(err)
+	}
+	environ = append(environ, "KUBECONFIG="+kubeconfig, "HOME="+dir)
+	return start(t, command(dir, environ, "chat", "first", "--create"), width, height)
+}
+
+func TestChatOnAScreen(t *testing.T) {
+	s := chat(t, 80, 24)
+	s.await("Nothing has been said yet.")
+	s.keys("Summarise what was released this year." + enter)
+	s.await("researcher (first-1) asks: Which year is it?")
+	s.await("enter answers it")
+	s.keys("It is 2024" + enter)
+	s.await("Three releases came out: the spring, the summer and the winter release.")
+	s.gone("enter answers it")
+	s.await("Idle")
+
+	s.keys("Add it up." + enter)
+	s.await("general (first-2) wants to run calculator")
+	s.await("expression: 6 * 7")
+	decide(s, ctrlY, "approved")
+	s.await("The sum is 42.")
+	s.await("you approved a call of first-2")
+
+	s.keys("Add it up, please." + enter)
+	s.await("general (first-3) wants to run calculator")
+	s.keys("not today")
+	decide(s, ctrlN, "denied")
+	s.await("you denied a call of first-3: not today")
+	s.await("The agent was not allowed to calculate.")
+
+	s.keys(ctrlC)
+	if code := s.end(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	s.await("The agents go on without you; `kubectl nestor chat first` comes back to them.")
+}
+
+// decide presses the key of a decision when the screen says that it may be decided; twice, as a nervous person would.
+func decide(s *screen, key, done string) {
+	s.t.Helper()
+	s.await("ctrl+y approve")
+	s.keys(key + key)
+	s.await(done + " calculator")
+}
+
+func TestChatFollowsTheSizeOfTheTerminal(t *testing.T) {
+	s := chat(t, 80, 24)
+	s.await("Nothing has been said yet.")
+	s.keys("Research the history of the lighthouse of Alexandria." + enter)
+	s.await("Earthquakes")
+	s.await("Idle")
+	for _, size := range []struct{ width, height int }{{40, 12}, {120, 40}, {20, 6}, {80, 24}} {
+		s.resize(size.width, size.height)
+		s.await(strings.Repeat("─", size.width))
+		lines := strings.Split(s.text(), "\n")
+		if len(lines) > size.height {
+			t.Errorf("%d lines on a screen of %d", len(lines), size.height)
+		}
+		if !strings.HasPrefix(lines[0], "first") {
+			t.Errorf("at %dx%d the first line is %q", size.width, size.height, lines[0])
+		}
+		for _, line := range lines {
+			if ansi.StringWidth(line) > size.width {
+				t.Errorf("at %dx%d a line is too long: %q", size.width, size.height, line)
+			}
+		}
+	}
+	s.await("Research the history of the lighthouse of Alexandria.")
+}
+
+func TestTaskBlocksOpenToNestedAgents(t *testing.T) {
+	s := chat(t, 100, 50)
+	s.await("Nothing has been said yet.")
+	s.keys("Add authentication to the API." + enter)
+	s.await("five tests pass")
+	if strings.Contains(s.text(), "tester") {
+		t.Errorf("a closed block shows what is inside:\n%s", s.text())
+	}
+	s.keys(tab)
+	s.await("↑↓ choose")
+	s.keys(enter)
+	s.await("▾ ✓ first-1 coder")
+	s.await("│ ▸ ✓ first-1-1 tester")
+	s.keys("\x1b[B" + enter)
+	s.await("│ ▾ ✓ first-1-1 tester")
+	s.await("│ │ Write and run tests of the token middleware.")
+
+	// Who types wants to write.
+	s.keys("hello")
+	s.await("❯ hello")
+}
+
+// What the program may write: text, and sequences for colours, the cursor, clearing, scrolling, modes, the title that is
+// ours, and questions to the terminal.
+var hostile = regexp.MustCompile(`owned|\x1b\[31mred|\x{9b}`)
+
+func TestModelsCannotActOnTheTerminal(t *testing.T) {
+	s := chat(t, 80, 24)
+	s.await("Nothing has been said yet.")
+	s.keys("Show me Markdown." + enter)
+	s.await("• one")
+	s.keys("Say something nasty." + enter)
+	s.await("␛]0;owned␇␛[2J␛[31mred␛[0m")
+	s.await("␛[2J after")
+	s.await("Idle")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, found := range regexp.MustCompile("\x1b\\][^\x07\x1b]*").FindAllString(s.raw.String(), -1) {
+		if hostile.MatchString(found) {
+			t.Errorf("the model's words were written as a sequence: %q", found)
+		}
+	}
+	if strings.Contains(s.raw.String(), "\x1b[31mred") || strings.Contains(s.raw.String(), "\u009b") {
+		t.Error("the model's words were written as they are")
+	}
+}
+
+func TestNoColourWhereNoneIsWanted(t *testing.T) {
+	s := chat(t, 80, 24, "NO_COLOR=1")
+	s.await("Nothing has been said yet.")
+	s.keys("Show me Markdown." + enter)
+	s.await("• one")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if colour := regexp.MustCompile(`\x1b\[[0-9;]*\b(3[0-7]|9[0-7]|38|48)[;m]`).FindString(s.raw.String()); colour != "" {
+		t.Errorf("colour %q in spite of NO_COLOR", colour)
+	}
+}

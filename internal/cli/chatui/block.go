@@ -1,0 +1,158 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chatui
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/live"
+	"github.com/nestor-dev/nestor/internal/cli/terminal"
+)
+
+// writeBlock writes a task: a line, and below it what it is doing or, if it is open, all that its status tells, with the
+// blocks of its sub-agents inside.
+func (m Model) writeBlock(s *sheet, n *live.Node, indent string) {
+	at := len(s.blocks)
+	s.blocks = append(s.blocks, place{task: n.Task.Name, line: len(s.lines)})
+	defer func() { s.blocks[at].end = len(s.lines) - 1 }()
+	arrow := "▸ "
+	if m.opened[n.Task.Name] {
+		arrow = "▾ "
+	}
+	head := terminal.Fit(arrow+m.title(n), m.width-terminal.Width(indent))
+	if m.focused && m.selected == n.Task.Name {
+		head = selectedStyle.Render(ansi.Strip(head))
+	}
+	s.write(indent + head)
+	inner := indent + terminal.Faint.Render("│ ")
+	width := m.width - terminal.Width(inner)
+	if !m.opened[n.Task.Name] {
+		if line := m.activity(n); line != "" {
+			s.write(indent + "  " + terminal.Faint.Render(terminal.Fit(line, width)))
+		}
+		return
+	}
+	s.write(terminal.Indent(m.details(n, width), inner)...)
+	for _, child := range n.Children {
+		m.writeBlock(s, child, inner)
+	}
+	s.write(terminal.Indent(m.ending(n, width), inner)...)
+}
+
+var selectedStyle = lipgloss.NewStyle().Reverse(true)
+
+// activity is what a closed block tells in one line: what goes on, or what came of it.
+func (m Model) activity(n *live.Node) string {
+	status := n.Task.Status
+	switch {
+	case status.Error != nil:
+		return terminal.Line(string(status.Error.Kind) + ": " + status.Error.Message)
+	case n.Over() && status.Result != nil:
+		return terminal.Line(status.Result.Summary)
+	case n.Over():
+		return ""
+	case status.Waiting != nil && status.Waiting.Kind == v1alpha1.WaitingQuestion:
+		return "asks: " + terminal.Line(status.Waiting.Text)
+	case status.Waiting != nil:
+		return "wants to run: " + terminal.Line(status.Waiting.Text)
+	case m.streams[n.Task.Name] != "":
+		return tail(terminal.Line(m.streams[n.Task.Name]), m.width)
+	}
+	if n.Agent != nil {
+		if calls := n.Agent.Status.ToolCalls; len(calls) > 0 {
+			return terminal.Line(calls[len(calls)-1].Tool + " " + calls[len(calls)-1].Arguments)
+		}
+	}
+	return terminal.Line(instruction(n))
+}
+
+// tail is the end of a text that is too long.
+func tail(text string, width int) string {
+	runes := []rune(text)
+	if len(runes) <= width/2 {
+		return text
+	}
+	return "…" + string(runes[len(runes)-width/2:])
+}
+
+func instruction(n *live.Node) string {
+	if n.Task.Spec.Type == v1alpha1.TaskTool && n.Task.Spec.Arguments != nil {
+		return string(n.Task.Spec.Arguments.Raw)
+	}
+	return n.Task.Spec.Instruction
+}
+
+// detailLines is how many lines of each text an open block shows.
+const detailLines = 8
+
+// details are what an open block tells of the work.
+func (m Model) details(n *live.Node, width int) []string {
+	lines, rest := cut(terminal.Wrap(terminal.Clean(instruction(n)), width), detailLines)
+	if rest > 0 {
+		lines = append(lines, terminal.Faint.Render(fmt.Sprintf("… %d more lines", rest)))
+	}
+	if n.Agent == nil {
+		return lines
+	}
+	for _, call := range n.Agent.Status.ToolCalls {
+		lines = append(lines, terminal.Fit(terminal.Mark(callPhase(call.Phase))+" "+terminal.Line(call.Tool+" "+call.Arguments), width))
+		if call.Error != "" {
+			lines = append(lines, terminal.Bad.Render(terminal.Fit("  "+terminal.Line(call.Error), width)))
+		}
+	}
+	if question := n.Agent.Status.Question; question != "" {
+		lines = append(lines, terminal.Indent(terminal.Wrap(terminal.Warning.Render("asks: "+terminal.Clean(question)), width), "")...)
+	}
+	if text := m.streams[n.Task.Name]; text != "" {
+		all := m.pages.live(text, width)
+		lines = append(lines, all[max(0, len(all)-detailLines):]...)
+	}
+	return lines
+}
+
+// callPhase is a tool call's phase in the words of a task's, which have signs.
+func callPhase(p v1alpha1.ToolCallPhase) string {
+	switch p {
+	case v1alpha1.ToolCallDenied, v1alpha1.ToolCallUnknown:
+		return "Failed"
+	}
+	return string(p)
+}
+
+// ending is what came of the work.
+func (m Model) ending(n *live.Node, width int) []string {
+	var lines []string
+	if e := n.Task.Status.Error; e != nil {
+		lines = append(lines, terminal.Wrap(terminal.Bad.Render(terminal.Line(string(e.Kind)+": "+e.Message)), width)...)
+	}
+	if r := n.Task.Status.Result; r != nil {
+		for _, text := range []string{r.Summary, r.Details} {
+			shown, rest := cut(m.pages.markdown(text, width), detailLines)
+			lines = append(lines, shown...)
+			if rest > 0 {
+				lines = append(lines, terminal.Faint.Render(fmt.Sprintf("… %d more lines: kubectl nestor transcript %s", rest, n.Task.Name)))
+			}
+		}
+	}
+	return lines
+}
+
+// took is how long the work took, or has taken so far.
+func (m Model) took(n *live.Node) string {
+	status := n.Task.Status
+	switch {
+	case status.StartTime == nil:
+		return ""
+	case status.CompletionTime != nil:
+		return duration.HumanDuration(status.CompletionTime.Sub(status.StartTime.Time))
+	}
+	return duration.HumanDuration(max(0, m.now.Sub(status.StartTime.Time).Truncate(time.Second)))
+}

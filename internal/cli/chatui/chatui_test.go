@@ -1,0 +1,292 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chatui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/live"
+)
+
+// recorder remembers what the person did.
+type recorder struct {
+	did []string
+	err error
+}
+
+func (r *recorder) Say(_ context.Context, text, inReplyTo string) error {
+	r.did = append(r.did, fmt.Sprintf("say %q to %q", text, inReplyTo))
+	return r.err
+}
+
+func (r *recorder) Decide(_ context.Context, ask live.Ask, d v1alpha1.Decision, comment string) error {
+	r.did = append(r.did, fmt.Sprintf("%s %s %q", d, ask.Key(), comment))
+	return r.err
+}
+
+func (r *recorder) Cancel(_ context.Context, task string) error {
+	r.did = append(r.did, "cancel "+task)
+	return r.err
+}
+
+// stage is a model being played with.
+type stage struct {
+	t       *testing.T
+	model   tea.Model
+	actions *recorder
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	actions := &recorder{}
+	s := &stage{t: t, actions: actions, model: New(t.Context(), "chat", "default", actions, time.Unix(100, 0))}
+	s.send(tea.WindowSizeMsg{Width: 80, Height: 24})
+	return s
+}
+
+// send lets something happen. Commands that act run at once; those that wait for time are left out.
+func (s *stage) send(msg tea.Msg) {
+	s.t.Helper()
+	var cmd tea.Cmd
+	s.model, cmd = s.model.Update(msg)
+	if cmd == nil {
+		return
+	}
+	if _, isSnapshot := msg.(Updated); isSnapshot {
+		return // it may arm the prompt, which takes time
+	}
+	if result, ok := cmd().(acted); ok {
+		s.model, _ = s.model.Update(result)
+	}
+}
+
+func (s *stage) keys(keys ...string) {
+	s.t.Helper()
+	for _, k := range keys {
+		switch {
+		case k == "enter":
+			s.send(tea.KeyPressMsg{Code: tea.KeyEnter})
+		case k == "esc":
+			s.send(tea.KeyPressMsg{Code: tea.KeyEscape})
+		case k == "tab":
+			s.send(tea.KeyPressMsg{Code: tea.KeyTab})
+		case strings.HasPrefix(k, "ctrl+"):
+			s.send(tea.KeyPressMsg{Code: rune(k[5]), Mod: tea.ModCtrl})
+		default:
+			for _, r := range k {
+				s.send(tea.KeyPressMsg{Code: r, Text: string(r)})
+			}
+		}
+	}
+}
+
+func (s *stage) screen() string { return ansi.Strip(s.model.(Model).View().Content) }
+
+func (s *stage) shows(texts ...string) {
+	s.t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(s.screen(), text) {
+			s.t.Errorf("the screen does not show %q:\n%s", text, s.screen())
+		}
+	}
+}
+
+func (s *stage) hides(text string) {
+	s.t.Helper()
+	if strings.Contains(s.screen(), text) {
+		s.t.Errorf("the screen shows %q:\n%s", text, s.screen())
+	}
+}
+
+func (s *stage) did(want ...string) {
+	s.t.Helper()
+	if got := strings.Join(s.actions.did, "; "); got != strings.Join(want, "; ") {
+		s.t.Errorf("did %s, want %s", got, want)
+	}
+}
+
+// chat is a chat in which something waits.
+func chat(waiting ...v1alpha1.ChatWaitingItem) live.Snapshot {
+	c := v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
+	c.Status.Phase, c.Status.Waiting = v1alpha1.ChatIdle, waiting
+	s := live.Snapshot{Chats: []v1alpha1.AgentChat{c}}
+	for _, w := range waiting {
+		m := v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "post-" + w.Task, Annotations: map[string]string{v1alpha1.AnnotationCall: w.ToolCall}}}
+		m.Spec.Role, m.Spec.About, m.Spec.Content = v1alpha1.RoleAssistant, w.Task, "Agent X needs input: "+w.Text
+		task := v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: w.Task}}
+		task.Spec.Chat, task.Spec.Role, task.Status.Phase = "chat", "coder", v1alpha1.TaskWaiting
+		s.Messages, s.Tasks = append(s.Messages, m), append(s.Tasks, task)
+	}
+	return s
+}
+
+func question(task string) v1alpha1.ChatWaitingItem {
+	return v1alpha1.ChatWaitingItem{Task: task, Waiting: v1alpha1.Waiting{Kind: v1alpha1.WaitingQuestion, Text: "Which one?", ToolCall: "q-" + task}}
+}
+
+func approval(task string) v1alpha1.ChatWaitingItem {
+	return v1alpha1.ChatWaitingItem{Task: task, Waiting: v1alpha1.Waiting{Kind: v1alpha1.WaitingApproval, Text: `bash {"command":"rm x"}`, ToolCall: "c-" + task}}
+}
+
+func TestWhatIsWrittenIsSent(t *testing.T) {
+	s := newStage(t)
+	s.send(Updated(chat()))
+	s.shows("Nothing has been said yet.")
+	s.keys("hello", "enter", "enter")
+	s.did(`say "hello" to ""`)
+	s.hides("❯ hello")
+}
+
+func TestWhatCouldNotBeSentIsNotLost(t *testing.T) {
+	s := newStage(t)
+	s.actions.err = errors.New("no right to do that")
+	s.keys("hello", "enter")
+	s.shows("no right to do that", "❯ hello")
+}
+
+func TestAnAnswerGoesToTheAgentThatAskedUnlessThePersonTurnsAside(t *testing.T) {
+	s := newStage(t)
+	s.send(Updated(chat(question("chat-1"))))
+	s.shows("? coder (chat-1) asks: Which one?", "enter answers it")
+	s.keys("this", "enter", "esc", "never mind", "enter", "esc", "that", "enter")
+	s.did(`say "this" to "post-chat-1"`, `say "never mind" to ""`, `say "that" to "post-chat-1"`)
+	s.send(Updated(chat()))
+	s.hides("Which one?")
+}
+
+func TestACallIsDecidedOnceAndOnlyWhenItCouldBeRead(t *testing.T) {
+	s := newStage(t)
+	s.send(Updated(chat(approval("chat-1"), approval("chat-2"))))
+	s.shows("! coder (chat-1) wants to run bash  (1 of 2)", "command: rm x")
+	s.hides("ctrl+y approve")
+	s.keys("ctrl+y")
+	s.did()
+	s.shows("only just appeared")
+
+	s.send(armed("chat-2/c-chat-2")) // another's time is not its own
+	s.keys("ctrl+y")
+	s.did()
+	s.send(armed("chat-1/c-chat-1"))
+	s.shows("ctrl+y approve")
+	s.keys("ctrl+y", "ctrl+y")
+	s.did("Approve chat-1/c-chat-1 \"\"")
+
+	s.send(Updated(chat(approval("chat-2"))))
+	s.send(armed("chat-2/c-chat-2"))
+	s.keys("no way", "ctrl+n")
+	s.did("Approve chat-1/c-chat-1 \"\"", "Deny chat-2/c-chat-2 \"no way\"")
+}
+
+func TestADecisionThatFailedCanBeTakenAgain(t *testing.T) {
+	s := newStage(t)
+	s.send(Updated(chat(approval("chat-1"))))
+	s.send(armed("chat-1/c-chat-1"))
+	s.actions.err = errors.New("the operator does not answer")
+	s.keys("ctrl+y")
+	s.shows("the operator does not answer")
+	s.actions.err = nil
+	s.keys("ctrl+y")
+	s.did("Approve chat-1/c-chat-1 \"\"", "Approve chat-1/c-chat-1 \"\"")
+}
+
+func TestSlashCommands(t *testing.T) {
+	s := newStage(t)
+	s.send(Updated(chat(approval("chat-1"), approval("chat-2"))))
+	s.keys("/deny chat-2 too risky", "enter", "/approve fine", "enter", "/cancel chat-1", "enter", "/cancel", "enter", "//etc", "enter")
+	s.did(`Deny chat-2/c-chat-2 "too risky"`, `Approve chat-1/c-chat-1 "fine"`, "cancel chat-1", "cancel ", `say "/etc" to ""`)
+	s.keys("/nonsense", "enter")
+	s.shows("there is no command /nonsense", "❯ /nonsense")
+}
+
+func TestCancellingATaskTakesTwoKeys(t *testing.T) {
+	s := newStage(t)
+	s.send(Updated(chat(question("chat-1"))))
+	s.keys("tab", "ctrl+x")
+	s.did()
+	s.shows("press ctrl+x again to cancel chat-1")
+	s.keys("enter", "ctrl+x") // something else in between
+	s.did()
+	s.keys("ctrl+x")
+	s.did("cancel chat-1")
+}
+
+func TestAReplyStreamsInAndIsReplacedByItsMessage(t *testing.T) {
+	s := newStage(t)
+	s.send(Updated(chat()))
+	s.send(Piece{Text: "Hello\x1b[2J wor"})
+	s.send(Piece{Text: "ld"})
+	s.shows("nestor …", "Hello␛[2J world")
+	s.send(Piece{Text: "Again", Reset: true})
+	s.hides("world")
+	now := chat()
+	m := v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "p1"}}
+	m.Spec.Role, m.Spec.Content = v1alpha1.RoleAssistant, "Again and whole"
+	now.Messages = append(now.Messages, m)
+	s.send(Updated(now))
+	s.shows("Again and whole")
+	s.hides("nestor …")
+}
+
+func TestTroubleIsShown(t *testing.T) {
+	s := newStage(t)
+	now := chat()
+	now.Trouble = errors.New("connection refused")
+	s.send(Updated(now))
+	s.shows("connection lost, trying again: connection refused")
+	now.Trouble, now.Chats = nil, nil
+	s.send(Updated(now))
+	s.shows("this chat has been deleted")
+	now = chat()
+	now.Chats[0].Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "ProviderNotFound", Message: "Create it."}}
+	s.send(Updated(now))
+	s.shows("ProviderNotFound: Create it.")
+}
+
+func TestEverythingFitsIntoAnyWindow(t *testing.T) {
+	long := approval("chat-1")
+	long.Text = `bash {"command":"` + strings.Repeat(`line\n`, 60) + strings.Repeat("x", 300) + `"}`
+	for _, size := range [][2]int{{80, 24}, {40, 10}, {20, 6}, {10, 4}, {200, 60}, {1, 1}} {
+		s := newStage(t)
+		s.send(Updated(chat(long, question("chat-2"))))
+		s.keys(strings.Repeat("long words ", 40), "ctrl+o")
+		s.send(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
+		for _, line := range strings.Split(s.screen(), "\n") {
+			if ansi.StringWidth(line) > size[0] && size[0] >= 10 {
+				t.Errorf("at %v a line is too long: %q", size, line)
+			}
+		}
+		if lines := strings.Count(s.screen(), "\n") + 1; lines > size[1] && size[1] >= 10 {
+			t.Errorf("at %v there are %d lines:\n%s", size, lines, s.screen())
+		}
+	}
+}
+
+func TestNoWordOfAnAnswerIsLostInANarrowWindow(t *testing.T) {
+	s := newStage(t)
+	now := chat()
+	m := v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "p1"}}
+	m.Spec.Role = v1alpha1.RoleAssistant
+	m.Spec.Content = "- Security: tokens are compared in constant time, but errors tell an attacker whether a user exists.\n\n```\n" +
+		"a line of code that is a good deal longer than the window is wide\n```\n"
+	now.Messages = append(now.Messages, m)
+	s.send(Updated(now))
+	for width := 30; width < 90; width++ {
+		s.send(tea.WindowSizeMsg{Width: width, Height: 30})
+		for _, word := range strings.Fields(strings.NewReplacer("- ", "", "`", "").Replace(m.Spec.Content)) {
+			if !strings.Contains(s.screen(), word) {
+				t.Fatalf("at %d columns %q is lost:\n%s", width, word, s.screen())
+			}
+		}
+	}
+}

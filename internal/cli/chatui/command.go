@@ -1,0 +1,50 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chatui
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Command is what a line that the person wrote asks for.
+type Command struct {
+	// Verb is say, approve, deny, cancel, help or quit.
+	Verb string
+	// Task is the task that the command names, or nothing.
+	Task string
+	// Text is what is said, or the comment on a decision.
+	Text string
+}
+
+// Help lists the commands.
+const Help = "/approve [TASK] · /deny [TASK] [COMMENT] · /cancel [TASK] · /quit"
+
+// Parse reads a line. One that begins with a slash is a command; two slashes stand for one that is said. isTask tells the
+// names of tasks from other words.
+func Parse(line string, isTask func(string) bool) (Command, error) {
+	line = strings.TrimSpace(line)
+	if literal, ok := strings.CutPrefix(line, "//"); ok {
+		return Command{Verb: "say", Text: "/" + literal}, nil
+	}
+	rest, ok := strings.CutPrefix(line, "/")
+	if !ok {
+		return Command{Verb: "say", Text: line}, nil
+	}
+	verb, text, _ := strings.Cut(rest, " ")
+	c := Command{Verb: verb, Text: strings.TrimSpace(text)}
+	switch verb {
+	case "approve", "deny", "cancel":
+		if first, others, _ := strings.Cut(c.Text, " "); isTask(first) {
+			c.Task, c.Text = first, strings.TrimSpace(others)
+		}
+		if verb == "cancel" && c.Text != "" {
+			return c, fmt.Errorf("there is no task %q: /cancel TASK stops one, /cancel alone stops everything", c.Text)
+		}
+		return c, nil
+	case "help", "quit":
+		return c, nil
+	}
+	return c, fmt.Errorf("there is no command /%s: there are %s; begin with // to say a slash", verb, Help)
+}

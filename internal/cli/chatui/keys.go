@@ -1,0 +1,179 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chatui
+
+import (
+	"fmt"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// press handles a key: first those that mean the same everywhere, then those of the part that has the focus.
+func (m Model) press(k tea.KeyPressMsg) (Model, tea.Cmd) {
+	m.notice = notice{}
+	if k.String() != "ctrl+x" {
+		m.doomed = ""
+	}
+	switch k.String() {
+	case "ctrl+c":
+		return m, tea.Quit
+	case "pgup":
+		m.pane.PageUp()
+		return m, nil
+	case "pgdown":
+		m.pane.PageDown()
+		return m, nil
+	case "ctrl+o":
+		return m.openAll(), nil
+	case "tab":
+		return m.changeFocus(), nil
+	case "ctrl+y":
+		return m.decide(v1alpha1.DecisionApprove)
+	case "ctrl+n":
+		return m.decide(v1alpha1.DecisionDeny)
+	case "ctrl+g":
+		m.prompt.whole = !m.prompt.whole
+		return m, nil
+	}
+	if m.focused {
+		return m.pressInBlocks(k)
+	}
+	return m.pressInInput(k)
+}
+
+func (m Model) pressInInput(k tea.KeyPressMsg) (Model, tea.Cmd) {
+	empty := m.input.Value() == ""
+	switch k.String() {
+	case "enter":
+		return m.submit()
+	case "esc":
+		if _, questions := m.asked(v1alpha1.WaitingQuestion); questions > 0 {
+			m.aside = !m.aside
+		}
+		return m, nil
+	case "ctrl+d":
+		if empty {
+			return m, tea.Quit
+		}
+	case "up":
+		if empty {
+			m.pane.ScrollUp(1)
+			return m, nil
+		}
+	case "down":
+		if empty {
+			m.pane.ScrollDown(1)
+			return m, nil
+		}
+	case "home":
+		if empty {
+			m.pane.GotoTop()
+			return m, nil
+		}
+	case "end":
+		if empty {
+			m.pane.GotoBottom()
+			return m, nil
+		}
+	}
+	var cmd tea.Cmd
+	m.input, cmd = m.input.Update(k)
+	return m, cmd
+}
+
+func (m Model) pressInBlocks(k tea.KeyPressMsg) (Model, tea.Cmd) {
+	switch k.String() {
+	case "esc":
+		return m.changeFocus(), nil
+	case "up":
+		return m.selectNext(-1), nil
+	case "down":
+		return m.selectNext(1), nil
+	case "enter", "space":
+		return m.open(!m.opened[m.selected]), nil
+	case "right":
+		return m.open(true), nil
+	case "left":
+		return m.open(false), nil
+	case "home":
+		m.pane.GotoTop()
+	case "end":
+		m.pane.GotoBottom()
+	case "ctrl+x":
+		return m.cancelSelected()
+	}
+	if k.Text == "" {
+		return m, nil
+	}
+	m.focused = false // who types wants to write
+	m.input.Focus()
+	return m.pressInInput(k)
+}
+
+// open opens or closes the selected block, and shows as much of it as there is room for.
+func (m Model) open(open bool) Model {
+	m.opened[m.selected] = open
+	return m.layout().reveal()
+}
+
+// changeFocus goes from the input to the newest block and back.
+func (m Model) changeFocus() Model {
+	if m.focused || len(m.blocks) == 0 {
+		if !m.focused {
+			m.notice = notice{"there are no tasks yet", false}
+		}
+		m.focused = false
+		return m
+	}
+	m.focused = true
+	if m.blockAt(m.selected) < 0 {
+		m.selected = m.blocks[len(m.blocks)-1].task
+	}
+	return m.reveal()
+}
+
+func (m Model) blockAt(task string) int {
+	return slices.IndexFunc(m.blocks, func(p place) bool { return p.task == task })
+}
+
+func (m Model) selectNext(step int) Model {
+	if len(m.blocks) == 0 {
+		return m
+	}
+	i := m.blockAt(m.selected) + step
+	m.selected = m.blocks[max(0, min(i, len(m.blocks)-1))].task
+	return m.reveal()
+}
+
+// reveal scrolls to the selected block: to its end, and then to its beginning, which is seen in any case.
+func (m Model) reveal() Model {
+	if i := m.blockAt(m.selected); i >= 0 {
+		m.pane.EnsureVisible(m.blocks[i].end, 0, 0)
+		m.pane.EnsureVisible(m.blocks[i].line, 0, 0)
+	}
+	return m
+}
+
+// openAll opens every block, or closes them if all are open.
+func (m Model) openAll() Model {
+	open := slices.ContainsFunc(m.snapshot.Tasks, func(t v1alpha1.AgentTask) bool { return !m.opened[t.Name] })
+	for _, task := range m.snapshot.Tasks {
+		m.opened[task.Name] = open
+	}
+	return m
+}
+
+// cancelSelected stops the selected task when the key is pressed a second time.
+func (m Model) cancelSelected() (Model, tea.Cmd) {
+	if m.doomed != m.selected {
+		m.doomed = m.selected
+		m.notice = notice{fmt.Sprintf("press ctrl+x again to cancel %s and everything below it", m.selected), true}
+		return m, nil
+	}
+	m.doomed = ""
+	return m, m.cancel(m.selected)
+}

@@ -1,0 +1,126 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chatui
+
+import (
+	"context"
+	"time"
+
+	"charm.land/bubbles/v2/key"
+	"charm.land/bubbles/v2/textarea"
+	"charm.land/bubbles/v2/viewport"
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/live"
+)
+
+// Actions are what the person can do in a chat.
+type Actions interface {
+	// Say sends a message; with inReplyTo it answers the question that the message of that name holds.
+	Say(ctx context.Context, text, inReplyTo string) error
+	// Decide decides about a tool call.
+	Decide(ctx context.Context, ask live.Ask, decision v1alpha1.Decision, comment string) error
+	// Cancel stops a task, or with an empty name all the work of the chat.
+	Cancel(ctx context.Context, task string) error
+}
+
+// Updated says that the chat has changed.
+type Updated live.Snapshot
+
+// Piece is a piece of a reply that streams in.
+type Piece struct {
+	// Agent is the sub-agent that speaks; empty: the orchestrator.
+	Agent string
+	Text  string
+	// Reset says that what came before is void, or that the reply is complete and a message has it.
+	Reset bool
+}
+
+// Ended says that the chat cannot be watched any more.
+type Ended struct{ Err error }
+
+// Model is the state of the screen. Use New.
+type Model struct {
+	ctx     context.Context //nolint:containedctx // commands that Bubble Tea runs need one, and it passes none
+	chat    string
+	where   string // the namespace, for the header
+	actions Actions
+
+	width, height int
+	now           time.Time
+	snapshot      live.Snapshot
+	streams       map[string]string
+	seen          bool // a snapshot has come
+
+	input    textarea.Model
+	pane     viewport.Model
+	blocks   []place // where the blocks are in the pane, in order
+	focused  bool    // on the blocks rather than on the input
+	selected string  // the task of the selected block
+	opened   map[string]bool
+	doomed   string // the task that is cancelled if the key is pressed once more
+
+	prompt prompt
+	aside  bool // what is written is for the orchestrator though a question waits
+	notice notice
+	pages  *pages
+}
+
+// notice is something to tell in the footer.
+type notice struct {
+	text string
+	bad  bool
+}
+
+// New returns the model of a chat.
+func New(ctx context.Context, chat, namespace string, actions Actions, now time.Time) Model {
+	input := textarea.New()
+	input.Prompt, input.ShowLineNumbers = "❯ ", false
+	input.CharLimit, input.MaxContentHeight = maxMessage, maxMessage
+	input.DynamicHeight, input.MinHeight, input.MaxHeight = true, 1, 6
+	input.KeyMap.InsertNewline = key.NewBinding(key.WithKeys("alt+enter", "shift+enter", "ctrl+j"))
+	input.SetStyles(inputStyles())
+	input.SetVirtualCursor(false)
+	input.Focus()
+	return Model{
+		ctx: ctx, chat: chat, where: namespace, actions: actions, now: now, width: 80, height: 24,
+		streams: map[string]string{}, opened: map[string]bool{}, input: input, pane: viewport.New(), pages: newPages(),
+	}
+}
+
+// maxMessage is how long a message may be.
+const maxMessage = 65536
+
+// Init starts the clock.
+func (m Model) Init() tea.Cmd { return tick() }
+
+// ticked says that a second has passed.
+type ticked time.Time
+
+func tick() tea.Cmd {
+	return tea.Tick(time.Second, func(t time.Time) tea.Msg { return ticked(t) })
+}
+
+// status is the chat's, or an empty one before it is known.
+func (m Model) status() v1alpha1.AgentChatStatus {
+	if c := m.snapshot.Chat(m.chat); c != nil {
+		return c.Status
+	}
+	return v1alpha1.AgentChatStatus{}
+}
+
+// asked returns the first thing of a kind that waits for the person, and how many there are.
+func (m Model) asked(kind v1alpha1.WaitingKind) (first live.Ask, count int) {
+	for _, ask := range m.snapshot.Asks(m.chat) {
+		if ask.Kind != kind {
+			continue
+		}
+		if count == 0 {
+			first = ask
+		}
+		count++
+	}
+	return first, count
+}

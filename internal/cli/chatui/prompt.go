@@ -1,0 +1,40 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chatui
+
+import (
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// prompt is the approval that the panel shows. It can be decided only after it has been there for a moment: who presses
+// the key twice must not decide about a call that they have not seen.
+type prompt struct {
+	key     string
+	ready   bool
+	whole   bool // all of the arguments are shown
+	decided bool // the decision is on its way
+}
+
+// armTime is how long an approval is shown before it can be decided.
+const armTime = 400 * time.Millisecond
+
+// armed says that an approval has been shown for long enough.
+type armed string
+
+// show makes the prompt show an approval.
+func (p prompt) show(key string) (prompt, tea.Cmd) {
+	if p.key == key {
+		return p, nil
+	}
+	return prompt{key: key}, tea.Tick(armTime, func(time.Time) tea.Msg { return armed(key) })
+}
+
+func (p prompt) arm(key armed) prompt {
+	if p.key == string(key) {
+		p.ready = true
+	}
+	return p
+}

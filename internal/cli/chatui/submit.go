@@ -1,0 +1,106 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chatui
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/live"
+)
+
+// submit does what was written.
+func (m Model) submit() (Model, tea.Cmd) {
+	text := strings.TrimSpace(m.input.Value())
+	if text == "" {
+		return m, nil
+	}
+	c, err := Parse(text, func(name string) bool { return m.snapshot.Task(name) != nil })
+	if err != nil {
+		m.notice = notice{err.Error(), true}
+		return m, nil
+	}
+	m.input.Reset()
+	m.pane.GotoBottom()
+	switch c.Verb {
+	case "quit":
+		return m, tea.Quit
+	case "help":
+		m.notice = notice{Help, false}
+		return m, nil
+	case "approve":
+		return m.decideNamed(c, v1alpha1.DecisionApprove)
+	case "deny":
+		return m.decideNamed(c, v1alpha1.DecisionDeny)
+	case "cancel":
+		return m, m.cancel(c.Task)
+	}
+	return m, m.say(c.Text)
+}
+
+// say sends a message: to the agent whose question is shown, or to the orchestrator.
+func (m Model) say(text string) tea.Cmd {
+	question, questions := m.asked(v1alpha1.WaitingQuestion)
+	done, inReplyTo := "", ""
+	if questions > 0 && !m.aside {
+		inReplyTo, done = question.Message, "answered "+question.Task
+	}
+	return func() tea.Msg {
+		return acted{done: done, text: text, err: m.actions.Say(m.ctx, text, inReplyTo)}
+	}
+}
+
+func (m Model) cancel(task string) tea.Cmd {
+	done := "cancelled " + task
+	if task == "" {
+		done = "cancelled everything"
+	}
+	return func() tea.Msg { return acted{done: done, err: m.actions.Cancel(m.ctx, task)} }
+}
+
+// decide decides about the call that is shown; what is written becomes the comment.
+func (m Model) decide(d v1alpha1.Decision) (Model, tea.Cmd) {
+	ask, approvals := m.asked(v1alpha1.WaitingApproval)
+	switch {
+	case approvals == 0:
+		m.notice = notice{"nothing waits for an approval", false}
+		return m, nil
+	case m.prompt.decided:
+		return m, nil
+	case !m.prompt.ready:
+		m.notice = notice{"this call has only just appeared: read it, then press the key again", true}
+		return m, nil
+	}
+	comment := strings.TrimSpace(m.input.Value())
+	m.input.Reset()
+	m.prompt.decided = true
+	return m, m.decideOn(ask, d, comment)
+}
+
+// decideNamed decides about the call of the task that a command names, or about the one that is shown.
+func (m Model) decideNamed(c Command, d v1alpha1.Decision) (Model, tea.Cmd) {
+	for _, ask := range m.snapshot.Asks(m.chat) {
+		if ask.Kind == v1alpha1.WaitingApproval && (c.Task == "" || ask.Task == c.Task) {
+			return m, m.decideOn(ask, d, c.Text)
+		}
+	}
+	m.notice = notice{"nothing waits for an approval", false}
+	if c.Task != "" {
+		m.notice = notice{fmt.Sprintf("%s does not wait for an approval", c.Task), true}
+	}
+	return m, nil
+}
+
+func (m Model) decideOn(ask live.Ask, d v1alpha1.Decision, comment string) tea.Cmd {
+	done := fmt.Sprintf("approved %s of %s", ask.Tool, ask.Task)
+	if d == v1alpha1.DecisionDeny {
+		done = fmt.Sprintf("denied %s of %s", ask.Tool, ask.Task)
+	}
+	return func() tea.Msg {
+		return acted{done: done, text: comment, err: m.actions.Decide(m.ctx, ask, d, comment)}
+	}
+}

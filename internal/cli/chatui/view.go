@@ -1,0 +1,150 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chatui
+
+import (
+	"fmt"
+	"strings"
+
+	"charm.land/bubbles/v2/textarea"
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/terminal"
+)
+
+// layout fits everything into the window. The conversation gets what the others leave, and stays at its end if it was there.
+func (m Model) layout() Model {
+	m.input.SetWidth(m.width)
+	m.input.MaxHeight = max(1, min(6, m.height/4))
+	m.input.SetHeight(m.input.Height())
+	m.input.Placeholder = m.placeholder()
+	if m.focused {
+		m.input.Blur()
+	} else {
+		m.input.Focus()
+	}
+	s := m.conversation()
+	m.blocks = s.blocks
+	atEnd := m.pane.AtBottom()
+	m.pane.SetWidth(m.width)
+	m.pane.SetHeight(max(1, m.height-len(m.header())-len(m.panelLines())-m.input.Height()-2))
+	m.pane.SetContentLines(s.lines)
+	if atEnd {
+		m.pane.GotoBottom()
+	}
+	if atEnd && m.focused {
+		return m.reveal()
+	}
+	return m
+}
+
+// panelLines is the panel, no higher than half of the window and than what the header, the input, the rule, the footer and a
+// line of the conversation leave.
+func (m Model) panelLines() []string {
+	most := max(2, min(m.height/2, m.height-len(m.header())-m.input.Height()-3))
+	lines := m.panel(most)
+	if len(lines) > most {
+		lines = append(lines[:most-1:most-1], lines[len(lines)-1])
+	}
+	return lines
+}
+
+func (m Model) placeholder() string {
+	if question, questions := m.asked(v1alpha1.WaitingQuestion); questions > 0 && !m.aside {
+		return "Answer " + question.Task
+	}
+	return "Write a message"
+}
+
+// header tells which chat it is and how it is, and what stands in its way.
+func (m Model) header() []string {
+	status := m.status()
+	left := terminal.Bold.Render(m.chat) + terminal.Faint.Render(" "+m.where)
+	right := "connecting"
+	if m.seen {
+		right = terminal.Phase(string(status.Phase))
+		if active := status.Tasks.Running + status.Tasks.Waiting + status.Tasks.Pending; active > 0 {
+			right += fmt.Sprintf(" · %d at work", active)
+		}
+		if status.Usage.TotalTokens > 0 {
+			right += " · " + terminal.Count(status.Usage.TotalTokens) + " tokens"
+		}
+		if status.Usage.CostMicros != nil {
+			right += " · cost " + terminal.Cost(status.Usage.CostMicros)
+		}
+	}
+	right = terminal.Fit(right, m.width-terminal.Width(m.chat)-1)
+	room := m.width - terminal.Width(right) - 1
+	if terminal.Width(left) > room {
+		left = terminal.Bold.Render(m.chat)
+	}
+	lines := []string{terminal.Fit(terminal.Pad(left, room)+" "+right, m.width)}
+	if trouble := m.trouble(); trouble != "" {
+		lines = append(lines, terminal.Bad.Render(terminal.Fit(trouble, m.width)))
+	}
+	return lines
+}
+
+// trouble is what stands in the way of the chat.
+func (m Model) trouble() string {
+	if m.snapshot.Trouble != nil {
+		return "connection lost, trying again: " + terminal.Line(m.snapshot.Trouble.Error())
+	}
+	if m.seen && m.snapshot.Chat(m.chat) == nil {
+		return "this chat has been deleted"
+	}
+	c := meta.FindStatusCondition(m.status().Conditions, v1alpha1.ConditionReady)
+	if c != nil && c.Status == metav1.ConditionFalse {
+		return terminal.Line(c.Reason + ": " + c.Message)
+	}
+	return ""
+}
+
+// footer tells what keys do, or what has just happened.
+func (m Model) footer() string {
+	switch {
+	case m.notice.bad:
+		return terminal.Bad.Render(terminal.Fit(terminal.Line(m.notice.text), m.width))
+	case m.notice.text != "":
+		return terminal.Fit(terminal.Line(m.notice.text), m.width)
+	case m.focused && !m.pane.AtBottom():
+		return terminal.Faint.Render(terminal.Fit("▼ more below · ↑↓ choose · enter open · ctrl+x cancel · tab write", m.width))
+	case m.focused:
+		return terminal.Faint.Render(terminal.Fit("↑↓ choose · enter open · ctrl+o open all · ctrl+x cancel · tab write", m.width))
+	case !m.pane.AtBottom():
+		return terminal.Faint.Render(terminal.Fit(fmt.Sprintf("▼ more below (%d%%) · pgdn · tab tasks · ctrl+c leave", int(m.pane.ScrollPercent()*100)), m.width))
+	}
+	return terminal.Faint.Render(terminal.Fit("enter send · alt+enter new line · tab tasks · pgup scroll · /help · ctrl+c leave", m.width))
+}
+
+// View draws the model.
+func (m Model) View() tea.View {
+	rule := terminal.Faint.Render(strings.Repeat("─", m.width))
+	top := append(m.header(), strings.Split(m.pane.View(), "\n")...)
+	top = append(top, m.panelLines()...)
+	top = append(top, rule)
+	lines := append(top, strings.Split(m.input.View(), "\n")...)
+	lines = append(lines, m.footer())
+	for i, line := range lines {
+		lines[i] = terminal.Fit(line, m.width)
+	}
+	v := tea.NewView(strings.Join(lines, "\n"))
+	v.AltScreen = true
+	v.WindowTitle = "nestor: " + m.chat
+	if cursor := m.input.Cursor(); cursor != nil && !m.focused {
+		cursor.Y += len(top)
+		v.Cursor = cursor
+	}
+	return v
+}
+
+func inputStyles() textarea.Styles {
+	plain := textarea.StyleState{Placeholder: terminal.Faint, Prompt: terminal.Accent}
+	quiet := textarea.StyleState{Placeholder: terminal.Faint, Prompt: terminal.Faint, Text: lipgloss.NewStyle().Faint(true)}
+	return textarea.Styles{Focused: plain, Blurred: quiet}
+}

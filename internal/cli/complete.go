@@ -1,0 +1,137 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/terminal"
+	"github.com/nestor-dev/nestor/internal/role"
+)
+
+// completionTime is how long a person who pressed Tab waits for the cluster.
+const completionTime = 3 * time.Second
+
+type lister func(ctx context.Context, s *session) []cobra.Completion
+
+// firstArg completes the first argument, and nothing after it.
+func (f *Factory) firstArg(lists ...lister) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, given []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(given) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return f.complete(cmd, lists...)
+	}
+}
+
+// complete gathers completions. Errors are not for a shell that is completing: there is simply nothing to offer.
+func (f *Factory) complete(cmd *cobra.Command, lists ...lister) ([]cobra.Completion, cobra.ShellCompDirective) {
+	s, err := f.connect()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ctx := cmd.Context()
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	defer cancel()
+	var all []cobra.Completion
+	for _, list := range lists {
+		all = append(all, list(ctx, s)...)
+	}
+	return all, cobra.ShellCompDirectiveNoFileComp
+}
+
+func chats(ctx context.Context, s *session) []cobra.Completion {
+	var list v1alpha1.AgentChatList
+	_ = s.api.List(ctx, &list, client.InNamespace(s.namespace))
+	var names []cobra.Completion
+	for _, c := range list.Items {
+		names = append(names, cobra.CompletionWithDesc(c.Name, "chat, "+string(c.Status.Phase)))
+	}
+	return names
+}
+
+// tasks lists the tasks that want tells apart.
+func tasks(want func(v1alpha1.AgentTask) bool) lister {
+	return func(ctx context.Context, s *session) []cobra.Completion {
+		var list v1alpha1.AgentTaskList
+		_ = s.api.List(ctx, &list, client.InNamespace(s.namespace))
+		var names []cobra.Completion
+		for _, t := range list.Items {
+			if want(t) {
+				names = append(names, cobra.CompletionWithDesc(t.Name, terminal.Line(string(t.Status.Phase)+": "+t.Spec.Role+t.Spec.Tool)))
+			}
+		}
+		return names
+	}
+}
+
+func anyTask(v1alpha1.AgentTask) bool { return true }
+
+func roles(ctx context.Context, s *session) []cobra.Completion {
+	var names []cobra.Completion
+	for _, name := range role.Names() {
+		built, _ := role.BuiltIn(name)
+		names = append(names, cobra.CompletionWithDesc(name, built.Description))
+	}
+	var list v1alpha1.AgentRoleList
+	_ = s.api.List(ctx, &list, client.InNamespace(s.namespace))
+	for _, r := range list.Items {
+		if _, isBuiltIn := role.BuiltIn(r.Name); !isBuiltIn {
+			names = append(names, cobra.CompletionWithDesc(r.Name, terminal.Line(r.Spec.Description)))
+		}
+	}
+	return names
+}
+
+func providers(ctx context.Context, s *session) []cobra.Completion {
+	var list v1alpha1.ModelProviderList
+	_ = s.api.List(ctx, &list, client.InNamespace(s.namespace))
+	var names []cobra.Completion
+	for _, p := range list.Items {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+func namespaces(ctx context.Context, s *session) []cobra.Completion {
+	var list corev1.NamespaceList
+	_ = s.api.List(ctx, &list)
+	var names []cobra.Completion
+	for _, n := range list.Items {
+		names = append(names, n.Name)
+	}
+	return names
+}
+
+// completeFlags completes the flags that name something.
+func completeFlags(root *cobra.Command, f *Factory) {
+	_ = root.RegisterFlagCompletionFunc("namespace", f.flag(namespaces))
+	_ = root.RegisterFlagCompletionFunc("context", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		config, err := clientcmd.NewDefaultClientConfigLoadingRules().Load()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var names []cobra.Completion
+		for name := range config.Contexts {
+			names = append(names, name)
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+func (f *Factory) flag(list lister) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return f.complete(cmd, list)
+	}
+}

@@ -1,0 +1,194 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/live"
+	"github.com/nestor-dev/nestor/internal/cli/terminal"
+)
+
+type decideOptions struct {
+	decision v1alpha1.Decision
+	call     string
+	comment  string
+	all      bool
+	timeout  time.Duration
+	print    *genericclioptions.PrintFlags
+}
+
+func newApprove(f *Factory) *cobra.Command {
+	o := &decideOptions{decision: v1alpha1.DecisionApprove, print: printed("approved")}
+	cmd := o.command(f, "approve", "Let a tool call run that waits for a decision")
+	cmd.Long = text(`
+		Let a tool call run that waits for a decision.
+
+		TASK is the task whose agent, or tool, waits. The call is printed before it is approved. If several calls of the task
+		wait, --call says which one is meant, or --all approves them all. Without TASK, everything that waits is listed.
+	`)
+	cmd.Example = text(`
+		# What waits?
+		kubectl nestor approve
+
+		# Let the call of first-2 run
+		kubectl nestor approve first-2
+
+		# One of several, with a word to the model
+		kubectl nestor approve first-2 --call call_7 --comment "Fine, but do not touch the tests."
+	`)
+	return cmd
+}
+
+func newDeny(f *Factory) *cobra.Command {
+	o := &decideOptions{decision: v1alpha1.DecisionDeny, print: printed("denied")}
+	cmd := o.command(f, "deny", "Refuse a tool call that waits for a decision")
+	cmd.Long = text(`
+		Refuse a tool call that waits for a decision.
+
+		The model is told, with your comment, and goes on without it. TASK is the task whose agent, or tool, waits. If several
+		calls of the task wait, --call says which one is meant, or --all denies them all. Without TASK, everything that waits
+		is listed.
+	`)
+	cmd.Example = text(`
+		# Refuse the call of first-2 and say why
+		kubectl nestor deny first-2 --comment "Write into a branch, not into main."
+	`)
+	return cmd
+}
+
+func (o *decideOptions) command(f *Factory, use, short string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use + " [TASK]", Short: short,
+		Args:              args(0, 1, "the name of one task"),
+		ValidArgsFunction: f.firstArg(tasks(needsApproval)),
+		RunE:              f.runner(o.run),
+	}
+	cmd.Flags().StringVar(&o.call, "call", "", "The id of the call, if several wait.")
+	cmd.Flags().BoolVar(&o.all, "all", false, "All calls of the task that wait.")
+	cmd.Flags().StringVarP(&o.comment, "comment", "c", "", "Told to the model.")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 30*time.Second, "How long to wait for the operator to take note.")
+	cmd.MarkFlagsMutuallyExclusive("call", "all")
+	addPrinted(cmd, o.print)
+	return cmd
+}
+
+func needsApproval(t v1alpha1.AgentTask) bool {
+	return t.Status.Waiting != nil && t.Status.Waiting.Kind == v1alpha1.WaitingApproval
+}
+
+func (o *decideOptions) run(ctx context.Context, s *session, args []string) error {
+	if len(args) == 0 {
+		return s.listAsks(ctx)
+	}
+	to, err := s.find(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	if to.task == nil {
+		return usagef("%s is a chat: name the task whose call waits; `kubectl nestor approve` lists them", args[0])
+	}
+	chat := to.task.Spec.Chat
+	now, err := s.look(ctx, live.Scope{Namespace: s.namespace, Chat: chat, Standalone: chat == ""})
+	if err != nil {
+		return err
+	}
+	asks, err := o.meant(to.task.Name, now.Asks(chat))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := within(ctx, o.timeout)
+	defer cancel()
+	for _, ask := range asks {
+		if err := o.decide(ctx, s, ask); err != nil {
+			return explainTimeout(err, "waiting for the operator to take note; is it running? `kubectl nestor doctor` tells")
+		}
+	}
+	return nil
+}
+
+// meant chooses the calls that are to be decided.
+func (o *decideOptions) meant(task string, asks []live.Ask) ([]live.Ask, error) {
+	asks = slices.DeleteFunc(asks, func(a live.Ask) bool { return a.Task != task || a.Kind != v1alpha1.WaitingApproval })
+	if o.call != "" {
+		asks = slices.DeleteFunc(asks, func(a live.Ask) bool { return a.Call != o.call })
+	}
+	switch {
+	case len(asks) == 0 && o.call != "":
+		return nil, fmt.Errorf("the task %s does not wait for a decision on the call %s", task, o.call)
+	case len(asks) == 0:
+		return nil, fmt.Errorf("the task %s does not wait for a decision: `kubectl nestor approve` lists what does", task)
+	case len(asks) > 1 && !o.all:
+		var calls []string
+		for _, a := range asks {
+			calls = append(calls, fmt.Sprintf("\n  --call %s   %s", a.Call, describe(a)))
+		}
+		return nil, usagef("%d calls of %s wait: choose one, or --all of them%s", len(asks), task, fmt.Sprint(calls))
+	}
+	return asks, nil
+}
+
+func describe(a live.Ask) string {
+	return terminal.Fit(terminal.Line(a.Tool+" "+a.Arguments), 100)
+}
+
+// decide decides about one call, and says about which.
+func (o *decideOptions) decide(ctx context.Context, s *session, ask live.Ask) error {
+	s.say("%s", terminal.Line(ask.Tool)+" "+terminal.Clean(ask.Arguments))
+	message, err := s.post(ctx, decision(ask, o.decision, o.comment))
+	if err != nil {
+		return err
+	}
+	if err := s.settled(ctx, message); err != nil {
+		return err
+	}
+	task := &v1alpha1.AgentTask{}
+	task.Name, task.Namespace = ask.Task, s.namespace
+	if *o.print.OutputFormat != "" {
+		return s.print(o.print, message)
+	}
+	return s.print(o.print, task)
+}
+
+// decision is the message that decides about a call.
+func decision(ask live.Ask, d v1alpha1.Decision, comment string) v1alpha1.AgentMessageSpec {
+	spec := v1alpha1.AgentMessageSpec{Chat: ask.Chat, Approval: &v1alpha1.Approval{Task: ask.Task, ToolCall: ask.Call, Decision: d, Comment: comment}}
+	if ask.Chat == "" {
+		spec.Task = ask.Task
+	}
+	return spec
+}
+
+// listAsks lists everything in the namespace that waits for a person.
+func (s *session) listAsks(ctx context.Context) error {
+	now, err := s.look(ctx, live.Scope{Namespace: s.namespace})
+	if err != nil {
+		return err
+	}
+	asks := now.Asks("")
+	for _, chat := range now.Chats {
+		asks = append(asks, now.Asks(chat.Name)...)
+	}
+	if len(asks) == 0 {
+		s.say("Nothing waits for a person in namespace %s.", s.namespace)
+		return nil
+	}
+	table := terminal.Table{Heading: []string{"TASK", "ROLE", "WAITS FOR", "CALL", "WHAT"}}
+	for _, a := range asks {
+		what := describe(a)
+		if a.Kind == v1alpha1.WaitingQuestion {
+			what = terminal.Fit(terminal.Line(a.Question), 100)
+		}
+		table.Rows = append(table.Rows, []string{a.Task, a.Role, string(a.Kind), terminal.Line(a.Call), what})
+	}
+	table.Print(s.paper())
+	return nil
+}

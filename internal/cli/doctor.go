@@ -1,0 +1,100 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/discovery"
+
+	"github.com/nestor-dev/nestor/internal/cli/doctor"
+	"github.com/nestor-dev/nestor/internal/cli/terminal"
+)
+
+type doctorOptions struct {
+	provider          string
+	operatorNamespace string
+	probe             bool
+	output            format
+}
+
+// defaultOperatorNamespace is where the operator runs unless somebody chose otherwise.
+const defaultOperatorNamespace = "nestor-system"
+
+func operatorNamespaceFlag(cmd *cobra.Command, value *string) {
+	cmd.Flags().StringVar(value, "operator-namespace", defaultOperatorNamespace, "The namespace that the operator runs in.")
+}
+
+func newDoctor(f *Factory) *cobra.Command {
+	o := doctorOptions{}
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check what a chat needs, and say what to do about what is missing",
+		Long: text(`
+			Check what a chat needs, and say what to do about what is missing: the cluster, Nestor's resources, the operator, the
+			model provider and its key, the history API, your rights, and the chats of the namespace.
+
+			It only reads. With --probe it also has the operator run its calculator once.
+
+			Exit codes: 0 nothing stands in the way; 3 a check failed; 1 the checks could not be made.
+		`),
+		Example: text(`
+			# Why does my chat not answer?
+			kubectl nestor doctor
+
+			# In another namespace, with a harmless task from end to end
+			kubectl nestor doctor -n team-a --probe
+		`),
+		Args: args(0, 0, "no arguments"),
+		RunE: f.runner(func(ctx context.Context, s *session, _ []string) error { return o.run(ctx, s) }),
+	}
+	cmd.Flags().StringVar(&o.provider, "provider", "default", "The ModelProvider that chats use.")
+	cmd.Flags().BoolVar(&o.probe, "probe", false, "Have the operator run its calculator, which costs nothing, and remove the task again.")
+	operatorNamespaceFlag(cmd, &o.operatorNamespace)
+	o.output.register(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("provider", f.flag(providers))
+	return cmd
+}
+
+func (o *doctorOptions) run(ctx context.Context, s *session) error {
+	if err := o.output.check(); err != nil {
+		return err
+	}
+	client, err := discovery.NewDiscoveryClientForConfig(s.config)
+	if err != nil {
+		return fmt.Errorf("connect to the cluster: %w", err)
+	}
+	findings := doctor.Patient{
+		API: s.api, Discovery: client, Host: s.config.Host, Namespace: s.namespace, OperatorNamespace: o.operatorNamespace,
+		Provider: o.provider, Probe: o.probe,
+	}.Examine(ctx)
+	if o.output.value != "" {
+		if err := s.report(o.output, map[string]any{"items": findings}); err != nil {
+			return err
+		}
+	} else {
+		s.printFindings(findings)
+	}
+	if !doctor.Healthy(findings) {
+		return exitf(exitFailed, "something that chats need is missing")
+	}
+	return nil
+}
+
+var signs = map[doctor.Status]string{
+	doctor.OK: terminal.Good.Render("✓"), doctor.Warning: terminal.Warning.Render("!"),
+	doctor.Failed: terminal.Bad.Render("✗"), doctor.Unknown: terminal.Faint.Render("?"),
+}
+
+func (s *session) printFindings(findings []doctor.Finding) {
+	out := s.paper()
+	for _, f := range findings {
+		fmt.Fprintf(out, "%s %s %s\n", signs[f.Status], terminal.Pad(f.Check, 10), terminal.Line(f.Message))
+		if f.Advice != "" {
+			fmt.Fprintf(out, "             %s\n", terminal.Line(f.Advice))
+		}
+	}
+}

@@ -1,0 +1,144 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// cluster checks that there is an API server, and says who asks.
+func (p Patient) cluster(ctx context.Context) Finding {
+	version, err := p.Discovery.ServerVersion()
+	if err != nil {
+		return found("cluster", Failed, "%s does not answer: %v", p.Host, err).
+			advise("Start the cluster, or choose another one with --context; `make demo` runs one on this machine.")
+	}
+	who := ""
+	review := &authenticationv1.SelfSubjectReview{}
+	if err := p.API.Create(ctx, review); err == nil {
+		who = ", as " + review.Status.UserInfo.Username
+	}
+	return found("cluster", OK, "Kubernetes %s at %s%s", version.GitVersion, p.Host, who)
+}
+
+// wanted are the resources that the operator works with.
+var wanted = []string{"agentchats", "agentmessages", "agentroles", "agenttasks", "modelproviders", "subagents", "toolservers"}
+
+// resources checks that the server knows Nestor's kinds.
+func (p Patient) resources() Finding {
+	list, err := p.Discovery.ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())
+	if err != nil && !apierrors.IsNotFound(err) {
+		return found("resources", Failed, "the server does not say which resources it has: %v", err)
+	}
+	have := map[string]bool{}
+	if list != nil {
+		for _, r := range list.APIResources {
+			have[r.Name] = true
+		}
+	}
+	var missing []string
+	for _, name := range wanted {
+		if !have[name] {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		return found("resources", Failed, "the server does not know %s of %s", strings.Join(missing, ", "), v1alpha1.GroupVersion).
+			advise("Install Nestor's CRDs: kubectl apply -f config/crd/bases, or choose another cluster with --context.")
+	}
+	return found("resources", OK, "the server knows the seven kinds of %s", v1alpha1.GroupVersion)
+}
+
+// leaseName is the lease of the operator that is at work.
+const leaseName = "nestor-operator.nestor.dev"
+
+// operator looks for signs of an operator: its lease, its deployment, or that it has judged what is in the namespace.
+func (p Patient) operator(ctx context.Context) Finding {
+	var lease coordinationv1.Lease
+	if p.API.Get(ctx, types.NamespacedName{Namespace: p.OperatorNamespace, Name: leaseName}, &lease) == nil && fresh(lease.Spec) {
+		return found("operator", OK, "an operator holds the lease %s/%s", p.OperatorNamespace, leaseName)
+	}
+	judged, waiting := p.judged(ctx)
+	switch {
+	case waiting != "":
+		return found("operator", Failed, "nobody has looked at %s, which was made more than %s ago", waiting, patience).
+			advise("Start the operator, or look at its log: kubectl logs -n %s deployment/nestor-operator", p.OperatorNamespace)
+	case judged:
+		return found("operator", OK, "an operator has looked at everything in the namespace %s", p.Namespace)
+	}
+	var deployment appsv1.Deployment
+	if p.API.Get(ctx, types.NamespacedName{Namespace: p.OperatorNamespace, Name: "nestor-operator"}, &deployment) == nil {
+		if deployment.Status.ReadyReplicas > 0 {
+			return found("operator", OK, "the deployment %s/nestor-operator is ready", p.OperatorNamespace)
+		}
+		return found("operator", Failed, "the deployment %s/nestor-operator is not ready", p.OperatorNamespace).
+			advise("Look at its pods: kubectl get pods -n %s", p.OperatorNamespace)
+	}
+	return found("operator", Unknown, "there is no sign of an operator, and nothing in the namespace %s that it would have looked at", p.Namespace).
+		advise("`kubectl nestor doctor --probe` runs a harmless tool and sees.")
+}
+
+func fresh(spec coordinationv1.LeaseSpec) bool {
+	if spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
+		return false
+	}
+	return time.Since(spec.RenewTime.Time) < 2*time.Duration(*spec.LeaseDurationSeconds)*time.Second
+}
+
+// patience is how long an operator may take to look at an object.
+const patience = 30 * time.Second
+
+// judged reports whether an operator has given its verdict on something in the namespace, and what it should have and has
+// not.
+func (p Patient) judged(ctx context.Context) (judged bool, waiting string) {
+	var chats v1alpha1.AgentChatList
+	var providers v1alpha1.ModelProviderList
+	_ = p.API.List(ctx, &chats, client.InNamespace(p.Namespace))
+	_ = p.API.List(ctx, &providers, client.InNamespace(p.Namespace))
+	look := func(kind string, object metav1.Object, conditions []metav1.Condition) {
+		for _, c := range conditions {
+			if c.Type == v1alpha1.ConditionReady && c.ObservedGeneration == object.GetGeneration() {
+				judged = true
+				return
+			}
+		}
+		if time.Since(object.GetCreationTimestamp().Time) > patience {
+			waiting = kind + " " + object.GetName()
+		}
+	}
+	for i := range chats.Items {
+		look("the AgentChat", &chats.Items[i], chats.Items[i].Status.Conditions)
+	}
+	for i := range providers.Items {
+		look("the ModelProvider", &providers.Items[i], providers.Items[i].Status.Conditions)
+	}
+	return judged, waiting
+}
+
+// history checks that whole transcripts can be read. Chats work without.
+func (p Patient) history() Finding {
+	_, err := p.Discovery.ServerResourcesForGroupVersion(historyv1.GroupVersion.String())
+	switch {
+	case err == nil:
+		return found("history", OK, "the server serves %s", historyv1.GroupVersion)
+	case apierrors.IsNotFound(err):
+		return found("history", Warning, "the server does not serve %s: transcripts are shortened, replies do not stream", historyv1.GroupVersion).
+			advise("Register the operator's history API: an APIService v1alpha1.history.nestor.dev that leads to the operator.")
+	}
+	return found("history", Warning, "%s is registered but does not answer: %v", historyv1.GroupVersion, err).
+		advise("Look at it: kubectl describe apiservice v1alpha1.history.nestor.dev")
+}

@@ -1,0 +1,86 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/client-go/discovery"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Status is how a check came out.
+type Status string
+
+// How a check came out.
+const (
+	OK      Status = "OK"
+	Warning Status = "Warning" // something does not work that a chat can do without
+	Failed  Status = "Failed"
+	Unknown Status = "Unknown" // it could not be found out
+)
+
+// Finding is what a check found.
+type Finding struct {
+	Check   string `json:"check"`
+	Status  Status `json:"status"`
+	Message string `json:"message"`
+	// Advice says what to do.
+	Advice string `json:"advice,omitempty"`
+}
+
+// Patient is what is looked at: a namespace of a cluster, with somebody's rights.
+type Patient struct {
+	API       client.WithWatch
+	Discovery discovery.DiscoveryInterface
+	// Host is where the cluster is, for people.
+	Host              string
+	Namespace         string
+	OperatorNamespace string
+	// Provider is the ModelProvider that chats will use.
+	Provider string
+	// Probe asks for a harmless tool to be run.
+	Probe bool
+}
+
+// Examine makes all checks. What depends on a check that failed is left out.
+func (p Patient) Examine(ctx context.Context) []Finding {
+	findings := []Finding{p.cluster(ctx)}
+	if findings[0].Status == Failed {
+		return findings
+	}
+	resources := p.resources()
+	findings = append(findings, resources)
+	if resources.Status == Failed {
+		return findings
+	}
+	if p.Probe {
+		findings = append(findings, p.probe(ctx))
+	} else {
+		findings = append(findings, p.operator(ctx))
+	}
+	findings = append(findings, p.provider(ctx)...)
+	findings = append(findings, p.history(), p.rights(ctx))
+	return append(findings, p.chats(ctx)...)
+}
+
+// Healthy reports whether no check failed.
+func Healthy(findings []Finding) bool {
+	for _, f := range findings {
+		if f.Status == Failed {
+			return false
+		}
+	}
+	return true
+}
+
+func found(check string, status Status, format string, args ...any) Finding {
+	return Finding{Check: check, Status: status, Message: fmt.Sprintf(format, args...)}
+}
+
+func (f Finding) advise(format string, args ...any) Finding {
+	f.Advice = fmt.Sprintf(format, args...)
+	return f
+}

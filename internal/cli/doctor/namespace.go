@@ -1,0 +1,150 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/resolve"
+)
+
+// provider checks the model provider that chats of the namespace use, and its key.
+func (p Patient) provider(ctx context.Context) []Finding {
+	finder := resolve.Finder{Reader: p.API, Live: p.API, OperatorNamespace: p.OperatorNamespace}
+	provider, err := finder.Provider(ctx, p.Namespace, p.Provider)
+	var missing *resolve.Missing
+	switch {
+	case errors.As(err, &missing):
+		return []Finding{found("provider", Failed, "there is no ModelProvider %s for the namespace %s", p.Provider, p.Namespace).
+			advise("%s config/samples/modelprovider.yaml is an example.", missing.Message)}
+	case apierrors.IsForbidden(err):
+		return []Finding{found("provider", Unknown, "you may not read the ModelProvider %s", p.Provider)}
+	case err != nil:
+		return []Finding{found("provider", Failed, "%v", err)}
+	}
+	findings := []Finding{readiness("provider", fmt.Sprintf("ModelProvider %s/%s", provider.Namespace, provider.Name), provider.Status.Conditions)}
+	if ref := provider.Spec.APIKeySecretRef; ref != nil {
+		findings = append(findings, p.secret(ctx, provider.Namespace, *ref))
+	}
+	if provider.Spec.DefaultModel == "" {
+		findings = append(findings, found("model", Warning, "the ModelProvider %s names no default model", provider.Name).
+			advise("Set spec.defaultModel, or a model in each chat and role."))
+	}
+	return findings
+}
+
+// readiness turns a Ready condition into a finding. Its message says what to do.
+func readiness(check, what string, conditions []metav1.Condition) Finding {
+	c := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
+	switch {
+	case c == nil:
+		return found(check, Unknown, "%s has not been looked at yet", what).advise("Is the operator running?")
+	case c.Status == metav1.ConditionTrue:
+		return found(check, OK, "%s is ready", what)
+	case c.Status == metav1.ConditionUnknown:
+		return found(check, Unknown, "%s: %s", what, c.Reason).advise("%s", c.Message)
+	}
+	return found(check, Failed, "%s is not ready: %s", what, c.Reason).advise("%s", c.Message)
+}
+
+// secret checks that a key is there. Its value is not looked at.
+func (p Patient) secret(ctx context.Context, namespace string, ref v1alpha1.SecretKeyRef) Finding {
+	var secret corev1.Secret
+	err := p.API.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, &secret)
+	switch {
+	case apierrors.IsNotFound(err):
+		return found("secret", Failed, "there is no Secret %s/%s for the provider's key", namespace, ref.Name).
+			advise("kubectl create secret generic %s -n %s --from-literal=%s=YOUR-KEY", ref.Name, namespace, ref.Key)
+	case apierrors.IsForbidden(err):
+		return found("secret", Unknown, "you may not read the Secret %s/%s; the provider's condition tells whether the operator can", namespace, ref.Name)
+	case err != nil:
+		return found("secret", Failed, "%v", err)
+	case len(secret.Data[ref.Key]) == 0:
+		return found("secret", Failed, "the Secret %s/%s has no key %s", namespace, ref.Name, ref.Key).
+			advise("kubectl patch secret %s -n %s -p '{\"stringData\":{\"%s\":\"YOUR-KEY\"}}'", ref.Name, namespace, ref.Key)
+	}
+	return found("secret", OK, "the Secret %s/%s has the key %s", namespace, ref.Name, ref.Key)
+}
+
+// right is something that a user of chats does.
+type right struct {
+	group, resource, subresource, verb string
+	optional                           bool // chats work without it
+}
+
+var needed = []right{
+	{group: v1alpha1.GroupVersion.Group, resource: "agentchats", verb: "get"},
+	{group: v1alpha1.GroupVersion.Group, resource: "agentchats", verb: "list"},
+	{group: v1alpha1.GroupVersion.Group, resource: "agentchats", verb: "watch"},
+	{group: v1alpha1.GroupVersion.Group, resource: "agentchats", verb: "create"},
+	{group: v1alpha1.GroupVersion.Group, resource: "agentmessages", verb: "list"},
+	{group: v1alpha1.GroupVersion.Group, resource: "agentmessages", verb: "watch"},
+	{group: v1alpha1.GroupVersion.Group, resource: "agentmessages", verb: "create"},
+	{group: v1alpha1.GroupVersion.Group, resource: "agenttasks", verb: "get"},
+	{group: v1alpha1.GroupVersion.Group, resource: "agenttasks", verb: "list"},
+	{group: v1alpha1.GroupVersion.Group, resource: "agenttasks", verb: "watch"},
+	{group: v1alpha1.GroupVersion.Group, resource: "subagents", verb: "list"},
+	{group: v1alpha1.GroupVersion.Group, resource: "subagents", verb: "watch"},
+	{group: v1alpha1.GroupVersion.Group, resource: "agenttasks", verb: "create", optional: true},
+	{group: historyv1.GroupVersion.Group, resource: "transcripts", verb: "get", optional: true},
+	{group: historyv1.GroupVersion.Group, resource: "transcripts", subresource: "log", verb: "get", optional: true},
+	{group: historyv1.GroupVersion.Group, resource: "usages", verb: "list", optional: true},
+}
+
+// rights checks what the user may do in the namespace.
+func (p Patient) rights(ctx context.Context) Finding {
+	var lacking, unneeded []string
+	for _, r := range needed {
+		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: p.Namespace, Group: r.group, Resource: r.resource, Subresource: r.subresource, Verb: r.verb,
+		}}}
+		if err := p.API.Create(ctx, review); err != nil {
+			return found("rights", Unknown, "the server does not say what you may do: %v", err)
+		}
+		name := r.verb + " " + strings.TrimSuffix(r.resource+"/"+r.subresource, "/")
+		switch {
+		case review.Status.Allowed:
+		case r.optional:
+			unneeded = append(unneeded, name)
+		default:
+			lacking = append(lacking, name)
+		}
+	}
+	advice := fmt.Sprintf("Ask whoever administers the namespace %s for these rights, or use another namespace with -n.", p.Namespace)
+	switch {
+	case len(lacking) > 0:
+		return found("rights", Failed, "in the namespace %s you may not: %s", p.Namespace, strings.Join(append(lacking, unneeded...), ", ")).advise("%s", advice)
+	case len(unneeded) > 0:
+		return found("rights", Warning, "chats work, but in the namespace %s you may not: %s", p.Namespace, strings.Join(unneeded, ", ")).advise("%s", advice)
+	}
+	return found("rights", OK, "you may do everything that chats and standalone tasks need in the namespace %s", p.Namespace)
+}
+
+// chats reports the chats of the namespace that cannot go on.
+func (p Patient) chats(ctx context.Context) []Finding {
+	var list v1alpha1.AgentChatList
+	if err := p.API.List(ctx, &list, client.InNamespace(p.Namespace)); err != nil {
+		return nil // the rights say so
+	}
+	var findings []Finding
+	for i := range list.Items {
+		if f := readiness("chat", "AgentChat "+list.Items[i].Name, list.Items[i].Status.Conditions); f.Status != OK {
+			findings = append(findings, f)
+		}
+	}
+	return findings
+}

@@ -1,0 +1,37 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/live"
+)
+
+// probe has the operator run the calculator, which costs nothing and changes nothing.
+func (p Patient) probe(ctx context.Context) Finding {
+	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, GenerateName: "doctor-"}}
+	task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskTool, Tool: "calculator", Arguments: &runtime.RawExtension{Raw: []byte(`{"expression":"6*7"}`)}}
+	if err := p.API.Create(ctx, task); err != nil {
+		return found("operator", Unknown, "the probe could not be made: %v", err)
+	}
+	defer func() { _ = p.API.Delete(context.WithoutCancel(ctx), task) }()
+	waiting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	began := time.Now()
+	done, err := live.Until(waiting, p.API, task, &v1alpha1.AgentTaskList{}, func(t *v1alpha1.AgentTask) bool { return live.Over(t.Status.Phase) })
+	switch {
+	case err != nil:
+		return found("operator", Failed, "no operator has run the calculator within %s", patience).
+			advise("Start the operator, or look at its log: kubectl logs -n %s deployment/nestor-operator", p.OperatorNamespace)
+	case done.Status.Phase != v1alpha1.TaskSuccess:
+		return found("operator", Failed, "the calculator ended with %s", done.Status.Phase)
+	}
+	return found("operator", OK, "an operator has run the calculator in %s", time.Since(began).Round(10*time.Millisecond))
+}

@@ -1,0 +1,109 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/live"
+	"github.com/nestor-dev/nestor/internal/cli/narrate"
+)
+
+// fromStatus shows what objects know of a transcript, for clusters that do not serve the history. It is told again when it
+// changes, if it is to be followed.
+func (o *transcriptOptions) fromStatus(ctx context.Context, s *session, to target) error {
+	scope, task := scopeOf(s.namespace, to)
+	tell := o.printer(s)
+	told := o.since
+	show := func(now live.Snapshot) error {
+		entries := bounded(now, scope.Chat, task)
+		if o.tail > 0 && told == 0 {
+			entries = entries[max(0, len(entries)-int(o.tail)):]
+		}
+		for _, entry := range entries {
+			if entry.Seq <= told {
+				continue
+			}
+			told = entry.Seq
+			if err := tell(entry); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if !o.follow {
+		now, err := s.look(ctx, scope)
+		if err != nil {
+			return err
+		}
+		return show(now)
+	}
+	snapshots, err := live.Watch(ctx, s.cluster(), scope)
+	if err != nil {
+		return err
+	}
+	for now := range snapshots {
+		if err := show(now); err != nil {
+			return err
+		}
+		if t := now.Task(task); task != "" && (t == nil || live.Over(t.Status.Phase)) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// bounded makes entries of what the status of a task's agent, or the messages of a chat, tell.
+func bounded(now live.Snapshot, chat, task string) []historyv1.Entry {
+	if task == "" {
+		return fromMessages(now, chat)
+	}
+	agent := now.Agent(task)
+	if agent == nil {
+		return nil
+	}
+	calls := map[string]v1alpha1.ToolCallStatus{}
+	for _, call := range agent.Status.ToolCalls {
+		calls[call.ID] = call
+	}
+	var entries []historyv1.Entry
+	for _, m := range agent.Status.Messages {
+		entry := historyv1.Entry{Seq: m.Seq + 1, Kind: kinds[m.Role], Content: m.Content, Time: momentOf(m.At)}
+		if call, known := calls[m.ToolCall]; known && m.Role == v1alpha1.TranscriptTool {
+			entry.ToolCalls = []historyv1.ToolCall{{ID: call.ID, Tool: call.Tool, Arguments: call.Arguments, Phase: historyv1.ToolCallPhase(call.Phase)}}
+		}
+		entries = append(entries, entry)
+	}
+	return entries
+}
+
+var kinds = map[v1alpha1.TranscriptRole]historyv1.EntryKind{
+	v1alpha1.TranscriptSystem: historyv1.EntryStarted, v1alpha1.TranscriptUser: historyv1.EntryUser,
+	v1alpha1.TranscriptAssistant: historyv1.EntryAssistant, v1alpha1.TranscriptTool: historyv1.EntryToolResult,
+}
+
+func fromMessages(now live.Snapshot, chat string) []historyv1.Entry {
+	messages := slices.DeleteFunc(slices.Clone(now.Messages), func(m v1alpha1.AgentMessage) bool { return m.Spec.Chat != chat })
+	entries := make([]historyv1.Entry, len(messages))
+	for i, m := range messages {
+		entries[i] = historyv1.Entry{Seq: int64(i + 1), Kind: historyv1.EntryUser, Content: cmp.Or(m.Spec.Content, narrate.Deed(m)), Message: m.Name, By: m.Spec.User, Time: metav1.MicroTime(m.CreationTimestamp)}
+		if m.Spec.Role == v1alpha1.RoleAssistant || m.Spec.Role == v1alpha1.RoleSystem {
+			entries[i].Kind = historyv1.EntryAssistant
+		}
+	}
+	return entries
+}
+
+func momentOf(t *metav1.Time) metav1.MicroTime {
+	if t == nil {
+		return metav1.MicroTime{}
+	}
+	return metav1.MicroTime(*t)
+}

@@ -1,0 +1,152 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/live"
+	"github.com/nestor-dev/nestor/internal/cli/terminal"
+)
+
+// treeReport is the output of tree for programs.
+type treeReport struct {
+	Items []branch `json:"items"`
+}
+
+// branch is a chat or a task in the output of tree.
+type branch struct {
+	Kind       string         `json:"kind"`
+	Name       string         `json:"name"`
+	Phase      string         `json:"phase"`
+	Role       string         `json:"role,omitempty"`
+	Tool       string         `json:"tool,omitempty"`
+	Iterations int32          `json:"iterations,omitempty"`
+	Usage      v1alpha1.Usage `json:"usage,omitzero"`
+	CreatedAt  time.Time      `json:"createdAt"`
+	Waiting    []waits        `json:"waiting,omitempty"`
+	Error      string         `json:"error,omitempty"`
+	Children   []branch       `json:"children,omitempty"`
+}
+
+type waits struct {
+	Kind v1alpha1.WaitingKind `json:"kind"`
+	Text string               `json:"text"`
+	Call string               `json:"toolCall,omitempty"`
+}
+
+// forest is everything in a snapshot, chats first; or with a task only the tree under it.
+func forest(now live.Snapshot, task string) []branch {
+	var trees []branch
+	if task == "" {
+		for _, chat := range now.Chats {
+			trees = append(trees, branch{
+				Kind: "AgentChat", Name: chat.Name, Phase: string(cmp.Or(chat.Status.Phase, "Pending")), Role: chat.Spec.Role, Usage: chat.Status.Usage,
+				CreatedAt: chat.CreationTimestamp.Time, Error: notReady(&chat), Children: branches(now, now.Tree(chat.Name), chat.Name),
+			})
+		}
+		return append(trees, branches(now, now.Tree(""), "")...)
+	}
+	chat := ""
+	if t := now.Task(task); t != nil {
+		chat = t.Spec.Chat
+	}
+	if node := live.Find(now.Tree(chat), task); node != nil {
+		return branches(now, []*live.Node{node}, chat)
+	}
+	return nil
+}
+
+func branches(now live.Snapshot, nodes []*live.Node, chat string) []branch {
+	asks := now.Asks(chat)
+	var all []branch
+	for _, n := range nodes {
+		b := branch{
+			Kind: "AgentTask", Name: n.Task.Name, Phase: n.Phase(), Role: n.Task.Spec.Role, Tool: n.Task.Spec.Tool, Iterations: n.Iterations(),
+			Usage: n.Usage(), CreatedAt: n.Task.CreationTimestamp.Time, Children: branches(now, n.Children, chat),
+		}
+		for _, a := range asks {
+			if a.Task == b.Name {
+				b.Waiting = append(b.Waiting, waits{a.Kind, cmp.Or(a.Question, a.Tool+" "+a.Arguments), a.Call})
+			}
+		}
+		if e := n.Task.Status.Error; e != nil {
+			b.Error = string(e.Kind) + ": " + e.Message
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+// names are the names of everything in the trees, as kubectl takes them.
+func names(trees []branch) []string {
+	var all []string
+	for _, b := range trees {
+		kind := "agenttask.nestor.dev/"
+		if b.Kind == "AgentChat" {
+			kind = "agentchat.nestor.dev/"
+		}
+		all = append(all, kind+b.Name)
+		all = append(all, names(b.Children)...)
+	}
+	return all
+}
+
+// noteWidth is how wide the last column may be.
+const noteWidth = 60
+
+func printForest(out io.Writer, trees []branch, now time.Time) {
+	table := terminal.Table{Heading: []string{"NAME", "PHASE", "ROLE", "ITERATIONS", "TOKENS", "COST", "AGE", "NOTE"}}
+	for _, b := range trees {
+		grow(&table, b, "", "", now)
+	}
+	table.Print(out)
+}
+
+// grow adds a branch and what is below it to the table. first is drawn before its name, rest before its children's.
+func grow(table *terminal.Table, b branch, first, rest string, now time.Time) {
+	iterations := "-"
+	if b.Kind == "AgentTask" && b.Tool == "" {
+		iterations = strconv.Itoa(int(b.Iterations))
+	}
+	table.Rows = append(table.Rows, []string{
+		terminal.Faint.Render(first) + b.Name, terminal.Phase(b.Phase), roleOf(b), iterations,
+		terminal.Count(b.Usage.TotalTokens), terminal.Cost(b.Usage.CostMicros), terminal.Since(b.CreatedAt, now), noteOf(b),
+	})
+	for i, child := range b.Children {
+		if i == len(b.Children)-1 {
+			grow(table, child, rest+"└─ ", rest+"   ", now)
+			continue
+		}
+		grow(table, child, rest+"├─ ", rest+"│  ", now)
+	}
+}
+
+func roleOf(b branch) string {
+	if b.Tool != "" {
+		return b.Tool + " (tool)"
+	}
+	return b.Role
+}
+
+// noteOf says what a person should know of a branch.
+func noteOf(b branch) string {
+	note := b.Error
+	for _, w := range b.Waiting {
+		if w.Kind == v1alpha1.WaitingQuestion {
+			note = "asks: " + w.Text
+			break
+		}
+		note = "wants to run: " + w.Text
+	}
+	if len(b.Waiting) > 1 {
+		note = fmt.Sprintf("(%d) %s", len(b.Waiting), note)
+	}
+	return terminal.Fit(terminal.Line(note), noteWidth)
+}

@@ -1,0 +1,165 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package history reads the aggregated API history.nestor.dev: whole transcripts, streamed or not, and usage.
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/live"
+)
+
+// ErrNotServed says that the cluster does not serve the API, for now or at all.
+var ErrNotServed = errors.New("the cluster does not serve history.nestor.dev")
+
+// Reader reads the history of a namespace.
+type Reader struct {
+	config    *rest.Config
+	api       client.Client
+	namespace string
+}
+
+// NewReader returns a reader that uses the identity of config.
+func NewReader(config *rest.Config, api client.Client, namespace string) *Reader {
+	return &Reader{config, api, namespace}
+}
+
+// Usages returns what model calls and runs came to, narrowed by field selectors such as by=Role.
+func (r *Reader) Usages(ctx context.Context, by fields.Set) ([]historyv1.Usage, error) {
+	var list historyv1.UsageList
+	err := r.api.List(ctx, &list, client.InNamespace(r.namespace), client.MatchingFieldsSelector{Selector: by.AsSelector()})
+	if err != nil {
+		return nil, classify("read the usage", err)
+	}
+	return list.Items, nil
+}
+
+// Newest returns the seq of the newest event of a transcript.
+func (r *Reader) Newest(ctx context.Context, transcript string) (int64, error) {
+	raw := rawClient{r}
+	data, err := raw.get(ctx, transcript, "", url.Values{"tail": {"1"}})
+	if err != nil {
+		return 0, classify("read the transcript "+transcript, err)
+	}
+	var t historyv1.Transcript
+	if err := decode(data, &t); err != nil {
+		return 0, fmt.Errorf("read the transcript %s: %w", transcript, err)
+	}
+	return t.Status.LastSeq, nil
+}
+
+// Query says which part of a transcript is wanted.
+type Query struct {
+	Since  int64 // leave out entries up to this seq
+	Tail   int64 // begin with so many of the newest instead
+	Follow bool  // go on until the agent has ended
+	Deltas bool  // with pieces of replies that stream in
+}
+
+func (q Query) values() url.Values {
+	v := url.Values{"follow": {strconv.FormatBool(q.Follow)}, "deltas": {strconv.FormatBool(q.Deltas)}}
+	if q.Since > 0 {
+		v.Set("since", strconv.FormatInt(q.Since, 10))
+	}
+	if q.Tail > 0 {
+		v.Set("tail", strconv.FormatInt(q.Tail, 10))
+	}
+	return v
+}
+
+// Log gives the entries of a transcript to each, in order. It ends with the transcript, with ctx, or with the first error
+// of each.
+func (r *Reader) Log(ctx context.Context, transcript string, q Query, each func(historyv1.Entry) error) error {
+	stream, err := rawClient{r}.stream(ctx, transcript, "log", q.values())
+	if err != nil {
+		return classify("read the transcript "+transcript, err)
+	}
+	defer stream.Close()
+	for lines := newLines(stream); ; {
+		var entry historyv1.Entry
+		switch err := lines.next(&entry); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			return fmt.Errorf("read the transcript %s: %w", transcript, err)
+		}
+		if err := each(entry); err != nil {
+			return err
+		}
+	}
+}
+
+// classify tells an API that is not served from a transcript that does not exist.
+func classify(doing string, err error) error {
+	if live.NoSuchAPI(err) {
+		return ErrNotServed
+	}
+	if apierrors.IsServiceUnavailable(err) {
+		return fmt.Errorf("%w for now: %w", ErrNotServed, err)
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// rawClient reaches what the ordinary client does not: subresources that stream, and query parameters of our own.
+type rawClient struct{ *Reader }
+
+func (r rawClient) client() (*rest.RESTClient, error) {
+	scheme := runtime.NewScheme()
+	if err := historyv1.AddToScheme(scheme); err != nil {
+		return nil, fmt.Errorf("build the scheme: %w", err)
+	}
+	config := rest.CopyConfig(r.config)
+	version := historyv1.GroupVersion
+	config.GroupVersion, config.APIPath = &version, "/apis"
+	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	return rest.RESTClientFor(config)
+}
+
+func (r rawClient) request(transcript, subresource string, query url.Values) (*rest.Request, error) {
+	c, err := r.client()
+	if err != nil {
+		return nil, err
+	}
+	request := c.Get().Namespace(r.namespace).Resource("transcripts").Name(transcript)
+	if subresource != "" {
+		request = request.SubResource(subresource)
+	}
+	for name, values := range query {
+		for _, value := range values {
+			request = request.Param(name, value)
+		}
+	}
+	return request, nil
+}
+
+func (r rawClient) get(ctx context.Context, transcript, subresource string, query url.Values) ([]byte, error) {
+	request, err := r.request(transcript, subresource, query)
+	if err != nil {
+		return nil, err
+	}
+	return request.SetHeader("Accept", "application/json").Do(ctx).Raw()
+}
+
+func (r rawClient) stream(ctx context.Context, transcript, subresource string, query url.Values) (io.ReadCloser, error) {
+	request, err := r.request(transcript, subresource, query)
+	if err != nil {
+		return nil, err
+	}
+	return request.Stream(ctx)
+}

@@ -1,0 +1,165 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/chatui"
+	"github.com/nestor-dev/nestor/internal/cli/live"
+	"github.com/nestor-dev/nestor/internal/cli/narrate"
+)
+
+// lineChat is a chat told line by line.
+type lineChat struct {
+	*exchange
+	actions  chatActions
+	narrator *narrate.Narrator
+	out      io.Writer
+	done     bool // the person wants to leave
+}
+
+// lineByLine takes messages from standard input, one a line, each when the one before has been dealt with, and tells
+// what happens. It returns how the last one came out.
+func (s *session) lineByLine(ctx context.Context, chat string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	e, err := s.open(ctx, chat)
+	if err != nil {
+		return err
+	}
+	c := &lineChat{exchange: e, actions: chatActions{s, chat}, narrator: narrate.New(chat), out: s.paper()}
+	c.tell(e.now)
+	lines := readLines(ctx, s.In)
+	var last error
+	for !c.done {
+		line, err := c.read(ctx, lines)
+		if errors.Is(err, io.EOF) {
+			return last
+		}
+		if err != nil {
+			return err
+		}
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		if last = c.handle(ctx, line); ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if last != nil && codeOf(last) != exitWaiting {
+			s.say("error: %v", last)
+		}
+	}
+	return last
+}
+
+// read waits for a line, and tells what happens meanwhile.
+func (c *lineChat) read(ctx context.Context, lines <-chan string) (string, error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		case line, open := <-lines:
+			if !open {
+				return "", io.EOF
+			}
+			return line, nil
+		case now, open := <-c.snapshots:
+			if !open {
+				return "", context.Cause(ctx)
+			}
+			c.now = now
+			c.tell(now)
+		}
+	}
+}
+
+// handle does what a line says and waits until it has been dealt with.
+func (c *lineChat) handle(ctx context.Context, line string) error {
+	command, err := chatui.Parse(line, func(name string) bool { return c.now.Task(name) != nil })
+	if err != nil {
+		return err
+	}
+	spec := v1alpha1.AgentMessageSpec{Content: command.Text}
+	switch command.Verb {
+	case "quit":
+		c.done = true
+		return nil
+	case "help":
+		fmt.Fprintln(c.out, chatui.Help)
+		return nil
+	case "approve", "deny":
+		ask, found := c.approval(command.Task)
+		if !found {
+			return errors.New("nothing of that kind waits for an approval")
+		}
+		verdict := v1alpha1.DecisionApprove
+		if command.Verb == "deny" {
+			verdict = v1alpha1.DecisionDeny
+		}
+		spec = decision(ask, verdict, command.Text)
+	case "cancel":
+		spec = v1alpha1.AgentMessageSpec{Cancel: &v1alpha1.Cancel{Task: command.Task}}
+	default:
+		spec.InReplyTo = c.question()
+	}
+	if err := c.send(ctx, spec); err != nil {
+		return explain(err)
+	}
+	progress, err := c.finish(ctx, c.tell)
+	if err != nil {
+		return err
+	}
+	return c.outcome(progress)
+}
+
+// question is the message with the question that waits, if there is one: what is said answers it.
+func (c *lineChat) question() string {
+	for _, ask := range c.now.Asks(c.chat) {
+		if ask.Kind == v1alpha1.WaitingQuestion {
+			return ask.Message
+		}
+	}
+	return ""
+}
+
+func (c *lineChat) approval(task string) (live.Ask, bool) {
+	for _, ask := range c.now.Asks(c.chat) {
+		if ask.Kind == v1alpha1.WaitingApproval && (task == "" || ask.Task == task) {
+			return ask, true
+		}
+	}
+	return live.Ask{}, false
+}
+
+func (c *lineChat) tell(now live.Snapshot) {
+	for _, line := range c.narrator.Tell(now) {
+		fmt.Fprintln(c.out, line)
+	}
+}
+
+// readLines reads lines until the input or ctx ends. The goroutine may stay in a read that never returns; it ends with
+// the program.
+func readLines(ctx context.Context, in io.Reader) <-chan string {
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		scanner := bufio.NewScanner(in)
+		scanner.Buffer(nil, 1<<20)
+		for scanner.Scan() {
+			select {
+			case lines <- scanner.Text():
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return lines
+}

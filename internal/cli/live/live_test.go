@@ -1,0 +1,215 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// said makes a message of somebody at a second.
+func said(second int, role v1alpha1.MessageRole, name string, change ...func(*v1alpha1.AgentMessage)) v1alpha1.AgentMessage {
+	m := v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: at(second)}}
+	m.Spec.Chat, m.Spec.Role, m.Status.Phase = "chat", role, v1alpha1.MessageHandled
+	for _, c := range change {
+		c(&m)
+	}
+	return m
+}
+
+func at(second int) metav1.Time { return metav1.NewTime(time.Unix(int64(second), 0)) }
+
+func replyTo(name string) func(*v1alpha1.AgentMessage) {
+	return func(m *v1alpha1.AgentMessage) { m.Spec.InReplyTo = name }
+}
+
+func about(task, call string) func(*v1alpha1.AgentMessage) {
+	return func(m *v1alpha1.AgentMessage) {
+		m.Spec.About, m.Annotations = task, map[string]string{v1alpha1.AnnotationCall: call}
+	}
+}
+
+func approves(task string) func(*v1alpha1.AgentMessage) {
+	return func(m *v1alpha1.AgentMessage) { m.Spec.Approval = &v1alpha1.Approval{Task: task} }
+}
+
+// task makes a task; children name their parent.
+func task(name, parent string, change ...func(*v1alpha1.AgentTask)) v1alpha1.AgentTask {
+	t := v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}, CreationTimestamp: at(1)}}
+	t.Spec.Chat, t.Spec.Type, t.Spec.Role = "chat", v1alpha1.TaskAgent, "coder"
+	if parent != "" {
+		t.Labels[v1alpha1.LabelParent] = parent
+	}
+	for _, c := range change {
+		c(&t)
+	}
+	return t
+}
+
+func TestMessagesAreInTheOrderOfTheConversation(t *testing.T) {
+	tasks := []v1alpha1.AgentTask{task("chat-1", "", func(t *v1alpha1.AgentTask) { t.Spec.TriggerMessage = "u1" })}
+	for name, c := range map[string]struct {
+		messages []v1alpha1.AgentMessage
+		want     string
+	}{
+		"by time": {[]v1alpha1.AgentMessage{said(3, v1alpha1.RoleAssistant, "chat-post-1"), said(1, v1alpha1.RoleUser, "zz")}, "zz chat-post-1"},
+		"posts of one second by number": {[]v1alpha1.AgentMessage{
+			said(1, v1alpha1.RoleAssistant, "chat-post-10"), said(1, v1alpha1.RoleSystem, "chat-post-9"),
+		}, "chat-post-9 chat-post-10"},
+		"an answer after its question, in one second": {[]v1alpha1.AgentMessage{
+			said(1, v1alpha1.RoleAssistant, "chat-post-1", replyTo("u9")), said(1, v1alpha1.RoleUser, "u9"), said(1, v1alpha1.RoleAssistant, "chat-post-0"),
+		}, "chat-post-0 u9 chat-post-1"},
+		"a reply to a posted question": {[]v1alpha1.AgentMessage{
+			said(1, v1alpha1.RoleUser, "a", replyTo("chat-post-1")), said(1, v1alpha1.RoleAssistant, "chat-post-1"), said(1, v1alpha1.RoleAssistant, "chat-post-2"),
+		}, "chat-post-1 a chat-post-2"},
+		"a question after the message that led to the task": {[]v1alpha1.AgentMessage{
+			said(1, v1alpha1.RoleAssistant, "chat-post-1", about("chat-1", "c")), said(1, v1alpha1.RoleUser, "u1"),
+		}, "u1 chat-post-1"},
+		"a message that nothing answers yet comes last": {[]v1alpha1.AgentMessage{
+			said(1, v1alpha1.RoleUser, "a"), said(1, v1alpha1.RoleAssistant, "chat-post-1"),
+		}, "chat-post-1 a"},
+		"a decision between the request and its effect": {[]v1alpha1.AgentMessage{
+			said(1, v1alpha1.RoleUser, "a", approves("chat-1")), said(1, v1alpha1.RoleAssistant, "chat-post-1", about("chat-1", "c")), said(1, v1alpha1.RoleAssistant, "chat-post-2"),
+		}, "chat-post-1 a chat-post-2"},
+		"a decision whose request is older": {[]v1alpha1.AgentMessage{
+			said(1, v1alpha1.RoleAssistant, "chat-post-2"), said(1, v1alpha1.RoleUser, "a", approves("chat-1")),
+		}, "a chat-post-2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sortMessages(c.messages, tasks)
+			var got []string
+			for _, m := range c.messages {
+				got = append(got, m.Name)
+			}
+			if diff := cmp.Diff(c.want, strings.Join(got, " ")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestTree(t *testing.T) {
+	s := Snapshot{
+		Tasks:  []v1alpha1.AgentTask{task("chat-10", ""), task("chat-2-1", "chat-2"), task("chat-2", ""), task("other", "", func(t *v1alpha1.AgentTask) { t.Spec.Chat = "" })},
+		Agents: []v1alpha1.SubAgent{{ObjectMeta: metav1.ObjectMeta{Name: "chat-2"}}},
+	}
+	s.Agents[0].Status.Phase, s.Tasks[2].Status.Phase = v1alpha1.SubAgentAwaitingSubAgents, v1alpha1.TaskRunning
+	roots := s.Tree("chat")
+	if len(roots) != 2 || roots[0].Task.Name != "chat-2" || roots[1].Task.Name != "chat-10" {
+		t.Fatalf("roots are %v", roots)
+	}
+	if roots[0].Phase() != "AwaitingSubAgents" || roots[1].Phase() != "Pending" {
+		t.Errorf("phases are %s and %s", roots[0].Phase(), roots[1].Phase())
+	}
+	if Find(roots, "chat-2-1") == nil || Find(roots, "other") != nil || len(s.Tree("")) != 1 {
+		t.Error("the tree has not just what belongs to the chat")
+	}
+}
+
+// waiting is a chat that waits for something.
+func waiting(items ...v1alpha1.ChatWaitingItem) v1alpha1.AgentChat {
+	c := v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
+	c.Status.Phase, c.Status.Waiting = v1alpha1.ChatWaiting, items
+	return c
+}
+
+func TestAsks(t *testing.T) {
+	question := v1alpha1.ChatWaitingItem{Task: "chat-1", Waiting: v1alpha1.Waiting{Kind: v1alpha1.WaitingQuestion, Text: "Which?", ToolCall: "q"}}
+	approval := v1alpha1.ChatWaitingItem{Task: "chat-2", Waiting: v1alpha1.Waiting{Kind: v1alpha1.WaitingApproval, Text: `write {"content":"lon…`, ToolCall: "w"}}
+	request := said(1, v1alpha1.RoleAssistant, "chat-post-2", about("chat-2", "w"), func(m *v1alpha1.AgentMessage) {
+		m.Spec.Content = "Agent Coder asks for approval of `write` (task chat-2, call w):\n" + `{"content":"long"}`
+	})
+	s := Snapshot{Chats: []v1alpha1.AgentChat{waiting(question, approval)}, Messages: []v1alpha1.AgentMessage{request}, Tasks: []v1alpha1.AgentTask{task("chat-2", "")}}
+	want := []Ask{{Kind: v1alpha1.WaitingApproval, Chat: "chat", Task: "chat-2", Role: "coder", Call: "w", Tool: "write", Arguments: `{"content":"long"}`, Message: "chat-post-2"}}
+	if diff := cmp.Diff(want, s.Asks("chat")); diff != "" {
+		t.Errorf("a question that has not been posted is not asked, and a request is whole: %s", diff)
+	}
+	s.Messages = append(s.Messages, said(1, v1alpha1.RoleAssistant, "chat-post-1", about("chat-1", "q")))
+	if asks := s.Asks("chat"); len(asks) != 2 || asks[0].Question != "Which?" || asks[0].Message != "chat-post-1" {
+		t.Errorf("asks are %+v", asks)
+	}
+}
+
+func TestAStandaloneAgentMayWaitForSeveralApprovals(t *testing.T) {
+	s := Snapshot{
+		Tasks:  []v1alpha1.AgentTask{task("job", "", func(t *v1alpha1.AgentTask) { t.Spec.Chat = "" })},
+		Agents: []v1alpha1.SubAgent{{ObjectMeta: metav1.ObjectMeta{Name: "job"}}},
+	}
+	s.Tasks[0].Status.Waiting = &v1alpha1.Waiting{Kind: v1alpha1.WaitingApproval, Text: `write {}`, ToolCall: "a"}
+	s.Agents[0].Status.ToolCalls = []v1alpha1.ToolCallStatus{
+		{ID: "a", Tool: "write", Phase: v1alpha1.ToolCallAwaitingApproval}, {ID: "b", Tool: "bash", Arguments: "…", Phase: v1alpha1.ToolCallAwaitingApproval},
+		{ID: "c", Tool: "read", Phase: v1alpha1.ToolCallSuccess},
+	}
+	asks := s.Asks("")
+	if len(asks) != 2 || asks[0].Call != "a" || asks[1].Call != "b" || asks[1].Tool != "bash" || !asks[1].Cut {
+		t.Errorf("asks are %+v", asks)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	mine, pending := said(1, v1alpha1.RoleUser, "m"), said(1, v1alpha1.RoleUser, "m", func(m *v1alpha1.AgentMessage) { m.Status.Phase = v1alpha1.MessagePending })
+	rejected := said(1, v1alpha1.RoleUser, "m", func(m *v1alpha1.AgentMessage) { m.Status.Phase = v1alpha1.MessageRejected })
+	answer := said(2, v1alpha1.RoleAssistant, "chat-post-1")
+	asked := said(2, v1alpha1.RoleAssistant, "chat-post-1", about("chat-1", "q"))
+	question := v1alpha1.ChatWaitingItem{Task: "chat-1", Waiting: v1alpha1.Waiting{Kind: v1alpha1.WaitingQuestion, ToolCall: "q"}}
+	chat := func(phase v1alpha1.ChatPhase, counted int32, broken bool, waits ...v1alpha1.ChatWaitingItem) v1alpha1.AgentChat {
+		c := waiting(waits...)
+		c.Status.Phase, c.Status.Messages = phase, counted
+		if broken {
+			c.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonModelError}}
+		}
+		return c
+	}
+	for name, c := range map[string]struct {
+		chat     v1alpha1.AgentChat
+		messages []v1alpha1.AgentMessage
+		want     Progress
+	}{
+		"not taken":                    {chat(v1alpha1.ChatIdle, 1, false), []v1alpha1.AgentMessage{pending}, Working},
+		"taken, and at work":           {chat(v1alpha1.ChatRunning, 1, false), []v1alpha1.AgentMessage{mine}, Working},
+		"taken, nothing to see yet":    {chat(v1alpha1.ChatIdle, 1, false), []v1alpha1.AgentMessage{mine}, Quiet},
+		"answered, status not written": {chat(v1alpha1.ChatIdle, 1, false), []v1alpha1.AgentMessage{mine, answer}, Working},
+		"answered":                     {chat(v1alpha1.ChatIdle, 2, false), []v1alpha1.AgentMessage{mine, answer}, Answered},
+		"asked, not posted yet":        {chat(v1alpha1.ChatWaiting, 2, false, question), []v1alpha1.AgentMessage{mine, answer}, Working},
+		"asked":                        {chat(v1alpha1.ChatWaiting, 2, false, question), []v1alpha1.AgentMessage{mine, asked}, NeedsPerson},
+		"rejected":                     {chat(v1alpha1.ChatIdle, 1, false), []v1alpha1.AgentMessage{rejected}, Refused},
+		"the model fails":              {chat(v1alpha1.ChatIdle, 2, true), []v1alpha1.AgentMessage{mine, answer}, Broken},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := Snapshot{Chats: []v1alpha1.AgentChat{c.chat}, Messages: c.messages}
+			if got := s.ProgressOf("chat", "m", 1); got != c.want {
+				t.Errorf("progress %d, want %d", got, c.want)
+			}
+			s.Tasks = []v1alpha1.AgentTask{task("chat-1", "")}
+			if got := s.ProgressOf("chat", "m", 1); got == Answered {
+				t.Errorf("progress %d while a task is at work", got)
+			}
+		})
+	}
+	if got := (Snapshot{}).ProgressOf("chat", "m", 1); got != Gone {
+		t.Errorf("progress of a deleted chat is %d", got)
+	}
+}
+
+func TestUsagesCountNothingTwice(t *testing.T) {
+	cost := func(n int64) *int64 { return &n }
+	s := Snapshot{Chats: []v1alpha1.AgentChat{waiting()}, Tasks: []v1alpha1.AgentTask{task("chat-1", ""), task("chat-1-1", "chat-1", func(t *v1alpha1.AgentTask) { t.Spec.Role = "tester" })}}
+	s.Chats[0].Status.Usage = v1alpha1.Usage{TotalTokens: 100, ModelCalls: 6, CostMicros: cost(10)}
+	s.Tasks[0].Status.Usage = v1alpha1.Usage{TotalTokens: 60, ModelCalls: 3, CostMicros: cost(7)}
+	s.Tasks[1].Status.Usage = v1alpha1.Usage{TotalTokens: 20, ModelCalls: 1, CostMicros: cost(2)}
+	got := map[string]int64{}
+	for _, u := range s.Usages() {
+		got[string(u.By)+"/"+u.Value] = u.ModelCalls.TotalTokens*1000 + *u.ModelCalls.CostMicros
+	}
+	want := map[string]int64{"Total/": 100010, "Chat/chat": 100010, "Model/": 100010, "Role/orchestrator": 40003, "Role/coder": 40005, "Role/tester": 20002}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,100 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// sortMessages puts messages into the order of the conversation. Times of creation have whole seconds, so within one
+// second what is known of cause and effect decides: the operator numbers what it posts, an answer comes after what it
+// answers, what an agent asks comes after the message that led to its task, and else a person's message comes last.
+func sortMessages(messages []v1alpha1.AgentMessage, tasks []v1alpha1.AgentTask) {
+	triggers := map[string]string{}
+	for _, task := range tasks {
+		triggers[task.Name] = task.Spec.TriggerMessage
+	}
+	slices.SortFunc(messages, func(a, b v1alpha1.AgentMessage) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), compareNumbered(a.Name, b.Name))
+	})
+	for start := 0; start < len(messages); {
+		end := start + 1
+		for end < len(messages) && messages[end].CreationTimestamp.Equal(&messages[start].CreationTimestamp) {
+			end++
+		}
+		sortSecond(messages[start:end], triggers)
+		start = end
+	}
+}
+
+// sortSecond orders the messages of one second.
+func sortSecond(messages []v1alpha1.AgentMessage, triggers map[string]string) {
+	var posted, said []v1alpha1.AgentMessage
+	for _, m := range messages {
+		if m.Spec.Role == v1alpha1.RoleUser || m.Spec.Role == "" {
+			said = append(said, m)
+			continue
+		}
+		posted = append(posted, m)
+	}
+	for _, m := range said {
+		posted = slices.Insert(posted, placeOf(m, posted, triggers), m)
+	}
+	copy(messages, posted)
+}
+
+// placeOf is where a person's message belongs: right after the message that it answers, else right before the first
+// that it led to, else at the end.
+func placeOf(m v1alpha1.AgentMessage, among []v1alpha1.AgentMessage, triggers map[string]string) int {
+	if m.Spec.Approval != nil || m.Spec.Cancel != nil {
+		return placeOfDecision(m, among)
+	}
+	if m.Spec.InReplyTo != "" {
+		if i := slices.IndexFunc(among, func(o v1alpha1.AgentMessage) bool { return o.Name == m.Spec.InReplyTo }); i >= 0 {
+			return i + 1
+		}
+	}
+	ledTo := func(o v1alpha1.AgentMessage) bool {
+		return o.Spec.InReplyTo == m.Name || triggers[o.Spec.About] == m.Name
+	}
+	if i := slices.IndexFunc(among, ledTo); i >= 0 {
+		return i
+	}
+	return len(among)
+}
+
+// placeOfDecision puts a decision after the request for it, and else first: what was posted in the same second is more
+// likely to be its effect.
+func placeOfDecision(m v1alpha1.AgentMessage, among []v1alpha1.AgentMessage) int {
+	for i, o := range slices.Backward(among) {
+		if m.Spec.Approval != nil && o.Spec.About == m.Spec.Approval.Task && o.Annotations[v1alpha1.AnnotationCall] != "" {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// compareNumbered compares names so that chat-10 comes after chat-9.
+func compareNumbered(a, b string) int {
+	prefixA, numberA := cutNumber(a)
+	prefixB, numberB := cutNumber(b)
+	if prefixA == prefixB {
+		return cmp.Or(cmp.Compare(numberA, numberB), cmp.Compare(a, b))
+	}
+	return cmp.Compare(a, b)
+}
+
+func cutNumber(name string) (string, int) {
+	i := strings.LastIndexByte(name, '-')
+	n, err := strconv.Atoi(name[i+1:])
+	if err != nil {
+		return name, 0
+	}
+	return name[:i+1], n
+}

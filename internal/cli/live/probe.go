@@ -1,0 +1,28 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// probe asks until the server answers again, because a watch that has been taken up again says nothing until something
+// changes.
+func (w *watcher) probe(ctx context.Context) {
+	backoff := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Steps: 8, Cap: 5 * time.Second, Jitter: 0.2}
+	err := wait.PollUntilContextCancel(ctx, backoff.Step(), false, func(ctx context.Context) (bool, error) {
+		var chats v1alpha1.AgentChatList
+		return w.api.List(ctx, &chats, client.InNamespace(w.scope.Namespace), client.Limit(1)) == nil, nil
+	})
+	if err == nil {
+		w.trouble.Store(nil)
+		w.poke()
+	}
+}

@@ -1,0 +1,79 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// Scope says what to keep up with: a chat, the standalone tasks of a namespace, or, with neither, all of the namespace.
+type Scope struct {
+	Namespace  string
+	Chat       string
+	Standalone bool
+}
+
+func (s Scope) selector() labels.Selector {
+	switch {
+	case s.Chat != "":
+		return labels.SelectorFromSet(labels.Set{v1alpha1.LabelChat: s.Chat})
+	case s.Standalone:
+		return unlabelled
+	}
+	return labels.Everything()
+}
+
+// unlabelled selects what belongs to no chat.
+var unlabelled = func() labels.Selector {
+	requirement, err := labels.NewRequirement(v1alpha1.LabelChat, selection.DoesNotExist, nil)
+	if err != nil {
+		panic(err) // the label is ours
+	}
+	return labels.NewSelector().Add(*requirement)
+}()
+
+func (s Scope) chatField() fields.Selector {
+	if s.Chat == "" {
+		return fields.Everything()
+	}
+	return fields.OneTermEqualSelector("metadata.name", s.Chat)
+}
+
+// options are how to list a kind of the scope.
+func (s Scope) options(list client.ObjectList) []client.ListOption {
+	options := []client.ListOption{client.InNamespace(s.Namespace)}
+	if _, isChat := list.(*v1alpha1.AgentChatList); isChat {
+		return append(options, client.MatchingFieldsSelector{Selector: s.chatField()})
+	}
+	return append(options, client.MatchingLabelsSelector{Selector: s.selector()})
+}
+
+// Look returns what a scope holds now.
+func Look(ctx context.Context, api client.Reader, scope Scope) (Snapshot, error) {
+	return read(ctx, api, scope.options)
+}
+
+// read reads the parts of a snapshot.
+func read(ctx context.Context, api client.Reader, options func(client.ObjectList) []client.ListOption) (Snapshot, error) {
+	var (
+		chats    v1alpha1.AgentChatList
+		messages v1alpha1.AgentMessageList
+		tasks    v1alpha1.AgentTaskList
+		agents   v1alpha1.SubAgentList
+	)
+	for _, list := range []client.ObjectList{&chats, &messages, &tasks, &agents} {
+		if err := api.List(ctx, list, options(list)...); err != nil {
+			return Snapshot{}, err
+		}
+	}
+	sortMessages(messages.Items, tasks.Items)
+	return Snapshot{Chats: chats.Items, Messages: messages.Items, Tasks: tasks.Items, Agents: agents.Items}, nil
+}

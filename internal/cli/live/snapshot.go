@@ -1,0 +1,58 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// Snapshot is what a scope holds at one moment.
+type Snapshot struct {
+	Chats    []v1alpha1.AgentChat
+	Messages []v1alpha1.AgentMessage // in the order of the conversation
+	Tasks    []v1alpha1.AgentTask
+	Agents   []v1alpha1.SubAgent
+	// Trouble is why the snapshot may be old: the connection is lost. Nil: it is current.
+	Trouble error
+}
+
+// Chat returns the chat of that name, or nil.
+func (s Snapshot) Chat(name string) *v1alpha1.AgentChat {
+	for i := range s.Chats {
+		if s.Chats[i].Name == name {
+			return &s.Chats[i]
+		}
+	}
+	return nil
+}
+
+// Message returns the message of that name, or nil.
+func (s Snapshot) Message(name string) *v1alpha1.AgentMessage {
+	for i := range s.Messages {
+		if s.Messages[i].Name == name {
+			return &s.Messages[i]
+		}
+	}
+	return nil
+}
+
+// Task returns the task of that name, or nil.
+func (s Snapshot) Task(name string) *v1alpha1.AgentTask {
+	for i := range s.Tasks {
+		if s.Tasks[i].Name == name {
+			return &s.Tasks[i]
+		}
+	}
+	return nil
+}
+
+// Agent returns the sub-agent of that name, or nil.
+func (s Snapshot) Agent(name string) *v1alpha1.SubAgent {
+	for i := range s.Agents {
+		if s.Agents[i].Name == name {
+			return &s.Agents[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// Node is a task with the sub-agent that does it, which has the same name, and what that one delegated.
+type Node struct {
+	Task     v1alpha1.AgentTask
+	Agent    *v1alpha1.SubAgent // nil for a task of type Tool, and before the agent exists
+	Children []*Node
+}
+
+// Tree returns the tasks of a chat, or with an empty name the standalone ones, the oldest first.
+func (s Snapshot) Tree(chat string) []*Node {
+	nodes := map[string]*Node{}
+	for _, task := range s.Tasks {
+		if task.Spec.Chat == chat {
+			nodes[task.Name] = &Node{Task: task, Agent: s.Agent(task.Name)}
+		}
+	}
+	var roots []*Node
+	for name, node := range nodes {
+		parent := nodes[node.Task.Labels[v1alpha1.LabelParent]]
+		if parent == nil || name == parent.Task.Name {
+			roots = append(roots, node)
+			continue
+		}
+		parent.Children = append(parent.Children, node)
+	}
+	sortNodes(roots)
+	for _, node := range nodes {
+		sortNodes(node.Children)
+	}
+	return roots
+}
+
+// Find returns the node of a task in a tree, or nil.
+func Find(nodes []*Node, task string) *Node {
+	for _, node := range nodes {
+		if node.Task.Name == task {
+			return node
+		}
+		if found := Find(node.Children, task); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+func sortNodes(nodes []*Node) {
+	slices.SortFunc(nodes, func(a, b *Node) int {
+		return cmp.Or(a.Task.CreationTimestamp.Compare(b.Task.CreationTimestamp.Time), compareNumbered(a.Task.Name, b.Task.Name))
+	})
+}
+
+// Phase is where the work stands: the sub-agent's phase says more than the task's while it is under way.
+func (n *Node) Phase() string {
+	if n.Task.Status.Phase == v1alpha1.TaskRunning && n.Agent != nil && n.Agent.Status.Phase == v1alpha1.SubAgentAwaitingSubAgents {
+		return string(n.Agent.Status.Phase)
+	}
+	return string(cmp.Or(n.Task.Status.Phase, v1alpha1.TaskPending))
+}
+
+// Role is who does the work: a role, or the tool of a task of type Tool.
+func (n *Node) Role() string { return cmp.Or(n.Task.Spec.Role, n.Task.Spec.Tool) }
+
+// Over reports whether the work has ended, one way or another.
+func (n *Node) Over() bool { return Over(n.Task.Status.Phase) }
+
+// Over reports whether a task of that phase has ended.
+func Over(phase v1alpha1.TaskPhase) bool {
+	return phase == v1alpha1.TaskSuccess || phase == v1alpha1.TaskFailed || phase == v1alpha1.TaskCancelled
+}
+
+// Iterations is how many model calls were made so far.
+func (n *Node) Iterations() int32 {
+	if n.Agent != nil {
+		return max(n.Agent.Status.Iterations, n.Task.Status.Iterations)
+	}
+	return n.Task.Status.Iterations
+}
+
+// Usage is what the work, children included, has used so far.
+func (n *Node) Usage() v1alpha1.Usage {
+	if n.Agent != nil && n.Agent.Status.Usage.TotalTokens > n.Task.Status.Usage.TotalTokens {
+		return n.Agent.Status.Usage
+	}
+	return n.Task.Status.Usage
+}

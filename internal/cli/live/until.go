@@ -1,0 +1,53 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	toolscache "k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// ErrDeleted says that what was waited for has been deleted.
+var ErrDeleted = errors.New("it was deleted")
+
+// Until waits with a watch until an object satisfies done, and returns it as it was then. list is an empty list of the
+// object's kind.
+func Until[T client.Object](ctx context.Context, api client.WithWatch, object T, list client.ObjectList, done func(T) bool) (T, error) {
+	options := func(o metav1.ListOptions) []client.ListOption {
+		o.FieldSelector = fields.OneTermEqualSelector("metadata.name", object.GetName()).String()
+		return []client.ListOption{client.InNamespace(object.GetNamespace()), &client.ListOptions{Raw: &o}}
+	}
+	source := &toolscache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			fresh := list.DeepCopyObject().(client.ObjectList)
+			return fresh, api.List(ctx, fresh, options(o)...)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return api.Watch(ctx, list.DeepCopyObject().(client.ObjectList), options(o)...)
+		},
+	}
+	event, err := watchtools.UntilWithSync(ctx, source, object, nil, func(e watch.Event) (bool, error) {
+		if e.Type == watch.Deleted {
+			return false, ErrDeleted
+		}
+		current, ok := e.Object.(T)
+		return ok && done(current), nil
+	})
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return object, fmt.Errorf("wait for %s: %w", object.GetName(), err)
+	}
+	return event.Object.(T), nil
+}

@@ -1,0 +1,98 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"cmp"
+	"slices"
+
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// Usages sums what the chats, tasks and sub-agents of a snapshot have used, in the form of the history API. A status
+// counts what is below it too; here each counts what it used itself, so that nothing is counted twice.
+func (s Snapshot) Usages() []historyv1.Usage {
+	sums := sums{}
+	for _, chat := range s.Chats {
+		nodes := s.Tree(chat.Name)
+		sums.add(less(chat.Status.Usage, nodes), cmp.Or(chat.Spec.Role, "orchestrator"), chat.Spec.Model, chat.Name)
+		sums.addAll(nodes, chat.Name)
+	}
+	sums.addAll(s.Tree(""), "")
+	return sums.sorted()
+}
+
+// less is a usage without that of the nodes below.
+func less(u v1alpha1.Usage, below []*Node) v1alpha1.Usage {
+	for _, n := range below {
+		b := n.Usage()
+		u.PromptTokens -= b.PromptTokens
+		u.CompletionTokens -= b.CompletionTokens
+		u.TotalTokens -= b.TotalTokens
+		u.ModelCalls -= b.ModelCalls
+		if u.CostMicros == nil || b.CostMicros == nil {
+			u.CostMicros = nil
+			continue
+		}
+		rest := *u.CostMicros - *b.CostMicros
+		u.CostMicros = &rest
+	}
+	return u
+}
+
+type key struct {
+	by    historyv1.UsageDimension
+	value string
+}
+
+type sums map[key]*historyv1.CallUsage
+
+func (s sums) addAll(nodes []*Node, chat string) {
+	for _, n := range nodes {
+		model := n.Task.Spec.Model
+		if n.Agent != nil {
+			model = n.Agent.Spec.Model
+		}
+		s.add(less(n.Usage(), n.Children), n.Task.Spec.Role, model, chat)
+		s.addAll(n.Children, chat)
+	}
+}
+
+func (s sums) add(u v1alpha1.Usage, role, model, chat string) {
+	if u.ModelCalls <= 0 && u.TotalTokens <= 0 {
+		return // a tool, or an agent that has not begun; below zero, a status that lags behind
+	}
+	for _, k := range []key{{historyv1.UsageTotal, ""}, {historyv1.UsageByRole, role}, {historyv1.UsageByModel, model}, {historyv1.UsageByChat, chat}} {
+		sum := s[k]
+		if sum == nil {
+			sum = &historyv1.CallUsage{}
+			s[k] = sum
+		}
+		sum.Total += u.ModelCalls
+		sum.PromptTokens += u.PromptTokens
+		sum.CompletionTokens += u.CompletionTokens
+		sum.TotalTokens += u.TotalTokens
+		if u.CostMicros == nil {
+			sum.UnknownCostCalls += u.ModelCalls
+			continue
+		}
+		cost := *u.CostMicros
+		if sum.CostMicros != nil {
+			cost += *sum.CostMicros
+		}
+		sum.CostMicros = &cost
+	}
+}
+
+func (s sums) sorted() []historyv1.Usage {
+	usages := []historyv1.Usage{}
+	for k, sum := range s {
+		usages = append(usages, historyv1.Usage{By: k.by, Value: k.value, ModelCalls: *sum})
+	}
+	slices.SortFunc(usages, func(a, b historyv1.Usage) int {
+		return cmp.Or(cmp.Compare(a.By, b.By), cmp.Compare(b.ModelCalls.TotalTokens, a.ModelCalls.TotalTokens), cmp.Compare(a.Value, b.Value))
+	})
+	return usages
+}

@@ -1,0 +1,161 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// Cluster is how to reach the API server.
+type Cluster struct {
+	Config *rest.Config
+	Scheme *runtime.Scheme
+	Mapper meta.RESTMapper
+}
+
+// kinds are what a snapshot is made of.
+func kinds() []client.Object {
+	return []client.Object{&v1alpha1.AgentChat{}, &v1alpha1.AgentMessage{}, &v1alpha1.AgentTask{}, &v1alpha1.SubAgent{}}
+}
+
+// Watch returns snapshots of a scope, the first at once, until ctx ends; then the channel is closed. A reader that is slow
+// misses some, never the newest. What the user may not read is an error here, and a lost connection is one in the
+// snapshots.
+func Watch(ctx context.Context, cluster Cluster, scope Scope) (<-chan Snapshot, error) {
+	var err error
+	w := &watcher{scope: scope, changed: make(chan struct{}, 1)}
+	if w.api, err = client.New(cluster.Config, client.Options{Scheme: cluster.Scheme, Mapper: cluster.Mapper}); err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	if err := w.mayRead(ctx); err != nil {
+		return nil, err
+	}
+	byObject := map[client.Object]cache.ByObject{}
+	for _, kind := range kinds() {
+		byObject[kind] = cache.ByObject{Label: scope.selector()}
+		if _, isChat := kind.(*v1alpha1.AgentChat); isChat {
+			byObject[kind] = cache.ByObject{Label: labels.Everything(), Field: scope.chatField()}
+		}
+	}
+	w.cache, err = cache.New(cluster.Config, cache.Options{
+		Scheme: cluster.Scheme, Mapper: cluster.Mapper, ByObject: byObject, DefaultWatchErrorHandler: w.lost,
+		DefaultNamespaces: map[string]cache.Config{scope.Namespace: {}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("watch the chat: %w", err)
+	}
+	return w.start(ctx)
+}
+
+type watcher struct {
+	scope   Scope
+	api     client.Client
+	cache   cache.Cache
+	changed chan struct{}
+	trouble atomic.Pointer[error]
+}
+
+// mayRead lists a little of everything, because a watch that is refused is tried again for ever without a word.
+func (w *watcher) mayRead(ctx context.Context) error {
+	_, err := read(ctx, w.api, func(list client.ObjectList) []client.ListOption {
+		return append(w.scope.options(list), client.Limit(1))
+	})
+	return err
+}
+
+func (w *watcher) start(ctx context.Context) (<-chan Snapshot, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		defer cancel()
+		_ = w.cache.Start(ctx) // it returns when ctx ends
+	}()
+	for _, kind := range kinds() {
+		informer, err := w.cache.GetInformer(ctx, kind)
+		if err != nil {
+			cancel()
+			return nil, fmt.Errorf("watch the chat: %w", err)
+		}
+		poke := func() { w.poke() }
+		_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+			AddFunc: func(any) { poke() }, UpdateFunc: func(any, any) { poke() }, DeleteFunc: func(any) { poke() },
+		})
+		if err != nil {
+			cancel()
+			return nil, fmt.Errorf("watch the chat: %w", err)
+		}
+	}
+	if !w.cache.WaitForCacheSync(ctx) {
+		cancel()
+		return nil, fmt.Errorf("watch the chat: %w", context.Cause(ctx))
+	}
+	snapshots := make(chan Snapshot, 1)
+	w.poke()
+	go w.publish(ctx, snapshots)
+	return snapshots, nil
+}
+
+func (w *watcher) poke() {
+	select {
+	case w.changed <- struct{}{}:
+	default: // a snapshot that is due will have this change too
+	}
+}
+
+// publish makes a snapshot after each change. One that nobody has taken is replaced by the next.
+func (w *watcher) publish(ctx context.Context, out chan Snapshot) {
+	defer close(out)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.changed:
+		}
+		snapshot, err := w.snapshot(ctx)
+		if err != nil {
+			return // the cache has stopped
+		}
+		select {
+		case <-out:
+		default:
+		}
+		out <- snapshot
+	}
+}
+
+func (w *watcher) snapshot(ctx context.Context) (Snapshot, error) {
+	s, err := read(ctx, w.cache, func(client.ObjectList) []client.ListOption {
+		return []client.ListOption{client.InNamespace(w.scope.Namespace)} // the cache has nothing but the scope
+	})
+	if err := w.trouble.Load(); err != nil {
+		s.Trouble = *err
+	}
+	return s, err
+}
+
+// lost is told when a watch ends. It is begun again by itself; here only the reader is told, until the server answers.
+func (w *watcher) lost(ctx context.Context, _ *toolscache.Reflector, err error) {
+	if err == nil || errors.Is(err, io.EOF) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || ctx.Err() != nil {
+		return // watches end now and then
+	}
+	if w.trouble.Swap(&err) != nil {
+		return // somebody probes already
+	}
+	w.poke()
+	go w.probe(ctx)
+}

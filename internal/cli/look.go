@@ -1,0 +1,15 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+
+	"github.com/nestor-dev/nestor/internal/cli/live"
+)
+
+// look returns what a scope holds now.
+func (s *session) look(ctx context.Context, scope live.Scope) (live.Snapshot, error) {
+	return live.Look(ctx, s.api, scope)
+}

@@ -1,0 +1,97 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package narrate
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/terminal"
+)
+
+// title says in a word or two what an entry tells.
+func title(e historyv1.Entry) string {
+	child := terminal.Line(e.Child)
+	switch e.Kind {
+	case historyv1.EntryUser:
+		return cmp.Or(terminal.Line(e.By), "user")
+	case historyv1.EntryToolResult:
+		for _, call := range e.ToolCalls {
+			return "tool " + terminal.Line(call.Tool)
+		}
+		return "tool"
+	case historyv1.EntryChildResult:
+		return "result of " + child
+	case historyv1.EntryQuestion:
+		return child + " asks"
+	case historyv1.EntryApproval:
+		return child + " needs approval"
+	case historyv1.EntryDecision:
+		return strings.TrimSpace("decision " + terminal.Line(e.By))
+	}
+	return strings.ToLower(string(e.Kind))
+}
+
+// detailLines are what an entry tells besides its content.
+func detailLines(e historyv1.Entry, prompts bool) []string {
+	var lines []string
+	if prompts && e.SystemPrompt != "" {
+		lines = append(lines, terminal.Faint.Render("system prompt:"))
+		lines = append(lines, terminal.Indent(strings.Split(terminal.Clean(e.SystemPrompt), "\n"), "  ")...)
+	}
+	for _, call := range e.ToolCalls {
+		lines = append(lines, callLines(e, call)...)
+	}
+	for _, child := range e.Children {
+		lines = append(lines, fmt.Sprintf("%s %s (%s): %s", terminal.Busy.Render("▸"), terminal.Line(child.Name), terminal.Line(cmp.Or(child.Role, child.Tool)), brief(child.Instruction)))
+	}
+	if e.Error != "" {
+		lines = append(lines, terminal.Bad.Render("✗ "+terminal.Line(e.Error)))
+	}
+	if e.Truncated {
+		lines = append(lines, terminal.Warning.Render("the reply reached the limit of output tokens and is cut off"))
+	}
+	if e.Outcome != nil {
+		lines = append(lines, outcomeLines(*e.Outcome)...)
+	}
+	return lines
+}
+
+func callLines(e historyv1.Entry, call historyv1.ToolCall) []string {
+	phase := string(call.Phase)
+	if call.Arguments == "" && call.Result == "" && call.Phase == historyv1.ToolCallSuccess {
+		return nil // an earlier entry has the call, and the content is what came of it
+	}
+	if e.Kind == historyv1.EntryToolResult && call.Arguments == "" {
+		return []string{terminal.Phase(phase)}
+	}
+	line := fmt.Sprintf("→ %s %s", terminal.Line(call.Tool), terminal.Line(call.Arguments))
+	if call.Phase != historyv1.ToolCallRunning && call.Phase != historyv1.ToolCallSuccess {
+		line += "  " + terminal.Phase(phase)
+	}
+	lines := []string{line}
+	if call.Result != "" {
+		lines = append(lines, terminal.Indent(strings.Split(strings.TrimRight(terminal.Clean(call.Result), "\n"), "\n"), "  ")...)
+	}
+	return lines
+}
+
+func outcomeLines(o historyv1.Outcome) []string {
+	if o.ErrorKind != "" {
+		lines := []string{terminal.Bad.Render("✗ ended: " + terminal.Line(o.ErrorKind+": "+o.Error))}
+		if o.Result != "" {
+			lines = append(lines, terminal.Indent(strings.Split(terminal.Clean(o.Result), "\n"), "  ")...)
+		}
+		return lines
+	}
+	lines := []string{terminal.Good.Render("✓ done: " + terminal.Line(o.Summary))}
+	for _, part := range []string{o.Result, o.Details} {
+		if part != "" && part != o.Summary {
+			lines = append(lines, terminal.Indent(strings.Split(terminal.Clean(part), "\n"), "  ")...)
+		}
+	}
+	return lines
+}

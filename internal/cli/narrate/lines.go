@@ -1,0 +1,89 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package narrate
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/live"
+	"github.com/nestor-dev/nestor/internal/cli/terminal"
+)
+
+// Speaker is who says a message.
+func Speaker(m v1alpha1.AgentMessage) string {
+	switch m.Spec.Role {
+	case v1alpha1.RoleAssistant:
+		return "nestor"
+	case v1alpha1.RoleSystem:
+		return "system"
+	}
+	return cmp.Or(terminal.Line(m.Spec.User), "you")
+}
+
+// Deed is what a message does that says nothing: it decides or cancels.
+func Deed(m v1alpha1.AgentMessage) string {
+	switch {
+	case m.Spec.Approval != nil:
+		verb := "approved"
+		if m.Spec.Approval.Decision == v1alpha1.DecisionDeny {
+			verb = "denied"
+		}
+		words := fmt.Sprintf("%s a call of %s", verb, m.Spec.Approval.Task)
+		if m.Spec.Approval.Comment != "" {
+			words += ": " + m.Spec.Approval.Comment
+		}
+		return words
+	case m.Spec.Cancel != nil && m.Spec.Cancel.Task != "":
+		return "cancelled " + m.Spec.Cancel.Task
+	case m.Spec.Cancel != nil:
+		return "cancelled everything"
+	}
+	return ""
+}
+
+func messageLines(m v1alpha1.AgentMessage) []string {
+	if deed := Deed(m); deed != "" {
+		return []string{terminal.Accent.Render(Speaker(m)) + " " + terminal.Line(deed)}
+	}
+	lines := strings.Split(strings.TrimRight(terminal.Clean(m.Spec.Content), "\n"), "\n")
+	lines[0] = terminal.Accent.Render(Speaker(m)+":") + " " + lines[0]
+	for i := 1; i < len(lines); i++ {
+		lines[i] = "  " + lines[i]
+	}
+	return lines
+}
+
+// Hint says what to type about something that waits for a person.
+func Hint(a live.Ask) string {
+	if a.Kind == v1alpha1.WaitingQuestion {
+		return fmt.Sprintf("answer: kubectl nestor send %s \"...\"", a.Task)
+	}
+	return fmt.Sprintf("decide: kubectl nestor approve %s, or kubectl nestor deny %s --comment \"...\"", a.Task, a.Task)
+}
+
+func beginLines(n *live.Node, depth int) []string {
+	what := n.Task.Spec.Instruction
+	if n.Task.Spec.Type == v1alpha1.TaskTool && n.Task.Spec.Arguments != nil {
+		what = string(n.Task.Spec.Arguments.Raw)
+	}
+	return []string{fmt.Sprintf("%s%s %s (%s): %s", strings.Repeat("  ", depth+1), terminal.Mark("Running"), n.Task.Name, n.Role(), brief(what))}
+}
+
+func endLines(n *live.Node, depth int) []string {
+	status := n.Task.Status
+	words := string(status.Phase)
+	if status.Error != nil && status.Error.Kind != v1alpha1.ErrorCancelled {
+		words += ", " + string(status.Error.Kind) + ": " + brief(status.Error.Message)
+	}
+	if status.Result != nil && status.Error == nil {
+		words += ": " + brief(status.Result.Summary)
+	}
+	return []string{fmt.Sprintf("%s%s %s (%s): %s", strings.Repeat("  ", depth+1), terminal.Mark(string(status.Phase)), n.Task.Name, n.Role(), words)}
+}
+
+// brief is a text as one line that is not too long.
+func brief(text string) string { return terminal.Fit(terminal.Line(text), 100) }

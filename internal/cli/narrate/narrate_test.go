@@ -1,0 +1,93 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package narrate
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/live"
+	"github.com/nestor-dev/nestor/internal/cli/terminal"
+)
+
+func message(role v1alpha1.MessageRole, name, replyTo, text string) v1alpha1.AgentMessage {
+	m := v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	m.Spec.Chat, m.Spec.Role, m.Spec.Content, m.Spec.InReplyTo = "chat", role, text, replyTo
+	return m
+}
+
+func story() live.Snapshot {
+	task := v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "chat-1"}}
+	task.Spec.Chat, task.Spec.Role, task.Spec.Instruction, task.Spec.TriggerMessage = "chat", "coder", "Do\nit.", "u1"
+	task.Status.Phase, task.Status.Result = v1alpha1.TaskSuccess, &v1alpha1.TaskResult{Summary: "Done."}
+	child := task
+	child.Name, child.Labels, child.Spec.Role = "chat-1-1", map[string]string{v1alpha1.LabelParent: "chat-1"}, "tester"
+	child.Status.Phase, child.Status.Result, child.Status.Error = v1alpha1.TaskFailed, nil, &v1alpha1.RunError{Kind: v1alpha1.ErrorTimedOut, Message: "too slow\x1b[2J"}
+	return live.Snapshot{
+		Messages: []v1alpha1.AgentMessage{
+			message(v1alpha1.RoleUser, "u1", "", "Please\ndo it."), message(v1alpha1.RoleAssistant, "p1", "u1", "Somebody does."), message(v1alpha1.RoleAssistant, "p2", "u1", "It is done."),
+		},
+		Tasks: []v1alpha1.AgentTask{task, child},
+	}
+}
+
+func TestANarratorTellsEverythingOnceAndInOrder(t *testing.T) {
+	n := New("chat")
+	got := ansi.Strip(strings.Join(n.Tell(story()), "\n"))
+	want := strings.Join([]string{
+		"you: Please", "  do it.", "  ● chat-1 (coder): Do it.", "    ● chat-1-1 (tester): Do it.", "nestor: Somebody does.",
+		"    ✗ chat-1-1 (tester): Failed, TimedOut: too slow␛[2J", "  ✓ chat-1 (coder): Success: Done.", "nestor: It is done.",
+	}, "\n")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if again := n.Tell(story()); len(again) > 0 {
+		t.Errorf("told again: %q", again)
+	}
+}
+
+// entries is a transcript with a reply that streams in.
+func entries(pieces ...string) []historyv1.Entry {
+	at := metav1.NewMicroTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local))
+	all := []historyv1.Entry{{Seq: 1, Time: at, Kind: historyv1.EntryUser, Content: "Hello"}}
+	for _, piece := range pieces {
+		call, text, _ := strings.Cut(piece, ":")
+		all = append(all, historyv1.Entry{Seq: 1, Time: at, Kind: historyv1.EntryDelta, ModelCall: call, Delta: &historyv1.Delta{Text: text}})
+	}
+	return append(all, historyv1.Entry{Seq: 2, Time: at, Kind: historyv1.EntryAssistant, Content: "One\ntwo.", ToolCalls: []historyv1.ToolCall{
+		{ID: "c", Tool: "bash", Arguments: `{"command":"ls"}`, Phase: historyv1.ToolCallAwaitingApproval},
+	}})
+}
+
+func TestATellerDoesNotRepeatWhatStreamedIn(t *testing.T) {
+	const head, tail = "user  #1 03:04:05\n  Hello\n\nassistant  #2 03:04:05\n", "  → bash {\"command\":\"ls\"}  AwaitingApproval\n"
+	for name, c := range map[string]struct {
+		pieces []string
+		want   string
+	}{
+		"at once":            {nil, "  One\n  two.\n"},
+		"in pieces":          {[]string{"m1:On", "m1:e\ntw", "m1:o."}, "  One\n  two.\n"},
+		"the call was again": {[]string{"m1:Uno", "m2:One"}, "  Uno\n  (once more, whole)\n  One\n  two.\n"},
+		"pieces are missing": {[]string{"m1:One"}, "  One\n  (once more, whole)\n  One\n  two.\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			teller := NewTeller(terminal.Writer(&out, nil))
+			for _, e := range entries(c.pieces...) {
+				teller.Tell(e)
+			}
+			if diff := cmp.Diff(head+c.want+tail, out.String()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,116 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package narrate
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/live"
+	"github.com/nestor-dev/nestor/internal/cli/terminal"
+)
+
+// Narrator tells a chat. The zero value is not usable; see New.
+type Narrator struct {
+	chat     string
+	messages map[string]bool
+	begun    map[string]bool
+	ended    map[string]bool
+	hinted   map[string]bool
+}
+
+// New returns a narrator of a chat that has told nothing.
+func New(chat string) *Narrator {
+	return &Narrator{chat: chat, messages: map[string]bool{}, begun: map[string]bool{}, ended: map[string]bool{}, hinted: map[string]bool{}}
+}
+
+// Skip takes everything in a snapshot for told.
+func (n *Narrator) Skip(s live.Snapshot) { n.Tell(s) }
+
+// Tell returns the lines about what is new in a snapshot: what was said, in order; a task after the message that led to
+// it, and its end before the answer that it led to.
+func (n *Narrator) Tell(s live.Snapshot) []string {
+	var fresh []v1alpha1.AgentMessage
+	for _, m := range s.Messages {
+		if !n.messages[m.Name] {
+			n.messages[m.Name] = true
+			fresh = append(fresh, m)
+		}
+	}
+	var items []item
+	for i, m := range fresh {
+		items = append(items, item{i, rankMessage, messageLines(m)})
+	}
+	for _, root := range s.Tree(n.chat) {
+		items = append(items, n.task(root, 0, beginning(root, fresh), ending(root, fresh))...)
+	}
+	slices.SortStableFunc(items, func(a, b item) int { return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.rank, b.rank)) })
+	var lines []string
+	for _, it := range items {
+		lines = append(lines, it.lines...)
+	}
+	return append(lines, n.hints(s)...)
+}
+
+// item is something to tell: at the place of a message, before, with or after it.
+type item struct {
+	place, rank int
+	lines       []string
+}
+
+const (
+	rankBefore = iota
+	rankMessage
+	rankAfter
+)
+
+// task tells of a task, and of those below it, what has not been told.
+func (n *Narrator) task(node *live.Node, depth, begin, end int) []item {
+	name := node.Task.Name
+	var items []item
+	if !n.begun[name] {
+		n.begun[name] = true
+		items = append(items, item{begin, rankAfter, beginLines(node, depth)})
+	}
+	for _, child := range node.Children {
+		items = append(items, n.task(child, depth+1, begin, end)...)
+	}
+	if node.Over() && !n.ended[name] {
+		n.ended[name] = true
+		items = append(items, item{end, rankBefore, endLines(node, depth)})
+	}
+	return items
+}
+
+// beginning is the place of the message that led to a task; before all others if it has been told.
+func beginning(node *live.Node, fresh []v1alpha1.AgentMessage) int {
+	return slices.IndexFunc(fresh, func(m v1alpha1.AgentMessage) bool { return m.Name == node.Task.Spec.TriggerMessage })
+}
+
+// ending is the place of the answer that a task led to, which is the last to the same message; else after all others.
+func ending(node *live.Node, fresh []v1alpha1.AgentMessage) int {
+	for i, m := range slices.Backward(fresh) {
+		if m.Spec.About == node.Task.Name {
+			break // it asked after that
+		}
+		if m.Spec.InReplyTo != "" && m.Spec.InReplyTo == node.Task.Spec.TriggerMessage {
+			return i
+		}
+	}
+	return len(fresh)
+}
+
+// hints say what to type about what waits, once its request has been told.
+func (n *Narrator) hints(s live.Snapshot) []string {
+	var lines []string
+	for _, ask := range s.Asks(n.chat) {
+		if n.hinted[ask.Key()] || !n.messages[ask.Message] {
+			continue
+		}
+		n.hinted[ask.Key()] = true
+		lines = append(lines, terminal.Faint.Render("  "+Hint(ask)))
+	}
+	return lines
+}

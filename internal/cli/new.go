@@ -1,0 +1,106 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+type newChatOptions struct {
+	role, provider, model string
+	maxTokens, maxCost    int64
+	maxDepth, maxParallel int32
+	message               string
+	workspace             workspaceOptions
+	dryRun                dryRun
+	print                 *genericclioptions.PrintFlags
+}
+
+func newNew(f *Factory) *cobra.Command {
+	o := newChatOptions{print: printed("created")}
+	cmd := &cobra.Command{
+		Use:   "new [NAME]",
+		Short: "Make a new chat",
+		Long: text(`
+			Make a new chat.
+
+			Without a name it gets one of its own, which is printed. Everything has a default: the role orchestrator, the model
+			provider called default, no files to work on and no limit on what it may cost.
+		`),
+		Example: text(`
+			# A chat called first
+			kubectl nestor new first
+
+			# One that works on a repository and may use at most a million tokens
+			kubectl nestor new review --git https://example.com/team/shop.git --max-tokens 1000000
+
+			# One that begins with a message; then talk on in it
+			kubectl nestor chat $(kubectl nestor new -m "Plan the move to PostgreSQL." -o name)
+
+			# As a file, for GitOps
+			kubectl nestor new first --dry-run=client -o yaml > chat.yaml
+		`),
+		Args:              args(0, 1, "at most one name"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              f.runner(o.run),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.role, "role", "", "The role of the orchestrator (default orchestrator).")
+	flags.StringVar(&o.provider, "provider", "", "The ModelProvider (default: the role's, else the one named default).")
+	flags.StringVar(&o.model, "model", "", "The model (default: the role's, else the provider's).")
+	flags.Int64Var(&o.maxTokens, "max-tokens", 0, "How many tokens the whole chat may use; 0 is no limit.")
+	flags.Int64Var(&o.maxCost, "max-cost-micros", 0, "What the whole chat may cost, in millionths of the currency; 0 is no limit.")
+	flags.Int32Var(&o.maxDepth, "max-depth", 0, "How deep sub-agents may be nested (default 2).")
+	flags.Int32Var(&o.maxParallel, "max-parallel", 0, "How many sub-agents may work at a time (default 8).")
+	flags.StringVarP(&o.message, "message", "m", "", "Say this in the new chat.")
+	o.workspace.register(cmd)
+	o.dryRun.register(cmd)
+	addPrinted(cmd, o.print)
+	_ = cmd.RegisterFlagCompletionFunc("role", f.flag(roles))
+	_ = cmd.RegisterFlagCompletionFunc("provider", f.flag(providers))
+	return cmd
+}
+
+func (o *newChatOptions) run(ctx context.Context, s *session, args []string) error {
+	if err := o.dryRun.check(); err != nil {
+		return err
+	}
+	name := ""
+	if len(args) == 1 {
+		name = strings.TrimPrefix(args[0], "chat/")
+	}
+	chat := s.newChatObject(name)
+	chat.Spec.Role, chat.Spec.ModelProvider, chat.Spec.Model = o.role, o.provider, o.model
+	chat.Spec.Limits = v1alpha1.ChatLimits{MaxTotalTokens: o.maxTokens, MaxCostMicros: o.maxCost, MaxDepth: o.maxDepth, MaxParallelTasks: o.maxParallel}
+	var err error
+	if chat.Spec.Workspace, err = o.workspace.workspace(); err != nil {
+		return err
+	}
+	if err := s.create(ctx, chat, o.dryRun); err != nil {
+		return err
+	}
+	if o.message != "" && o.dryRun.live() {
+		if _, err := s.post(ctx, v1alpha1.AgentMessageSpec{Chat: chat.Name, Content: o.message}); err != nil {
+			return fmt.Errorf("the chat %s was created, but: %w", chat.Name, err)
+		}
+	}
+	return s.print(o.print, chat)
+}
+
+// newChatObject is a chat that does not exist yet, with a name of its own if none is given.
+func (s *session) newChatObject(name string) *v1alpha1.AgentChat {
+	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}
+	if name == "" {
+		chat.GenerateName = "chat-"
+	}
+	return chat
+}

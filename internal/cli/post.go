@@ -1,0 +1,51 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/live"
+)
+
+// post creates a message: all that a user writes is one.
+func (s *session) post(ctx context.Context, spec v1alpha1.AgentMessageSpec) (*v1alpha1.AgentMessage, error) {
+	message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, GenerateName: spec.Chat + spec.Task + "-"}, Spec: spec}
+	if spec.Chat != "" {
+		// The operator would add the label too; with it the message is seen at once by those who watch the chat.
+		message.Labels = map[string]string{v1alpha1.LabelChat: spec.Chat}
+	}
+	if err := s.api.Create(ctx, message); err != nil {
+		return nil, fmt.Errorf("send the message: %w", err)
+	}
+	return message, nil
+}
+
+// settled waits until the operator has dealt with a message, and returns an error if it was rejected.
+func (s *session) settled(ctx context.Context, message *v1alpha1.AgentMessage) error {
+	now, err := live.Until(ctx, s.api, message, &v1alpha1.AgentMessageList{}, func(m *v1alpha1.AgentMessage) bool {
+		return m.Status.Phase == v1alpha1.MessageHandled || m.Status.Phase == v1alpha1.MessageRejected
+	})
+	if err != nil {
+		return err
+	}
+	if now.Status.Phase == v1alpha1.MessageRejected {
+		return rejection(now)
+	}
+	return nil
+}
+
+// rejection says why a message was rejected.
+func rejection(m *v1alpha1.AgentMessage) error {
+	words := m.Status.Reason
+	if c := meta.FindStatusCondition(m.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil {
+		words += ": " + c.Message
+	}
+	return fmt.Errorf("the operator rejected %s: %s", m.Name, words)
+}

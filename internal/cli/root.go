@@ -1,0 +1,146 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// Run runs the command that args say and returns its exit code.
+func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams, environ []string) int {
+	// Libraries log about reconnecting and the like. What the user should know of it, commands say themselves.
+	klog.SetLogger(klog.Logger{})
+	log.SetLogger(klog.Logger{})
+	root := NewCommand(streams, environ)
+	root.SetArgs(args)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitOK
+	}
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, errTimeout) {
+		return 130 // as the shell says of what Ctrl-C ended; the user knows
+	}
+	code := codeOf(err)
+	fmt.Fprintln(streams.ErrOut, "error:", err)
+	if code == exitUsage {
+		fmt.Fprintf(streams.ErrOut, "See '%s --help'.\n", cmd.CommandPath())
+	}
+	return code
+}
+
+// The groups of commands in the help.
+const (
+	groupTalk  = "talk"
+	groupLook  = "look"
+	groupSetup = "setup"
+)
+
+// NewCommand returns the whole of `kubectl nestor`.
+func NewCommand(streams genericiooptions.IOStreams, environ []string) *cobra.Command {
+	root := &cobra.Command{
+		Use:         "nestor",
+		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl nestor"},
+		Short:       "Talk to hierarchical LLM agents that run in Kubernetes",
+		Long: text(`
+			Talk to hierarchical LLM agents that run in Kubernetes.
+
+			You talk to an orchestrator in a chat. It answers, or delegates tasks to sub-agents, which work with tools, ask you,
+			wait for your approval and delegate further. Everything is a Kubernetes resource and is done with your own rights.
+		`),
+		Example: text(`
+			# A conversation on a full screen
+			kubectl nestor chat
+
+			# One question, in a script
+			kubectl nestor send my-chat "Summarise what was released this year." --wait
+
+			# Is everything set up?
+			kubectl nestor doctor
+		`),
+		SilenceUsage: true, SilenceErrors: true,
+		Args: knownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.ErrOut)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitStatus{exitUsage, err} })
+	root.AddGroup(
+		&cobra.Group{ID: groupTalk, Title: "Talk to agents:"},
+		&cobra.Group{ID: groupLook, Title: "Look at what they do:"},
+		&cobra.Group{ID: groupSetup, Title: "Set up:"},
+	)
+	flags := genericclioptions.NewConfigFlags(true)
+	flags.AddFlags(root.PersistentFlags())
+	f := &Factory{getter: flags, streams: streams, environ: environ}
+	for group, commands := range map[string][]*cobra.Command{
+		groupTalk:  {newChat(f), newNew(f), newSend(f), newApprove(f), newDeny(f), newCancel(f), newRun(f)},
+		groupLook:  {newTree(f), newTranscript(f), newUsage(f), newRoles(f)},
+		groupSetup: {newDoctor(f), newVersion(f)},
+	} {
+		for _, command := range commands {
+			command.GroupID = group
+			root.AddCommand(command)
+		}
+	}
+	root.SetHelpCommandGroupID(groupSetup)
+	root.SetCompletionCommandGroupID(groupSetup)
+	root.AddCommand(newOptions())
+	completeFlags(root, f)
+	mendUsage(root)
+	return root
+}
+
+// knownCommand refuses what is not a command, and says which may have been meant.
+func knownCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if similar := root.SuggestionsFor(args[0]); len(similar) > 0 {
+		return usagef("there is no command %q; did you mean %s?", args[0], strings.Join(similar, " or "))
+	}
+	return usagef("there is no command %q", args[0])
+}
+
+// text takes the indentation of the source, which is that of the first line, out of a help text.
+func text(s string) string {
+	s = strings.Trim(s, "\n")
+	indentation := s[:len(s)-len(strings.TrimLeft(s, "\t"))]
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimPrefix(line, indentation)
+	}
+	return strings.TrimSpace(strings.Join(lines, "\n"))
+}
+
+// args returns the arguments check of a command, with a message that says what is expected.
+func args(least, most int, expected string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, given []string) error {
+		if len(given) < least || (most >= 0 && len(given) > most) {
+			return usagef("expected %s", expected)
+		}
+		return nil
+	}
+}
+
+// Main is the main function of kubectl-nestor. It returns the exit code.
+func Main() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
+	return Run(ctx, os.Args[1:], streams, os.Environ())
+}

@@ -1,0 +1,145 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+type runOptions struct {
+	name, criteria, input, provider, model string
+	contextFiles                           []string
+	maxIterations                          int32
+	maxDuration, ttl, timeout              time.Duration
+	wait                                   bool
+	workspace                              workspaceOptions
+	dryRun                                 dryRun
+	print                                  *genericclioptions.PrintFlags
+}
+
+func newRun(f *Factory) *cobra.Command {
+	o := runOptions{print: printed("created")}
+	cmd := &cobra.Command{
+		Use:   "run ROLE INSTRUCTION",
+		Short: "Run an agent on a task of its own, without a chat",
+		Long: text(`
+			Run an agent on a task of its own, without a chat: a job, for scripts and pipelines.
+
+			With --wait the command waits for the end, prints the result on standard output, and its exit code tells the outcome.
+			If the agent asks something, or needs an approval, the command says on standard error what to type, and goes on
+			waiting. The instruction may also come from standard input, with "-".
+
+			` + exitCodes + `
+		`),
+		Example: text(`
+			# Review a repository in a pipeline, for at most ten minutes
+			kubectl nestor run reviewer "Review the last commit." --git https://example.com/team/shop.git --wait --timeout 10m
+
+			# Begin now, look later
+			kubectl nestor run researcher "Summarise the releases of 2024." --name releases
+			kubectl nestor transcript releases -f
+
+			# The instruction from a file, the whole task as JSON
+			kubectl nestor run planner - --wait -o json < plan.md
+		`),
+		Args:              args(1, -1, "a role and an instruction"),
+		ValidArgsFunction: f.firstArg(roles),
+		RunE:              f.runner(o.run),
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&o.wait, "wait", false, "Wait for the end, print the result, and tell the outcome in the exit code.")
+	flags.DurationVar(&o.timeout, "timeout", 0, "With --wait: give up after this time, for example 10m. 0 waits for ever. The task goes on.")
+	flags.StringVar(&o.name, "name", "", "The name of the task (default: one that begins with the role's).")
+	flags.StringVar(&o.criteria, "criteria", "", "How to tell that the work is done.")
+	flags.StringVar(&o.input, "input", "", "The input, as JSON, of a role that has an input schema.")
+	flags.StringSliceVar(&o.contextFiles, "context-file", nil, "A file of the workspace to look at first; may be repeated.")
+	flags.StringVar(&o.provider, "provider", "", "The ModelProvider (default: the role's, else the one named default).")
+	flags.StringVar(&o.model, "model", "", "The model (default: the role's, else the provider's).")
+	flags.Int32Var(&o.maxIterations, "max-iterations", 0, "How many model calls the agent may make; can only tighten the role's limit.")
+	flags.DurationVar(&o.maxDuration, "max-duration", 0, "How long the work may take, time spent waiting for a person not counted; can only tighten the role's limit.")
+	flags.DurationVar(&o.ttl, "ttl", -1, "Delete the task this long after it has ended; 0s deletes it at once (default: keep it).")
+	o.workspace.register(cmd)
+	o.dryRun.register(cmd)
+	addPrinted(cmd, o.print)
+	_ = cmd.RegisterFlagCompletionFunc("provider", f.flag(providers))
+	return cmd
+}
+
+func (o *runOptions) run(ctx context.Context, s *session, args []string) error {
+	task, err := o.task(s, args)
+	if err != nil {
+		return err
+	}
+	if err := s.create(ctx, task, o.dryRun); err != nil {
+		return err
+	}
+	if !o.wait || !o.dryRun.live() {
+		return s.print(o.print, task)
+	}
+	s.say("%s/%s created", "agenttask.nestor.dev", task.Name)
+	waiting, cancel := within(ctx, o.timeout)
+	defer cancel()
+	err = s.awaitTask(waiting, task, o.print)
+	if waiting.Err() != nil {
+		s.say("the task goes on: `kubectl nestor tree` shows it, `kubectl nestor cancel %s` stops it", task.Name)
+	}
+	return explainTimeout(err, "waiting for the task "+task.Name)
+}
+
+// task is the task that the flags describe.
+func (o *runOptions) task(s *session, args []string) (*v1alpha1.AgentTask, error) {
+	if err := o.dryRun.check(); err != nil {
+		return nil, err
+	}
+	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: o.name}}
+	if o.name == "" {
+		task.GenerateName = args[0] + "-"
+	}
+	task.Spec = v1alpha1.AgentTaskSpec{
+		Type: v1alpha1.TaskAgent, Role: args[0], SuccessCriteria: o.criteria, ContextFiles: o.contextFiles,
+		ModelProvider: o.provider, Model: o.model,
+	}
+	if o.input != "" {
+		if !json.Valid([]byte(o.input)) {
+			return nil, usagef("--input is not JSON: %s", o.input)
+		}
+		task.Spec.Arguments = &runtime.RawExtension{Raw: []byte(o.input)}
+	}
+	if o.input == "" || len(args) > 1 {
+		var err error
+		if task.Spec.Instruction, err = s.words(args[1:]); err != nil {
+			return nil, err
+		}
+	}
+	if o.maxIterations > 0 || o.maxDuration > 0 {
+		task.Spec.Limits = &v1alpha1.TaskLimits{}
+		if o.maxIterations > 0 {
+			task.Spec.Limits.MaxIterations = &o.maxIterations
+		}
+		if o.maxDuration > 0 {
+			task.Spec.Limits.MaxDurationSeconds = seconds(o.maxDuration)
+		}
+	}
+	if o.ttl >= 0 {
+		task.Spec.TTLSecondsAfterFinished = seconds(o.ttl)
+	}
+	var err error
+	task.Spec.Workspace, err = o.workspace.workspace()
+	return task, err
+}
+
+// seconds rounds a duration up: a second and a half are not over after one.
+func seconds(d time.Duration) *int32 {
+	s := int32((d + time.Second - 1) / time.Second)
+	return &s
+}

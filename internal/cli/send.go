@@ -1,0 +1,201 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/live"
+	"github.com/nestor-dev/nestor/internal/cli/narrate"
+	"github.com/nestor-dev/nestor/internal/cli/terminal"
+)
+
+type sendOptions struct {
+	wait, follow bool
+	timeout      time.Duration
+	print        *genericclioptions.PrintFlags
+}
+
+func newSend(f *Factory) *cobra.Command {
+	o := sendOptions{print: printed("created")}
+	cmd := &cobra.Command{
+		Use:   "send NAME MESSAGE",
+		Short: "Send a message to a chat, or answer an agent's question",
+		Long: text(`
+			Send a message to a chat, or answer an agent's question.
+
+			NAME is a chat: the message is for its orchestrator. Or NAME is a task whose agent has asked something: the message is
+			the answer and goes straight to that agent. The message may also come from standard input, with "-" or without MESSAGE.
+
+			Without --wait or --follow the command ends when the message is stored, and prints its name.
+
+			` + exitCodes + `
+		`),
+		Example: text(`
+			# Ask, and print the answer
+			kubectl nestor send first "What is 17 * 23?" --wait
+
+			# See everything that happens on the way
+			kubectl nestor send first "Review the authentication module." --follow
+
+			# Answer the question of the agent that works on the task first-1
+			kubectl nestor send first-1 "It is 2024"
+
+			# Send a file
+			kubectl nestor send first --wait < request.md
+		`),
+		Args:              args(1, -1, "the name of a chat or task, and the message"),
+		ValidArgsFunction: f.firstArg(chats, tasks(asksQuestion)),
+		RunE:              f.runner(o.run),
+	}
+	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the work is done and print the answer.")
+	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "Wait, and print everything that is said and done meanwhile.")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "With --wait or --follow: give up after this time, for example 5m. 0 waits for ever. The work goes on.")
+	addPrinted(cmd, o.print)
+	return cmd
+}
+
+func asksQuestion(t v1alpha1.AgentTask) bool {
+	return t.Status.Waiting != nil && t.Status.Waiting.Kind == v1alpha1.WaitingQuestion
+}
+
+func (o *sendOptions) run(ctx context.Context, s *session, args []string) error {
+	content, err := s.words(args[1:])
+	if err != nil {
+		return err
+	}
+	to, err := s.find(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	ctx, cancel := within(ctx, o.timeout)
+	defer cancel()
+	if to.task != nil && to.task.Spec.Chat == "" {
+		return o.answerStandalone(ctx, s, to.task, content)
+	}
+	spec := v1alpha1.AgentMessageSpec{Content: content}
+	chat := ""
+	if to.chat != nil {
+		chat = to.chat.Name
+	} else {
+		chat = to.task.Spec.Chat
+		if spec.InReplyTo, err = s.questionOf(ctx, to.task); err != nil {
+			return err
+		}
+	}
+	if !o.wait && !o.follow {
+		spec.Chat = chat
+		return o.only(ctx, s, spec)
+	}
+	return explainTimeout(o.exchange(ctx, s, chat, spec), "waiting for an answer in "+chat)
+}
+
+// words are the message: the arguments, or standard input.
+func (s *session) words(args []string) (string, error) {
+	content := strings.Join(args, " ")
+	if content == "-" || len(args) == 0 {
+		if isTerminal(s.In) && len(args) == 0 {
+			return "", usagef("there is no message: write it after the name, or pipe it into the command")
+		}
+		data, err := io.ReadAll(s.In)
+		if err != nil {
+			return "", fmt.Errorf("read the message from standard input: %w", err)
+		}
+		content = string(data)
+	}
+	content = strings.TrimSpace(content)
+	if content == "" {
+		return "", usagef("the message is empty")
+	}
+	return content, nil
+}
+
+func (o *sendOptions) only(ctx context.Context, s *session, spec v1alpha1.AgentMessageSpec) error {
+	message, err := s.post(ctx, spec)
+	if err != nil {
+		return err
+	}
+	return s.print(o.print, message)
+}
+
+// exchange sends a message and waits for what comes of it.
+func (o *sendOptions) exchange(ctx context.Context, s *session, chat string, spec v1alpha1.AgentMessageSpec) error {
+	e, err := s.open(ctx, chat)
+	if err != nil {
+		return err
+	}
+	tell := func(live.Snapshot) {}
+	if o.follow {
+		narrator, paper := narrate.New(chat), s.paper()
+		narrator.Skip(e.now)
+		tell = func(now live.Snapshot) {
+			for _, line := range narrator.Tell(now) {
+				fmt.Fprintln(paper, line)
+			}
+		}
+	}
+	if err := e.send(ctx, spec); err != nil {
+		return err
+	}
+	progress, err := e.finish(ctx, tell)
+	if err != nil {
+		return err
+	}
+	if !o.follow {
+		if err := o.printAnswers(s, e.answers()); err != nil {
+			return err
+		}
+	}
+	return e.outcome(progress)
+}
+
+func (o *sendOptions) printAnswers(s *session, answers []v1alpha1.AgentMessage) error {
+	if *o.print.OutputFormat != "" {
+		return s.print(o.print, &v1alpha1.AgentMessageList{Items: answers})
+	}
+	for i, m := range answers {
+		if i > 0 {
+			fmt.Fprintln(s.Out)
+		}
+		fmt.Fprintln(s.Out, strings.TrimRight(terminal.Clean(m.Spec.Content), "\n"))
+	}
+	return nil
+}
+
+// answerStandalone answers the question of a standalone task, and waits for the task if that is wanted.
+func (o *sendOptions) answerStandalone(ctx context.Context, s *session, task *v1alpha1.AgentTask, content string) error {
+	message, err := s.post(ctx, v1alpha1.AgentMessageSpec{Task: task.Name, Content: content})
+	if err != nil {
+		return err
+	}
+	if !o.wait && !o.follow {
+		return s.print(o.print, message)
+	}
+	if err := s.settled(ctx, message); err != nil {
+		return err
+	}
+	return explainTimeout(s.awaitTask(ctx, task, o.print), "waiting for the task "+task.Name)
+}
+
+// questionOf is the posted message that holds the question of a chat's task.
+func (s *session) questionOf(ctx context.Context, task *v1alpha1.AgentTask) (string, error) {
+	now, err := s.look(ctx, live.Scope{Namespace: s.namespace, Chat: task.Spec.Chat})
+	if err != nil {
+		return "", err
+	}
+	for _, ask := range now.Asks(task.Spec.Chat) {
+		if ask.Task == task.Name && ask.Kind == v1alpha1.WaitingQuestion && ask.Message != "" {
+			return ask.Message, nil
+		}
+	}
+	return "", fmt.Errorf("the agent of %s waits for no answer: to say something to the orchestrator, send it to the chat %s", task.Name, task.Spec.Chat)
+}

@@ -1,0 +1,141 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/history"
+	"github.com/nestor-dev/nestor/internal/cli/live"
+	"github.com/nestor-dev/nestor/internal/cli/terminal"
+
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// Factory makes sessions from the flags that every kubectl command has.
+type Factory struct {
+	getter  genericclioptions.RESTClientGetter
+	streams genericiooptions.IOStreams
+	environ []string
+}
+
+// session is one command's connection to the cluster.
+type session struct {
+	genericiooptions.IOStreams
+	config    *rest.Config
+	scheme    *runtime.Scheme
+	mapper    meta.RESTMapper
+	api       client.WithWatch
+	namespace string
+	environ   []string
+	now       func() time.Time
+}
+
+// connect makes a session. It does not talk to the server yet.
+func (f *Factory) connect() (*session, error) {
+	config, err := f.getter.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("find the cluster: %w; set --kubeconfig, --context or $KUBECONFIG", err)
+	}
+	namespace, _, err := f.getter.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return nil, fmt.Errorf("find the namespace: %w", err)
+	}
+	// A person waits: the usual limit of a client is for programs that run for long.
+	config = rest.CopyConfig(config)
+	config.QPS, config.Burst = 50, 100
+	s := &session{IOStreams: f.streams, config: config, namespace: namespace, environ: f.environ, now: time.Now}
+	if s.scheme, err = newScheme(); err != nil {
+		return nil, err
+	}
+	s.mapper = newMapper(s.scheme)
+	s.api, err = client.NewWithWatch(config, client.Options{Scheme: s.scheme, Mapper: s.mapper})
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	return s, nil
+}
+
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme, historyv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("build the scheme: %w", err)
+		}
+	}
+	return scheme, nil
+}
+
+// newMapper knows the resources that commands use, which saves every command the requests that discover them.
+func newMapper(scheme *runtime.Scheme) meta.RESTMapper {
+	mapper := meta.NewDefaultRESTMapper(nil)
+	for _, version := range scheme.PrioritizedVersionsAllGroups() {
+		for kind := range scheme.KnownTypes(version) {
+			scope := meta.RESTScopeNamespace
+			if clusterScoped[version.WithKind(kind).GroupKind().String()] {
+				scope = meta.RESTScopeRoot
+			}
+			mapper.Add(version.WithKind(kind), scope)
+		}
+	}
+	return mapper
+}
+
+// clusterScoped are the kinds without a namespace that commands use.
+var clusterScoped = map[string]bool{
+	"Namespace": true, "SelfSubjectAccessReview.authorization.k8s.io": true, "SelfSubjectReview.authentication.k8s.io": true,
+}
+
+func (s *session) cluster() live.Cluster {
+	return live.Cluster{Config: s.config, Scheme: s.scheme, Mapper: s.mapper}
+}
+
+func (s *session) history() *history.Reader { return history.NewReader(s.config, s.api, s.namespace) }
+
+// paper is where output for people goes: with colours if somebody looks.
+func (s *session) paper() io.Writer { return terminal.Writer(s.Out, s.environ) }
+
+// say tells the user something beside the output.
+func (s *session) say(format string, args ...any) { fmt.Fprintf(s.ErrOut, format+"\n", args...) }
+
+// interactive reports whether a person sits at both ends.
+func (s *session) interactive() bool { return isTerminal(s.In) && isTerminal(s.Out) }
+
+func isTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
+	return ok && terminal.IsTerminal(file.Fd())
+}
+
+// within gives a context at most so long; 0 is no limit.
+func within(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, timeout, errTimeout)
+}
+
+// runner makes the run function of a command: it connects, and explains what goes wrong.
+func (f *Factory) runner(run func(ctx context.Context, s *session, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		s, err := f.connect()
+		if err != nil {
+			return err
+		}
+		return explain(run(cmd.Context(), s, args))
+	}
+}

@@ -1,0 +1,112 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/chatui"
+	"github.com/nestor-dev/nestor/internal/cli/history"
+	"github.com/nestor-dev/nestor/internal/cli/live"
+)
+
+// actionTime is how long the operator may take to do what the person asked for.
+const actionTime = 30 * time.Second
+
+// maxStreams is how many agents are listened to at once; the others are seen by their status.
+const maxStreams = 12
+
+// streams listens to the replies of a chat's agents while they stream in. Where the history is not served nothing streams,
+// and the chat is told by its messages alone.
+type streams struct {
+	reader    *history.Reader
+	tell      func(tea.Msg)
+	listening map[string]context.CancelFunc
+	unserved  chan struct{} // closed when the history turns out not to be served
+}
+
+func newStreams(reader *history.Reader, tell func(tea.Msg)) *streams {
+	return &streams{reader: reader, tell: tell, listening: map[string]context.CancelFunc{}, unserved: make(chan struct{}, 1)}
+}
+
+// follow listens to the orchestrator and to the agents at work, and to nobody else. It is called by one goroutine.
+func (s *streams) follow(ctx context.Context, chat string, now live.Snapshot) {
+	select {
+	case <-s.unserved:
+		s.reader = nil
+	default:
+	}
+	if s.reader == nil {
+		return
+	}
+	s.listen(ctx, "", historyv1.TranscriptName("AgentChat", chat))
+	for _, agent := range now.Agents {
+		if agent.Status.Phase == v1alpha1.SubAgentActive {
+			s.listen(ctx, agent.Name, historyv1.TranscriptName("SubAgent", agent.Name))
+			continue
+		}
+		if stop := s.listening[agent.Name]; stop != nil {
+			stop()
+			delete(s.listening, agent.Name)
+		}
+	}
+}
+
+func (s *streams) listen(ctx context.Context, agent, transcript string) {
+	if s.listening[agent] != nil || len(s.listening) >= maxStreams {
+		return
+	}
+	ctx, s.listening[agent] = context.WithCancel(ctx)
+	go s.stream(ctx, s.reader, agent, transcript)
+}
+
+// stream passes on the pieces of an agent's replies. A stream that breaks is taken up again.
+func (s *streams) stream(ctx context.Context, reader *history.Reader, agent, transcript string) {
+	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Steps: 6, Cap: 30 * time.Second}
+	for ctx.Err() == nil {
+		since, err := reader.Newest(ctx, transcript)
+		if err == nil {
+			call := ""
+			err = reader.Log(ctx, transcript, history.Query{Since: since, Follow: true, Deltas: true}, func(e historyv1.Entry) error {
+				s.pass(agent, e, e.ModelCall != call)
+				call = e.ModelCall
+				return nil
+			})
+			if err == nil {
+				return // the agent has ended
+			}
+		}
+		if errors.Is(err, history.ErrNotServed) {
+			select {
+			case s.unserved <- struct{}{}:
+			default:
+			}
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(backoff.Step()):
+		}
+	}
+}
+
+// pass tells the screen of a piece. One of another call begins anew: a call that failed is made again.
+func (s *streams) pass(agent string, e historyv1.Entry, another bool) {
+	switch {
+	case e.Kind == historyv1.EntryDelta && e.Delta != nil:
+		if e.Delta.Text != "" || another {
+			s.tell(chatui.Piece{Agent: agent, Text: e.Delta.Text, Reset: another})
+		}
+	case e.Kind == historyv1.EntryAssistant && (agent != "" || e.Content == ""):
+		// The orchestrator's reply stays until its message is there, so that the text does not vanish for a moment.
+		s.tell(chatui.Piece{Agent: agent, Reset: true})
+	}
+}

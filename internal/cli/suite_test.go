@@ -1,0 +1,208 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"github.com/rogpeppe/go-internal/testscript"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli"
+	"github.com/nestor-dev/nestor/internal/controller"
+	"github.com/nestor-dev/nestor/internal/history/live"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/localcluster"
+	"github.com/nestor-dev/nestor/internal/model/scripted"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
+
+// world is what the tests share: a control plane, an operator and a scripted model.
+var world struct {
+	cluster  *localcluster.Cluster
+	api      client.Client
+	modelURL string
+	ledger   ledger.Ledger
+	hub      *live.Hub
+	serial   atomic.Int32
+}
+
+// operatorNamespace is where an operator in a cluster would run.
+const operatorNamespace = "nestor-system"
+
+// program is the name under which the test binary is kubectl-nestor, in a process of its own.
+const program = "kubectl-nestor"
+
+func TestMain(m *testing.M) {
+	testscript.Main(suite{m}, map[string]func(){program: func() { os.Exit(cli.Main()) }})
+}
+
+// suite starts the world before the tests and ends it after them.
+type suite struct{ *testing.M }
+
+func (s suite) Run() int {
+	flag.Parse()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	dir, err := os.MkdirTemp("", "nestor-cli-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	stop, err := build(ctx, cancel, dir)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "start the world:", err)
+		return 1
+	}
+	defer stop()
+	return s.M.Run()
+}
+
+func build(ctx context.Context, cancel context.CancelFunc, dir string) (stop func(), err error) {
+	ctrl.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
+	if world.cluster, err = localcluster.Start(ctx, localcluster.Options{}); err != nil {
+		return nil, err
+	}
+	scheme := runtime.NewScheme()
+	_ = clientgoscheme.AddToScheme(scheme)
+	_ = v1alpha1.AddToScheme(scheme)
+	if world.api, err = client.New(world.cluster.Config, client.Options{Scheme: scheme}); err != nil {
+		return nil, err
+	}
+	kept, err := connect.Open(ctx, "sqlite:"+filepath.Join(dir, "ledger.db"))
+	if err != nil {
+		return nil, err
+	}
+	world.ledger, world.hub = kept, &live.Hub{}
+	mgr, err := ctrl.NewManager(world.cluster.Config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
+	if err != nil {
+		return nil, err
+	}
+	if err := controller.Setup(mgr, controller.Options{OperatorNamespace: operatorNamespace, Ledger: kept, Observer: world.hub}); err != nil {
+		return nil, err
+	}
+	server, err := model(true)
+	if err != nil {
+		return nil, err
+	}
+	world.modelURL = server.URL + "/v1"
+	stopped := make(chan error, 1)
+	go func() { stopped <- mgr.Start(ctx) }()
+	return func() {
+		cancel()
+		<-stopped
+		server.Close()
+		_ = kept.Close()
+		_ = world.cluster.Stop()
+	}, nil
+}
+
+// model plays the tests' own script before the built-in ones.
+func model(noDelay bool) (*httptest.Server, error) {
+	data, err := os.ReadFile("testdata/model.yaml")
+	if err != nil {
+		return nil, err
+	}
+	own, err := scripted.Parse("testdata/model.yaml", data)
+	if err != nil {
+		return nil, err
+	}
+	options := scripted.Options{NoDelay: noDelay, Scripts: []*scripted.Script{own}}
+	builtin, err := scripted.Demo()
+	if err != nil {
+		return nil, err
+	}
+	options.Scripts = append(options.Scripts, builtin...)
+	return httptest.NewServer(scripted.NewServer(options)), nil
+}
+
+// newNamespace makes a namespace with a model provider, and a kubeconfig that leads there.
+func newNamespace(dir, modelURL string) (namespace, kubeconfig string, err error) {
+	ctx := context.Background()
+	namespace = fmt.Sprintf("cli-%d", world.serial.Add(1))
+	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
+	provider.Spec.BaseURL, provider.Spec.DefaultModel = modelURL, "scripted"
+	for _, object := range []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, provider} {
+		if err := world.api.Create(ctx, object); err != nil {
+			return "", "", err
+		}
+	}
+	config, err := clientcmd.LoadFromFile(world.cluster.Kubeconfig)
+	if err != nil {
+		return "", "", err
+	}
+	config.Contexts[config.CurrentContext].Namespace = namespace
+	kubeconfig = filepath.Join(dir, "kubeconfig")
+	return namespace, kubeconfig, clientcmd.WriteToFile(*config, kubeconfig)
+}
+
+// careful makes the general agent of a namespace ask before it uses a tool.
+func careful(namespace string) *v1alpha1.AgentRole {
+	role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "general"}}
+	role.Spec.Approval = &v1alpha1.ApprovalPolicy{Mode: v1alpha1.ApprovalAlways}
+	return role
+}
+
+func TestScripts(t *testing.T) { runScripts(t, "testdata/scripts") }
+
+func runScripts(t *testing.T, dir string) {
+	t.Helper()
+	testscript.Run(t, testscript.Params{
+		Dir: dir, UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
+		Setup: func(env *testscript.Env) error {
+			namespace, kubeconfig, err := newNamespace(env.WorkDir, world.modelURL)
+			if err != nil {
+				return err
+			}
+			env.Setenv("KUBECONFIG", kubeconfig)
+			env.Setenv("NAMESPACE", namespace)
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("TERM", "xterm-256color")
+			env.Setenv("PATH", filepath.Dir(world.cluster.Kubectl)+string(filepath.ListSeparator)+env.Getenv("PATH"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"nestor": nestor},
+	})
+}
+
+// nestor runs kubectl-nestor with what differs between runs masked in its output. `nestor CODE ARGS...` expects that
+// exit code, `nestor CODE <FILE ARGS...` feeds it a file.
+func nestor(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: nestor CODE [<FILE] ARGS...")
+	}
+	want, args := args[0], args[1:]
+	input := ""
+	if len(args) > 0 && strings.HasPrefix(args[0], "<") {
+		input, args = ts.ReadFile(args[0][1:]), args[1:]
+	}
+	out := call(ts.MkAbs("."), []string{"KUBECONFIG=" + ts.Getenv("KUBECONFIG"), "HOME=" + ts.Getenv("HOME")}, input, args...)
+	fmt.Fprint(ts.Stdout(), mask(out.stdout, ts.Getenv("NAMESPACE")))
+	fmt.Fprint(ts.Stderr(), mask(out.stderr, ts.Getenv("NAMESPACE")))
+	if got := fmt.Sprint(out.code); got != want {
+		ts.Fatalf("exit code %s, want %s\nstdout: %s\nstderr: %s", got, want, out.stdout, out.stderr)
+	}
+}

@@ -1,0 +1,93 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/live"
+)
+
+// target is what a NAME on the command line means: a chat or a task.
+type target struct {
+	chat *v1alpha1.AgentChat
+	task *v1alpha1.AgentTask
+}
+
+// name is the target's name.
+func (t target) name() string {
+	if t.task != nil {
+		return t.task.Name
+	}
+	return t.chat.Name
+}
+
+// find looks up what a name means. chat/NAME and task/NAME say which, should both exist.
+func (s *session) find(ctx context.Context, name string) (target, error) {
+	kind, rest, qualified := strings.Cut(name, "/")
+	if !qualified {
+		return s.findEither(ctx, name)
+	}
+	switch kind {
+	case "chat", "agentchat", "achat":
+		chat, err := s.getChat(ctx, rest)
+		return target{chat: chat}, err
+	case "task", "agenttask", "atask", "subagent", "sagent":
+		task, err := s.getTask(ctx, rest)
+		return target{task: task}, err
+	}
+	return target{}, usagef("%q is neither chat/NAME nor task/NAME", name)
+}
+
+func (s *session) findEither(ctx context.Context, name string) (target, error) {
+	chat, errChat := s.getChat(ctx, name)
+	if errChat != nil && !apierrors.IsNotFound(errChat) {
+		return target{}, errChat
+	}
+	task, errTask := s.getTask(ctx, name)
+	if errTask != nil && !apierrors.IsNotFound(errTask) {
+		return target{}, errTask
+	}
+	switch {
+	case errChat == nil && errTask == nil:
+		return target{}, usagef("there is a chat and a task called %q: say chat/%s or task/%s", name, name, name)
+	case errChat == nil:
+		return target{chat: chat}, nil
+	case errTask == nil:
+		return target{task: task}, nil
+	case live.NoSuchAPI(errChat):
+		return target{}, errChat
+	}
+	return target{}, fmt.Errorf("there is no chat and no task called %q in namespace %s: `kubectl nestor tree` lists them", name, s.namespace)
+}
+
+func (s *session) getChat(ctx context.Context, name string) (*v1alpha1.AgentChat, error) {
+	chat := &v1alpha1.AgentChat{}
+	return chat, s.get(ctx, name, chat)
+}
+
+func (s *session) getTask(ctx context.Context, name string) (*v1alpha1.AgentTask, error) {
+	task := &v1alpha1.AgentTask{}
+	return task, s.get(ctx, name, task)
+}
+
+func (s *session) get(ctx context.Context, name string, into client.Object) error {
+	return s.api.Get(ctx, types.NamespacedName{Namespace: s.namespace, Name: name}, into)
+}
+
+// mustExist makes sure that there is a chat, or says how to get one.
+func (s *session) mustExist(ctx context.Context, name string) error {
+	_, err := s.getChat(ctx, name)
+	if apierrors.IsNotFound(err) && !live.NoSuchAPI(err) {
+		return fmt.Errorf("there is no chat %q in namespace %s: `kubectl nestor new %s` makes it, `kubectl nestor tree` lists those there are", name, s.namespace, name)
+	}
+	return err
+}

@@ -1,0 +1,71 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package terminal
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	tabWidth     = 4
+	pictures     = '\u2400' // ␀, the picture of the first control character; the others follow in order
+	pictureOfDel = '\u2421'
+)
+
+// Clean returns text without anything that a terminal would act on. Line breaks stay and tabs become spaces. Control
+// characters are shown as pictures such as ␛ rather than dropped: who approves a command must see all of it.
+func Clean(text string) string {
+	if isPlain(text) {
+		return text
+	}
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	var out strings.Builder
+	out.Grow(len(text))
+	for _, r := range text {
+		switch r {
+		case '\n':
+			out.WriteByte('\n')
+		case '\t':
+			out.WriteString(strings.Repeat(" ", tabWidth))
+		default:
+			out.WriteRune(harmless(r))
+		}
+	}
+	return out.String()
+}
+
+// Line returns text as one clean line: breaks and runs of spaces become one space.
+func Line(text string) string {
+	return strings.Join(strings.Fields(Clean(text)), " ")
+}
+
+// isPlain reports whether text needs no cleaning, which is the usual case.
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c != '\n' && (c < ' ' || c >= 0x7f) {
+			return false
+		}
+	}
+	return true
+}
+
+func harmless(r rune) rune {
+	switch {
+	case r < ' ':
+		return pictures + r
+	case r == 0x7f:
+		return pictureOfDel
+	case unicode.IsControl(r), reorders(r), r == '\u2028', r == '\u2029':
+		return utf8.RuneError
+	}
+	return r
+}
+
+// reorders reports whether a character changes the order in which others are shown, so that text reads as something else
+// than it is.
+func reorders(r rune) bool {
+	return (r >= '\u202a' && r <= '\u202e') || (r >= '\u2066' && r <= '\u2069')
+}

@@ -1,0 +1,41 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package terminal
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Width is how many columns a text takes, colours aside.
+func Width(text string) int { return ansi.StringWidth(text) }
+
+// Fit cuts a line to a width, with an ellipsis where something is missing.
+func Fit(line string, width int) string {
+	if width <= 0 {
+		return ""
+	}
+	return ansi.Truncate(line, width, "…")
+}
+
+// Pad fills a line with spaces to a width; a longer one is cut.
+func Pad(line string, width int) string {
+	line = Fit(line, width)
+	return line + strings.Repeat(" ", max(0, width-Width(line)))
+}
+
+// Wrap breaks text into lines of at most width columns, at spaces where it can.
+func Wrap(text string, width int) []string {
+	return strings.Split(ansi.Wrap(text, max(1, width), ""), "\n")
+}
+
+// Indent puts a prefix before every line.
+func Indent(lines []string, prefix string) []string {
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		out[i] = prefix + line
+	}
+	return out
+}

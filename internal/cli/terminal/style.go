@@ -1,0 +1,67 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package terminal
+
+import (
+	"io"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/term"
+)
+
+// The looks that text may have. They use the terminal's own sixteen colours, which fit its background.
+var (
+	Bold    = lipgloss.NewStyle().Bold(true)
+	Faint   = lipgloss.NewStyle().Faint(true)
+	Good    = lipgloss.NewStyle().Foreground(lipgloss.Green)
+	Bad     = lipgloss.NewStyle().Foreground(lipgloss.Red)
+	Warning = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
+	Busy    = lipgloss.NewStyle().Foreground(lipgloss.Cyan)
+	Accent  = lipgloss.NewStyle().Foreground(lipgloss.Blue).Bold(true)
+)
+
+// Writer passes on only those colours that out can show: none if it is not a terminal, or if the environment has
+// NO_COLOR.
+func Writer(out io.Writer, environ []string) io.Writer {
+	return colorprofile.NewWriter(out, environ)
+}
+
+// Phase colours the phase of a chat, task, sub-agent or message.
+func Phase(phase string) string { return phaseStyle(phase).Render(phase) }
+
+func phaseStyle(phase string) lipgloss.Style {
+	switch phase {
+	case "Success", "Completed", "Handled", "Ready":
+		return Good
+	case "Failed", "Rejected":
+		return Bad
+	case "Waiting", "WaitingForUser", "AwaitingApproval":
+		return Warning
+	case "Running", "Active", "AwaitingSubAgents":
+		return Busy
+	}
+	return Faint
+}
+
+// Mark is a sign for a phase, in one column.
+func Mark(phase string) string {
+	sign := "·"
+	switch phase {
+	case "Success", "Completed":
+		sign = "✓"
+	case "Failed":
+		sign = "✗"
+	case "Cancelled":
+		sign = "⊘"
+	case "Waiting", "WaitingForUser", "AwaitingApproval":
+		sign = "?"
+	case "Running", "Active", "AwaitingSubAgents", "Cancelling":
+		sign = "●"
+	}
+	return phaseStyle(phase).Render(sign)
+}
+
+// IsTerminal reports whether a file descriptor is a terminal.
+func IsTerminal(fd uintptr) bool { return term.IsTerminal(fd) }

@@ -1,0 +1,131 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/history"
+	"github.com/nestor-dev/nestor/internal/cli/narrate"
+)
+
+type transcriptOptions struct {
+	follow, prompts bool
+	since, tail     int64
+	output          format
+}
+
+func newTranscript(f *Factory) *cobra.Command {
+	o := transcriptOptions{}
+	cmd := &cobra.Command{
+		Use:     "transcript NAME",
+		Aliases: []string{"log", "logs"},
+		Short:   "Show all that an agent heard, said and did",
+		Long: text(`
+			Show all that an agent heard, said and did.
+
+			NAME is a chat, for its orchestrator, or a task, for its sub-agent or tool run. What is gone from the cluster can still
+			be read: say chat.NAME, subagent.NAME or task.NAME for it, as in ` + "`kubectl get transcripts.history.nestor.dev`" + `.
+
+			The transcript comes from the ledger by way of history.nestor.dev. Where the cluster does not serve that API, the
+			newest part is shown, shortened, from the status of the objects.
+		`),
+		Example: text(`
+			# The orchestrator of a chat
+			kubectl nestor transcript first
+
+			# A sub-agent at work, word by word
+			kubectl nestor transcript first-1 -f
+
+			# The newest ten entries as JSON, one a line
+			kubectl nestor transcript first --tail 10 -o json
+		`),
+		Args:              args(1, 1, "the name of one chat or task"),
+		ValidArgsFunction: f.firstArg(chats, tasks(anyTask)),
+		RunE:              f.runner(o.run),
+	}
+	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "Go on until the agent has ended, with replies as they stream in.")
+	cmd.Flags().Int64Var(&o.tail, "tail", 0, "Begin with this many of the newest entries; 0 is all.")
+	cmd.Flags().Int64Var(&o.since, "since", 0, "Leave out the entries up to this number.")
+	cmd.Flags().BoolVar(&o.prompts, "prompts", false, "Show the system prompt too.")
+	cmd.MarkFlagsMutuallyExclusive("since", "tail")
+	o.output.register(cmd)
+	return cmd
+}
+
+func (o *transcriptOptions) run(ctx context.Context, s *session, args []string) error {
+	if err := o.output.check(); err != nil {
+		return err
+	}
+	if o.since < 0 || o.tail < 0 {
+		return usagef("--since and --tail must not be negative")
+	}
+	name, to, err := s.transcriptOf(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	query := history.Query{Since: o.since, Tail: o.tail, Follow: o.follow, Deltas: o.output.value == ""}
+	err = s.history().Log(ctx, name, query, o.printer(s))
+	switch {
+	case errors.Is(err, history.ErrNotServed) && to != nil:
+		s.say("%v: here is the newest part, shortened, from the status; `kubectl nestor doctor` tells more", err)
+		return o.fromStatus(ctx, s, *to)
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("the ledger has no transcript %s in namespace %s: it has not begun yet, or its history has been removed", name, s.namespace)
+	}
+	return err
+}
+
+// transcriptOf is the name of a transcript, and the object that it is of, if that exists.
+func (s *session) transcriptOf(ctx context.Context, name string) (string, *target, error) {
+	if _, _, _, whole := historyv1.ParseTranscriptName(name); whole {
+		return name, nil, nil
+	}
+	to, err := s.find(ctx, name)
+	if err != nil {
+		return "", nil, err
+	}
+	kind := "AgentChat"
+	if to.task != nil {
+		kind = "SubAgent"
+		if to.task.Spec.Type == v1alpha1.TaskTool {
+			kind = "AgentTask"
+		}
+	}
+	return historyv1.TranscriptName(kind, to.name()), &to, nil
+}
+
+// printer is what to do with each entry.
+func (o *transcriptOptions) printer(s *session) func(historyv1.Entry) error {
+	if o.output.value == "" {
+		teller := narrate.NewTeller(s.paper())
+		teller.Prompts = o.prompts
+		return func(e historyv1.Entry) error {
+			teller.Tell(e)
+			return nil
+		}
+	}
+	if o.output.value == "yaml" {
+		return func(e historyv1.Entry) error {
+			fmt.Fprintln(s.Out, "---")
+			return s.report(o.output, e)
+		}
+	}
+	return func(e historyv1.Entry) error {
+		line, err := json.Marshal(e)
+		if err != nil {
+			return fmt.Errorf("encode the output: %w", err)
+		}
+		_, err = s.machine().Write(append(line, '\n'))
+		return err
+	}
+}

@@ -1,0 +1,130 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nestor-dev/nestor/internal/cli/live"
+)
+
+type treeOptions struct {
+	watch  bool
+	output format
+}
+
+func newTree(f *Factory) *cobra.Command {
+	o := treeOptions{output: format{names: true}}
+	cmd := &cobra.Command{
+		Use:   "tree [NAME]",
+		Short: "Show chats, their tasks and the sub-agents under them",
+		Long: text(`
+			Show chats, their tasks and the sub-agents under them: phase, role, iterations, tokens, cost and age.
+
+			A task and the sub-agent that does it have the same name and are one line; tokens and cost include everything below.
+			A cost of "-" is unknown, which is not free. NAME is a chat or a task; without it everything in the namespace is shown.
+		`),
+		Example: text(`
+			# Everything in the namespace
+			kubectl nestor tree
+
+			# One chat, again whenever something changes
+			kubectl nestor tree first -w
+
+			# The names of its tasks, for scripts
+			kubectl nestor tree first -o name
+		`),
+		Args:              args(0, 1, "at most one name of a chat or task"),
+		ValidArgsFunction: f.firstArg(chats, tasks(anyTask)),
+		RunE:              f.runner(o.run),
+	}
+	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "Show the tree again whenever it changes, until Ctrl-C.")
+	o.output.register(cmd)
+	return cmd
+}
+
+func (o *treeOptions) run(ctx context.Context, s *session, args []string) error {
+	if err := o.output.check(); err != nil {
+		return err
+	}
+	scope := live.Scope{Namespace: s.namespace}
+	task := ""
+	if len(args) == 1 {
+		to, err := s.find(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		scope, task = scopeOf(s.namespace, to)
+	}
+	if o.watch {
+		return o.follow(ctx, s, scope, task)
+	}
+	now, err := s.look(ctx, scope)
+	if err != nil {
+		return err
+	}
+	return o.show(s, s.paper(), now, task)
+}
+
+// scopeOf is what to look at for a target, and the task to narrow it to.
+func scopeOf(namespace string, to target) (live.Scope, string) {
+	if to.chat != nil {
+		return live.Scope{Namespace: namespace, Chat: to.chat.Name}, ""
+	}
+	return live.Scope{Namespace: namespace, Chat: to.task.Spec.Chat, Standalone: to.task.Spec.Chat == ""}, to.task.Name
+}
+
+// show prints the trees of a snapshot, or with a task the tree under it.
+func (o *treeOptions) show(s *session, out io.Writer, now live.Snapshot, task string) error {
+	trees := forest(now, task)
+	switch o.output.value {
+	case "name":
+		for _, name := range names(trees) {
+			fmt.Fprintln(out, name)
+		}
+		return nil
+	case "json", "yaml":
+		return s.report(o.output, treeReport{Items: trees})
+	}
+	if len(trees) == 0 {
+		s.say("There are no chats and no tasks in namespace %s: `kubectl nestor new` makes a chat.", s.namespace)
+		return nil
+	}
+	printForest(out, trees, s.now())
+	return nil
+}
+
+// clearScreen takes the cursor home and clears what is there.
+const clearScreen = "\x1b[H\x1b[2J\x1b[3J"
+
+// follow shows the tree whenever it has changed. On a terminal each picture takes the place of the one before.
+func (o *treeOptions) follow(ctx context.Context, s *session, scope live.Scope, task string) error {
+	snapshots, err := live.Watch(ctx, s.cluster(), scope)
+	if err != nil {
+		return err
+	}
+	last := ""
+	for now := range snapshots {
+		var picture bytes.Buffer
+		if err := o.show(s, &picture, now, task); err != nil {
+			return err
+		}
+		if picture.String() == last {
+			continue
+		}
+		if isTerminal(s.Out) {
+			fmt.Fprint(s.Out, clearScreen)
+		} else if last != "" {
+			fmt.Fprintln(s.Out)
+		}
+		last = picture.String()
+		fmt.Fprint(s.paper(), last)
+	}
+	return nil
+}

@@ -1,0 +1,179 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/fields"
+
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/history"
+	"github.com/nestor-dev/nestor/internal/cli/live"
+	"github.com/nestor-dev/nestor/internal/cli/terminal"
+)
+
+type usageOptions struct {
+	by     []string
+	since  time.Duration
+	output format
+}
+
+func newUsage(f *Factory) *cobra.Command {
+	o := usageOptions{}
+	cmd := &cobra.Command{
+		Use:   "usage [CHAT]",
+		Short: "Show what agents have used, by role, model and chat",
+		Long: text(`
+			Show what agents have used: model calls, tokens and cost, by role, by model and by chat; of the whole namespace, or of
+			one chat.
+
+			The figures come from the ledger by way of history.nestor.dev and cover chats that are gone. Where the cluster does
+			not serve that API they come from the status of what is there now. A cost of "-" is unknown, which is not free; a "+"
+			after a cost says that the price of some calls is unknown.
+		`),
+		Example: text(`
+			# The namespace
+			kubectl nestor usage
+
+			# One chat, by role only
+			kubectl nestor usage first --by role
+
+			# The last day
+			kubectl nestor usage --since 24h
+		`),
+		Args:              args(0, 1, "at most one name of a chat"),
+		ValidArgsFunction: f.firstArg(chats),
+		RunE:              f.runner(o.run),
+	}
+	cmd.Flags().StringSliceVar(&o.by, "by", []string{"role", "model", "chat"}, "What to sum for: role, model, chat.")
+	cmd.Flags().DurationVar(&o.since, "since", 0, "Only what began in this time, for example 24h. 0 is everything.")
+	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions([]string{"role", "model", "chat"}, cobra.ShellCompDirectiveNoFileComp))
+	o.output.register(cmd)
+	return cmd
+}
+
+// dimensions are the values of --by.
+var dimensions = map[string]historyv1.UsageDimension{
+	"role": historyv1.UsageByRole, "model": historyv1.UsageByModel, "chat": historyv1.UsageByChat,
+}
+
+func (o *usageOptions) run(ctx context.Context, s *session, args []string) error {
+	if err := o.output.check(); err != nil {
+		return err
+	}
+	for _, by := range o.by {
+		if dimensions[by] == "" {
+			return usagef("--by must be role, model or chat, not %q", by)
+		}
+	}
+	chat := ""
+	if len(args) == 1 {
+		chat = strings.TrimPrefix(args[0], "chat/")
+	}
+	usages, err := o.read(ctx, s, chat)
+	if err != nil {
+		return err
+	}
+	if o.output.value != "" {
+		return s.report(o.output, map[string]any{"items": usages})
+	}
+	o.print(s, usages)
+	return nil
+}
+
+// read gets the figures from the history, or from the status of what is there.
+func (o *usageOptions) read(ctx context.Context, s *session, chat string) ([]historyv1.Usage, error) {
+	narrow := fields.Set{}
+	if chat != "" {
+		narrow[historyv1.FieldUsageChat] = chat
+	}
+	if o.since > 0 {
+		narrow[historyv1.FieldSince] = s.now().Add(-o.since).UTC().Format(time.RFC3339)
+	}
+	all, err := s.history().Usages(ctx, narrow)
+	if errors.Is(err, history.ErrNotServed) {
+		s.say("%v: the figures are of what exists now, from its status; --since does not count", err)
+		return o.fromStatus(ctx, s, chat)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(u historyv1.Usage) bool { return !o.wants(u.By) }), nil
+}
+
+func (o *usageOptions) wants(by historyv1.UsageDimension) bool {
+	return by == historyv1.UsageTotal || slices.ContainsFunc(o.by, func(name string) bool { return dimensions[name] == by })
+}
+
+func (o *usageOptions) fromStatus(ctx context.Context, s *session, chat string) ([]historyv1.Usage, error) {
+	if chat != "" {
+		if err := s.mustExist(ctx, chat); err != nil {
+			return nil, err
+		}
+	}
+	now, err := s.look(ctx, live.Scope{Namespace: s.namespace, Chat: chat})
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(now.Usages(), func(u historyv1.Usage) bool { return !o.wants(u.By) }), nil
+}
+
+// barWidth is how wide the longest bar is.
+const barWidth = 20
+
+func (o *usageOptions) print(s *session, usages []historyv1.Usage) {
+	out := s.paper()
+	total := historyv1.Usage{}
+	for _, u := range usages {
+		if u.By == historyv1.UsageTotal {
+			total = u
+		}
+	}
+	fmt.Fprintf(out, "%s model calls, %s tokens (%s in, %s out), cost %s\n", terminal.Count(total.ModelCalls.Total), terminal.Count(total.ModelCalls.TotalTokens),
+		terminal.Count(total.ModelCalls.PromptTokens), terminal.Count(total.ModelCalls.CompletionTokens), costOf(total.ModelCalls))
+	for _, by := range o.by {
+		table := terminal.Table{Heading: []string{strings.ToUpper(by), "CALLS", "TOKENS", "COST", ""}}
+		for _, u := range usages {
+			if u.By != dimensions[by] {
+				continue
+			}
+			table.Rows = append(table.Rows, []string{
+				valueOf(u), terminal.Count(u.ModelCalls.Total), terminal.Count(u.ModelCalls.TotalTokens), costOf(u.ModelCalls),
+				terminal.Busy.Render(terminal.Bar(u.ModelCalls.TotalTokens, total.ModelCalls.TotalTokens, barWidth)),
+			})
+		}
+		if len(table.Rows) > 0 {
+			fmt.Fprintln(out)
+			table.Print(out)
+		}
+	}
+}
+
+func valueOf(u historyv1.Usage) string {
+	if u.Value != "" {
+		return terminal.Line(u.Value)
+	}
+	switch u.By {
+	case historyv1.UsageByChat:
+		return "(standalone tasks)"
+	case historyv1.UsageByModel:
+		return "(the provider's default)"
+	}
+	return "(none)"
+}
+
+func costOf(c historyv1.CallUsage) string {
+	cost := terminal.Cost(c.CostMicros)
+	if c.CostMicros != nil && c.UnknownCostCalls > 0 {
+		cost += "+"
+	}
+	return cost
+}

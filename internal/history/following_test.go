@@ -1,0 +1,139 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package history_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/history/historytest"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/model"
+)
+
+// follow reads a log as lines "seq kind text" until it ends; then the channel is closed.
+func follow(namespace, nameAndQuery string) <-chan string {
+	GinkgoHelper()
+	reading, stop := context.WithCancel(ctx)
+	DeferCleanup(stop)
+	stream, err := core.CoreV1().RESTClient().Get().RequestURI(raw(namespace, "transcripts/"+nameAndQuery)).Stream(reading)
+	Expect(err).NotTo(HaveOccurred())
+	lines := make(chan string, 100)
+	go func() {
+		defer GinkgoRecover()
+		defer close(lines)
+		defer func() { _ = stream.Close() }() // it may have ended with its context
+		scanner := bufio.NewScanner(stream)
+		scanner.Buffer(nil, 1<<20)
+		for scanner.Scan() {
+			var e api.Entry
+			Expect(json.Unmarshal(scanner.Bytes(), &e)).To(Succeed())
+			text := e.Content
+			if e.Delta != nil {
+				text = e.Delta.Text + " of " + e.ModelCall
+			}
+			lines <- fmt.Sprintf("%d %s %s", e.Seq, e.Kind, text)
+		}
+	}()
+	return lines
+}
+
+var _ = Describe("Following a transcript", Ordered, ContinueOnFailure, func() {
+	var w world
+	BeforeAll(func() {
+		namespace("team-a")
+		w = serve(newLedger())
+		DeferCleanup(func() { w.stop() })
+	})
+
+	say := func(uid, call, text string) {
+		w.hub.Listen(uid, uid+"/model/"+call+"/1", model.Delta{Text: text})
+	}
+
+	It("shows replies while they stream in, and the whole once it is there", func() {
+		pen := historytest.Chat("team-a", "live", "uid-live")
+		write(pen.Write(ctx, w.ledger, pen.Orchestrator(), agent.MessageArrived{Message: "hello", Text: "Hi"}))
+		lines := follow("team-a", "chat.live/log?follow=true")
+		Eventually(lines).Should(Receive(Equal("1 Started ")))
+		Eventually(lines).Should(Receive(Equal("2 User Hi")))
+
+		say("uid-live", "m1", "Good ")
+		Eventually(lines).Should(Receive(Equal("2 Delta Good  of uid-live.m1.1")))
+		late := follow("team-a", "chat.live/log?follow&tail=1")
+		Eventually(late).Should(Receive(Equal("2 User Hi")))
+		Eventually(late).Should(Receive(Equal("2 Delta Good  of uid-live.m1.1")), "who joins late gets what came before")
+		say("uid-live", "m1", "morning")
+		Eventually(lines).Should(Receive(Equal("2 Delta morning of uid-live.m1.1")))
+
+		write(pen.Write(ctx, w.ledger, pen.Replied("Good morning!")))
+		w.hub.Changed(pen.Record)
+		Eventually(lines).Should(Receive(Equal("3 Assistant Good morning!")))
+		say("uid-live", "m1", "too late")
+		write(pen.Write(ctx, w.ledger, agent.MessageArrived{Message: "more", Text: "And now?"}))
+		say("uid-live", "m2", "Now") // before anybody was told of the message
+		Eventually(lines).Should(Receive(Equal("4 User And now?")))
+		Eventually(lines).Should(Receive(Equal("4 Delta Now of uid-live.m2.1")))
+
+		write(pen.Write(ctx, w.ledger, pen.Replied("Goodbye.")))
+		write(pen.Delete(ctx, w.ledger))
+		Eventually(lines).Should(Receive(Equal("5 Assistant Goodbye.")), "another replica's doing is found by looking")
+		Eventually(lines).Should(BeClosed())
+		Eventually(late).Should(BeClosed())
+		Eventually(w.hub.Following).Should(BeZero())
+	})
+
+	It("can leave the pieces out, and begin anywhere", func() {
+		pen := historytest.Chat("team-a", "quiet", "uid-quiet")
+		write(pen.Write(ctx, w.ledger, pen.Orchestrator(), agent.MessageArrived{Message: "hello", Text: "Hi"}))
+		lines := follow("team-a", "chat.quiet/log?follow=true&deltas=false&since=1")
+		Eventually(lines).Should(Receive(Equal("2 User Hi")))
+		say("uid-quiet", "m1", "Hello")
+		write(pen.Write(ctx, w.ledger, pen.Replied("Hello.")))
+		w.hub.Changed(pen.Record)
+		Eventually(lines).Should(Receive(Equal("3 Assistant Hello.")))
+	})
+
+	It("ends at once for an agent that has ended", func() {
+		pen := historytest.SubAgent(historytest.Chat("team-a", "done", "uid-done"), "done-1", "uid-done-1")
+		write(pen.Write(ctx, w.ledger, pen.Researcher(agent.Limits{})))
+		write(pen.Write(ctx, w.ledger, pen.Replied("Two.")))
+		lines := follow("team-a", "subagent.done-1/log?follow=true")
+		Eventually(lines).Should(Receive(HavePrefix("1 Started")))
+		Eventually(lines).Should(Receive(Equal("2 Assistant Two.")))
+		Eventually(lines).Should(BeClosed())
+	})
+
+	It("goes on with another server where it stopped", func() {
+		pen := historytest.Chat("team-a", "moved", "uid-moved")
+		write(pen.Write(ctx, w.ledger, pen.Orchestrator(), agent.MessageArrived{Message: "hello", Text: "Hi"}))
+		lines := follow("team-a", "chat.moved/log?follow=true")
+		Eventually(lines).Should(Receive(Equal("1 Started ")))
+		Eventually(lines).Should(Receive(Equal("2 User Hi")))
+		w.stop() // a reader does not keep a server from ending
+		Eventually(lines).Should(BeClosed())
+
+		write(pen.Write(ctx, w.ledger, pen.Replied("Still here.")))
+		w = serve(w.ledger)
+		Eventually(follow("team-a", "chat.moved/log?follow=true&since=2")).Should(Receive(Equal("3 Assistant Still here.")))
+	})
+
+	It("does not hold up the engine with readers that do not read", func() {
+		pen := historytest.Chat("team-a", "slow", "uid-slow")
+		write(pen.Write(ctx, w.ledger, pen.Orchestrator(), agent.MessageArrived{Message: "hello", Text: "Hi"}))
+		stream, err := core.CoreV1().RESTClient().Get().RequestURI(raw("team-a", "transcripts/chat.slow/log?follow=true")).Stream(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(stream.Close)
+		for i := range 20_000 { // far more than the buffers of all connections on the way hold
+			w.hub.Listen("uid-slow", "uid-slow/model/m1/1", model.Delta{Text: fmt.Sprintf("%01000d", i)})
+		}
+		w.hub.Changed(ledger.Agent{UID: "uid-slow"})
+	})
+})

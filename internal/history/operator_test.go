@@ -1,0 +1,120 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package history_test
+
+import (
+	"context"
+	"net/http/httptest"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	historyapi "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller"
+	"github.com/nestor-dev/nestor/internal/model/scripted"
+)
+
+// modelKey is what must be seen nowhere.
+const modelKey = "sk-very-secret-key"
+
+// operate runs the controllers on a served ledger until the spec ends.
+func operate(w world) client.Client {
+	GinkgoHelper()
+	scheme := runtime.NewScheme()
+	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+	Expect(v1alpha1.AddToScheme(scheme)).To(Succeed())
+	mgr, err := ctrl.NewManager(cluster.Config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
+	Expect(err).NotTo(HaveOccurred())
+	Expect(controller.Setup(mgr, controller.Options{OperatorNamespace: operatorNamespace, Ledger: w.ledger, Observer: w.hub})).To(Succeed())
+	running, cancel := context.WithCancel(ctx)
+	stopped := make(chan error, 1)
+	go func() { stopped <- mgr.Start(running) }()
+	DeferCleanup(func() {
+		cancel()
+		Eventually(stopped).Should(Receive(Succeed()))
+	})
+	objects, err := client.New(cluster.Config, client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	return objects
+}
+
+// provide gives a namespace a model that takes its time, so that replies can be seen to stream in.
+func provide(objects client.Client, namespace string) {
+	GinkgoHelper()
+	script, err := scripted.Builtin("central-orchestration")
+	Expect(err).NotTo(HaveOccurred())
+	server := httptest.NewServer(scripted.NewServer(scripted.Options{APIKey: modelKey, Scripts: []*scripted.Script{script}}))
+	DeferCleanup(server.Close)
+	Expect(objects.Create(ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "model-key"}, StringData: map[string]string{"key": modelKey},
+	})).To(Succeed())
+	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
+	provider.Spec.BaseURL, provider.Spec.DefaultModel = server.URL+"/v1", "scripted"
+	provider.Spec.APIKeySecretRef = &v1alpha1.SecretKeyRef{Name: "model-key", Key: "key"}
+	Expect(objects.Create(ctx, provider)).To(Succeed())
+}
+
+var _ = Describe("The history of a running operator", func() {
+	It("is followed live, and stays when the chat is deleted", func() {
+		w := serve(newLedger())
+		DeferCleanup(func() { w.stop() })
+		objects := operate(w)
+		namespace("team-live")
+		provide(objects, "team-live")
+		chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "team-live", Name: "chat"}}
+		Expect(objects.Create(ctx, chat)).To(Succeed())
+		write := func(name, text string) {
+			GinkgoHelper()
+			Expect(objects.Create(ctx, &v1alpha1.AgentMessage{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "team-live", Name: name}, Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Content: text},
+			})).To(Succeed())
+		}
+		Eventually(func() error {
+			_, err := kubectl("get", "transcript", "chat.chat", "-n", "team-live")
+			return err
+		}).Should(Succeed())
+		lines := follow("team-live", "chat.chat/log?follow=true")
+		write("hello", "Summarise what was released this year.")
+		Eventually(lines).Should(Receive(HaveSuffix("User Summarise what was released this year.")))
+		Eventually(lines).Should(Receive(ContainSubstring(" Delta ")))
+		Eventually(lines).Should(Receive(HaveSuffix("Question Which year is it?")))
+		write("answer", "It is 2024")
+		Eventually(lines).Should(Receive(ContainSubstring("Delta Thanks, I have told")))
+		Eventually(lines).Should(Receive(HaveSuffix("Assistant Thanks, I have told the researcher.")))
+		Eventually(lines).Should(Receive(ContainSubstring("Assistant Three releases came out")))
+
+		t := transcriptOf("team-live", "subagent.chat-1")
+		Expect(t.Status.Phase).To(Equal(historyapi.PhaseSuccess))
+		Expect(t.Agent.Parent).To(Equal(chat.UID))
+		Expect(t.Entries[0].Kind).To(Equal(historyapi.EntryStarted))
+		Expect(t.Entries[len(t.Entries)-1].Outcome).NotTo(BeNil())
+
+		By("keeping the key of the model to itself")
+		for _, args := range [][]string{
+			{"get", "transcripts,modelcalls,usages", "-n", "team-live", "-o", "yaml"},
+			{"get", "transcript", "chat.chat", "-n", "team-live", "-o", "yaml"},
+			{"get", "modelcall", string(chat.UID) + ".m1.1", "-n", "team-live", "-o", "yaml"},
+		} {
+			out := must(kubectl(args...))
+			Expect(out).To(ContainSubstring("team-live"))
+			Expect(out).NotTo(ContainSubstring(modelKey), strings.Join(args, " "))
+		}
+
+		By("outliving the objects")
+		Expect(objects.Delete(ctx, chat)).To(Succeed())
+		Eventually(func() (string, error) { return kubectl("get", "agentchats,subagents,agentmessages", "-n", "team-live") }).Should(BeEmpty())
+		Expect(must(kubectl("get", "transcript", "chat.chat", "-n", "team-live", "-o", "yaml"))).To(ContainSubstring("Three releases came out"))
+		Expect(must(kubectl("get", "transcript", "subagent.chat-1", "-n", "team-live", "-o", "yaml"))).To(ContainSubstring("Which year is it?"))
+		Eventually(lines).Should(BeClosed(), "a chat that was deleted is not followed any more")
+	})
+})

@@ -1,0 +1,213 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package history_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/history/historytest"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/ledger/ledgertest/pgserver"
+)
+
+// stories fills a ledger: in team-a a chat that was deleted, a chat of the same name that asked a researcher, and in team-b
+// another chat that has only begun.
+func stories(l ledger.Ledger) {
+	GinkgoHelper()
+	namespace("team-a")
+	namespace("team-b")
+	gone := historytest.Chat("team-a", "release", "uid-gone")
+	write(gone.Write(ctx, l, gone.Orchestrator(), agent.MessageArrived{Message: "old", Text: "An old question"}))
+	write(gone.Delete(ctx, l))
+
+	chat := historytest.Chat("team-a", "release", "uid-chat")
+	write(chat.Write(ctx, l, chat.Orchestrator(), agent.MessageArrived{Message: "hello", Text: "How many leap days?"}))
+	write(chat.Write(ctx, l, chat.Replied("", agent.CallRequest{ID: "c1", Tool: "delegate_to_agent", Arguments: `{"role":"researcher","task":"Count"}`})))
+	write(chat.Write(ctx, l, chat.Replied("On it.")))
+	sub := historytest.SubAgent(chat, "release-1", "uid-sub")
+	write(sub.Write(ctx, l, sub.Researcher(agent.Limits{})))
+	write(sub.Write(ctx, l, sub.Replied("", agent.CallRequest{ID: "r1", Tool: "read", Arguments: "{}"})))
+	write(sub.Write(ctx, l, agent.ToolFinished{Call: "r1", Outcome: agent.ToolSucceeded, Text: "1988 1992 1996"}))
+	write(sub.Write(ctx, l, sub.Replied("There are three.")))
+	write(chat.Write(ctx, l, agent.ChildFinished{Child: "release-1", Outcome: *sub.State.Outcome}))
+	write(chat.Write(ctx, l, chat.Replied("Three.")))
+
+	other := historytest.Chat("team-b", "other", "uid-other")
+	write(other.Write(ctx, l, other.Orchestrator(), agent.MessageArrived{Message: "hi", Text: "the secret of team-b"}))
+}
+
+// transcriptOf reads a transcript with parameters.
+func transcriptOf(namespace, nameAndQuery string) api.Transcript {
+	GinkgoHelper()
+	var t api.Transcript
+	Expect(json.Unmarshal([]byte(must(kubectl("get", "--raw", raw(namespace, "transcripts/"+nameAndQuery)))), &t)).To(Succeed())
+	return t
+}
+
+func seqs(entries []api.Entry) []int64 {
+	var numbers []int64
+	for _, e := range entries {
+		numbers = append(numbers, e.Seq)
+	}
+	return numbers
+}
+
+// reading is what holds of every ledger.
+func reading(open func() ledger.Ledger) {
+	var w world
+	BeforeAll(func() {
+		l := open()
+		stories(l)
+		w = serve(l)
+		DeferCleanup(func() { w.stop() })
+	})
+
+	It("lists transcripts in columns that tell the story", func() {
+		out := must(kubectl("get", "transcripts", "-n", "team-a"))
+		Expect(strings.Fields(strings.SplitN(out, "\n", 2)[0])).To(Equal(strings.Fields("NAME ROLE PHASE REASON EVENTS CALLS TOOLS TOKENS COST DURATION AGE")))
+		rows := columns(out)
+		Expect(rows).To(HaveLen(3))
+		Expect(rows[0][:7]).To(Equal(strings.Fields("chat.release orchestrator Live 6 3 0 360")), "a reason is missing, so the columns move")
+		Expect(rows[1][:5]).To(Equal([]string{"chat.release.uid-gone", "orchestrator", "Cancelled", "Cancelled", "2"}))
+		Expect(rows[2][:7]).To(Equal(strings.Fields("subagent.release-1 researcher Success 4 2 1 240")))
+		Expect(rows[2]).To(ContainElement("0.0030"))
+		Expect(must(kubectl("get", "transcripts", "-n", "team-a", "-o", "wide"))).To(ContainSubstring("small/v1"))
+		Expect(firstColumn(must(kubectl("get", "transcripts", "-A")))).To(Equal([]string{"team-a", "team-a", "team-b", "team-a"}), "oldest first")
+	})
+
+	It("shows a whole transcript, also of an agent that is gone", func() {
+		t := transcriptOf("team-a", "chat.release")
+		Expect(seqs(t.Entries)).To(Equal([]int64{1, 2, 3, 4, 5, 6}))
+		Expect(t.Next).To(BeNil())
+		Expect(t.Agent.UID).To(BeEquivalentTo("uid-chat"))
+		Expect(t.Entries[0].SystemPrompt).To(ContainSubstring("You orchestrate."))
+		Expect(t.Entries[2].Children).To(HaveExactElements(HaveField("Name", "release-1")))
+		Expect(t.Entries[4].Content).To(Equal("There are three."))
+
+		old := transcriptOf("team-a", "chat.release.uid-gone")
+		Expect(old.Name).To(Equal("chat.release.uid-gone"))
+		Expect(old.Entries[1].Content).To(Equal("An old question"))
+		Expect(old.Status.Phase).To(Equal(api.PhaseCancelled))
+
+		sub := transcriptOf("team-a", "subagent.release-1")
+		Expect(sub.Agent.Parent).To(BeEquivalentTo("uid-chat"))
+		Expect(sub.Entries[len(sub.Entries)-1].Outcome.Result).To(Equal("There are three."))
+		Expect(must(kubectl("get", "transcript", "subagent.release-1", "-n", "team-a", "-o", "yaml"))).To(ContainSubstring("content: 1988 1992 1996"))
+	})
+
+	It("reads transcripts in pages", func() {
+		page := transcriptOf("team-a", "chat.release?limit=4")
+		Expect(seqs(page.Entries)).To(Equal([]int64{1, 2, 3, 4}))
+		Expect(page.Next).To(HaveValue(BeEquivalentTo(4)))
+		rest := transcriptOf("team-a", fmt.Sprintf("chat.release?limit=4&since=%d", *page.Next))
+		Expect(seqs(rest.Entries)).To(Equal([]int64{5, 6}))
+		Expect(rest.Next).To(BeNil())
+		Expect(seqs(transcriptOf("team-a", "chat.release?tail=2").Entries)).To(Equal([]int64{5, 6}))
+		lines := strings.Split(strings.TrimSpace(must(kubectl("get", "--raw", raw("team-a", "transcripts/chat.release/log?since=2&limit=2")))), "\n")
+		Expect(lines).To(HaveExactElements(ContainSubstring(`"seq":3`), ContainSubstring(`"content":"On it."`)))
+		Expect(refusal(kubectl("get", "--raw", raw("team-a", "transcripts/chat.release?limit=-1")))).To(ContainSubstring("limit must be a whole number from 0"))
+		Expect(refusal(kubectl("get", "--raw", raw("team-a", "transcripts/chat.release?begin=1")))).To(ContainSubstring(`unknown parameter "begin"`))
+		Expect(refusal(kubectl("get", "--raw", raw("team-a", "transcripts/chat.release/log?follow=maybe")))).To(ContainSubstring("follow must be true or false"))
+		Expect(refusal(kubectl("get", "--raw", raw("team-a", "transcripts/chat.release?since=1&tail=1")))).To(ContainSubstring("do not go together"))
+	})
+
+	It("lists in pages, as kubectl does by itself", func() {
+		Expect(firstColumn(must(kubectl("get", "transcripts", "-n", "team-a", "--chunk-size=1")))).To(HaveLen(3))
+		var list api.TranscriptList
+		Expect(json.Unmarshal([]byte(must(kubectl("get", "--raw", raw("team-a", "transcripts?limit=2")))), &list)).To(Succeed())
+		Expect(list.Items).To(HaveLen(2))
+		Expect(list.Items[0].Entries).To(BeEmpty())
+		var rest api.TranscriptList
+		Expect(json.Unmarshal([]byte(must(kubectl("get", "--raw", raw("team-a", "transcripts?limit=2&continue="+list.Continue)))), &rest)).To(Succeed())
+		Expect(rest.Items).To(HaveExactElements(HaveField("Name", "subagent.release-1")))
+		Expect(rest.Continue).To(BeEmpty())
+		Expect(firstColumn(must(kubectl("get", "usages", "-n", "team-a", "--chunk-size=2")))).To(HaveLen(6))
+		Expect(refusal(kubectl("get", "--raw", raw("team-a", "usages?limit=2&continue=bm9uZQ")))).To(ContainSubstring("not the Next of a page"))
+		Expect(refusal(kubectl("get", "--raw", raw("team-a", "transcripts?limit=2&continue=???")))).To(ContainSubstring("continue must be"))
+		Expect(refusal(kubectl("get", "--raw", raw("team-a", "transcripts?limit=2&continue=bm9uZQ")))).To(ContainSubstring("not the Next of a page"))
+	})
+
+	It("selects by labels and fields, and says what it cannot", func() {
+		list := func(args ...string) []string {
+			GinkgoHelper()
+			return firstColumn(must(kubectl(append([]string{"get", "-n", "team-a"}, args...)...)))
+		}
+		Expect(list("transcripts", "-l", "nestor.dev/role=researcher")).To(Equal([]string{"subagent.release-1"}))
+		Expect(list("transcripts", "-l", "nestor.dev/chat=release,nestor.dev/role=researcher")).To(HaveLen(1))
+		Expect(list("transcripts", "--field-selector", "agent.root=uid-chat")).To(Equal([]string{"chat.release", "subagent.release-1"}))
+		Expect(list("transcripts", "--field-selector", "live=true")).To(Equal([]string{"chat.release"}))
+		Expect(list("transcripts", "--field-selector", "metadata.name=chat.release")).To(Equal([]string{"chat.release"}))
+		Expect(list("modelcalls", "--field-selector", "spec.agent=uid-sub")).To(Equal([]string{"uid-sub.m1.1", "uid-sub.m2.1"}))
+		Expect(list("modelcalls", "--field-selector", "metadata.name=uid-sub.m2.1")).To(Equal([]string{"uid-sub.m2.1"}))
+		Expect(list("usages", "--field-selector", "by=Role")).To(Equal([]string{"role.orchestrator", "role.researcher"}))
+		Expect(must(kubectl("get", "usages", "-n", "team-a", "--field-selector", "since=2030-01-01T00:00:00Z"))).To(BeEmpty())
+		Expect(refusal(kubectl("get", "transcripts", "-n", "team-a", "-l", "nestor.dev/role!=x"))).To(ContainSubstring("history can be selected by"))
+		Expect(refusal(kubectl("get", "transcripts", "-n", "team-a", "-l", "app=x"))).To(ContainSubstring("history can be selected by"))
+		Expect(refusal(kubectl("get", "transcripts", "-n", "team-a", "--field-selector", "agent.depth=1"))).To(ContainSubstring("can be selected by metadata.name"))
+		Expect(refusal(kubectl("get", "transcripts", "-n", "team-a", "--field-selector", "live!=true"))).To(ContainSubstring("only = can be used"))
+		Expect(refusal(kubectl("get", "usages", "-n", "team-a", "--field-selector", "since=yesterday"))).To(ContainSubstring("write the time as"))
+	})
+
+	It("shows model calls, with their bodies one at a time", func() {
+		rows := columns(must(kubectl("get", "modelcalls", "-n", "team-a")))
+		Expect(rows).To(HaveLen(6))
+		Expect(rows).To(ContainElement(HaveExactElements(HavePrefix("uid-sub.m1.1"), "researcher", "small/v1", "Success", "100", "20", "0.0015", "1.0s", Not(BeEmpty()))))
+		Expect(must(kubectl("get", "modelcalls", "-n", "team-a", "-o", "yaml"))).NotTo(ContainSubstring("request:"))
+		var call api.ModelCall
+		Expect(json.Unmarshal([]byte(must(kubectl("get", "modelcall", "uid-sub.m1.1", "-n", "team-a", "-o", "json"))), &call)).To(Succeed())
+		Expect(string(call.Spec.Request.Raw)).To(MatchJSON(`{"model":"small/v1"}`))
+		Expect(call.Status.Response.Raw).NotTo(BeEmpty())
+		Expect(call.Spec.Agent).To(BeEquivalentTo("uid-sub"))
+		Expect(refusal(kubectl("get", "modelcall", "uid-sub.m1.1", "-n", "team-b"))).To(ContainSubstring("not found"))
+		Expect(refusal(kubectl("get", "modelcall", "x", "-n", "team-a"))).To(ContainSubstring("as in UID.m1.1"))
+	})
+
+	It("sums usage by chat, role and model", func() {
+		rows := columns(must(kubectl("get", "usages", "-n", "team-a")))
+		Expect(rows[0][:6]).To(Equal(strings.Fields("total 6 100% 500 100 0.0075")))
+		Expect(firstColumn(must(kubectl("get", "usages", "-n", "team-a")))).To(Equal([]string{
+			"total", "chat.release", "role.orchestrator", "role.researcher", "model.large", "model.small_v1",
+		}))
+		var usage api.Usage
+		Expect(json.Unmarshal([]byte(must(kubectl("get", "usage", "role.researcher", "-n", "team-a", "-o", "json"))), &usage)).To(Succeed())
+		Expect(usage.ModelCalls.TotalTokens).To(BeEquivalentTo(240))
+		Expect(usage.Runs.SuccessPercent).To(HaveValue(BeEquivalentTo(100)))
+		Expect(usage.Runs.MeanDurationMillis).To(HaveValue(BeNumerically(">", 0)))
+		Expect(refusal(kubectl("get", "usage", "role.poet", "-n", "team-a"))).To(ContainSubstring("there are total, chat.NAME"))
+	})
+
+	It("does not find what is not there", func() {
+		Expect(refusal(kubectl("get", "transcript", "chat.nobody", "-n", "team-a"))).To(ContainSubstring(`transcripts.history.nestor.dev "chat.nobody" not found`))
+		Expect(refusal(kubectl("get", "transcript", "release", "-n", "team-a"))).To(ContainSubstring("a transcript is named chat.NAME"))
+		Expect(refusal(kubectl("get", "transcript", "chat.release.uid-other", "-n", "team-a"))).To(ContainSubstring("not found"), "it is of another namespace")
+		Expect(must(kubectl("get", "transcript", "chat.nobody", "-n", "team-a", "--ignore-not-found"))).To(BeEmpty())
+		Expect(refusal(kubectl("get", "--raw", raw("team-a", "transcripts/chat.nobody/log?follow=true")))).To(ContainSubstring("not found"))
+		Expect(refusal(kubectl("delete", "transcript", "chat.release", "-n", "team-a"))).To(ContainSubstring("not allow"))
+	})
+}
+
+var _ = Describe("The history in SQLite", Ordered, ContinueOnFailure, func() { reading(newLedger) })
+
+var _ = Describe("The history in PostgreSQL", Ordered, ContinueOnFailure, func() {
+	reading(func() ledger.Ledger {
+		server, err := pgserver.New(ctx)
+		if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("CI") != "true" {
+			Skip(err.Error())
+		}
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func() { Expect(server.Close()).To(Succeed()) })
+		url, err := server.NewDatabase(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		return openLedger(url)
+	})
+})

@@ -1,0 +1,171 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package history_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	historyapi "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/history"
+	"github.com/nestor-dev/nestor/internal/history/live"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/localcluster"
+)
+
+const operatorNamespace = "nestor-system"
+
+var (
+	ctx     context.Context
+	cluster *localcluster.Cluster
+	core    kubernetes.Interface
+)
+
+func TestHistory(t *testing.T) {
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "History")
+}
+
+var _ = BeforeSuite(func() {
+	SetDefaultEventuallyTimeout(30 * time.Second)
+	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
+	ctrl.SetLogger(GinkgoLogr)
+	klog.SetLogger(GinkgoLogr)
+	var cancel context.CancelFunc
+	ctx, cancel = context.WithCancel(context.Background())
+	DeferCleanup(cancel)
+	var err error
+	cluster, err = localcluster.Start(ctx, localcluster.Options{})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { Expect(cluster.Stop()).To(Succeed()) })
+	core = kubernetes.NewForConfigOrDie(cluster.Config)
+})
+
+// world is a ledger that is served.
+type world struct {
+	ledger ledger.Ledger
+	hub    *live.Hub
+	server *history.Server
+	stop   func()
+}
+
+// newLedger opens an SQLite ledger until the specs that need it have run.
+func newLedger() ledger.Ledger {
+	GinkgoHelper()
+	return openLedger("sqlite:" + filepath.Join(GinkgoT().TempDir(), "ledger.db"))
+}
+
+func openLedger(dsn string) ledger.Ledger {
+	GinkgoHelper()
+	kept, err := connect.Open(ctx, dsn)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { Expect(kept.Close()).To(Succeed()) })
+	return kept
+}
+
+// serve serves a ledger through the aggregator. The server that was there before is replaced.
+func serve(kept ledger.Ledger) world {
+	GinkgoHelper()
+	hub := &live.Hub{}
+	server, err := history.New(ctx, history.Options{
+		Cluster: cluster.Config, Ledger: kept, Live: hub, Address: "127.0.0.1:0", Hosts: []string{"nestor-history." + operatorNamespace + ".svc"},
+		Poll: 100 * time.Millisecond,
+	})
+	Expect(err).NotTo(HaveOccurred())
+	serving, cancel := context.WithCancel(ctx)
+	stopped := make(chan error, 1)
+	go func() { stopped <- server.Start(serving) }()
+	w := world{ledger: kept, hub: hub, server: server, stop: func() {
+		cancel()
+		Eventually(stopped).Should(Receive(Succeed()))
+	}}
+	Expect(cluster.ServeAPI(ctx, localcluster.API{
+		GroupVersion: historyapi.GroupVersion, Namespace: operatorNamespace, Service: "nestor-history", Port: server.Port(), CABundle: server.CABundle(),
+	})).To(Succeed())
+	return w
+}
+
+// write appends what a pen has written.
+func write(err error) {
+	GinkgoHelper()
+	Expect(err).NotTo(HaveOccurred())
+}
+
+func namespace(name string) {
+	GinkgoHelper()
+	_, err := core.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	if !apierrors.IsAlreadyExists(err) {
+		Expect(err).NotTo(HaveOccurred())
+	}
+}
+
+// kubectl runs kubectl as an administrator, or with --as as somebody else.
+func kubectl(args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, cluster.Kubectl, append([]string{
+		"--kubeconfig", cluster.Kubeconfig, "--cache-dir", filepath.Join(filepath.Dir(cluster.Kubeconfig), "cache"),
+	}, args...)...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return stdout.String(), fmt.Errorf("kubectl %s: %w: %s%s", strings.Join(args, " "), err, stdout.String(), stderr.String())
+	}
+	return stdout.String(), nil
+}
+
+// must is for commands that succeed.
+func must(out string, err error) string {
+	GinkgoHelper()
+	Expect(err).NotTo(HaveOccurred())
+	return out
+}
+
+// refusal is for commands that fail: it is what kubectl says.
+func refusal(_ string, err error) string {
+	GinkgoHelper()
+	Expect(err).To(HaveOccurred())
+	var exit *exec.ExitError
+	Expect(errors.As(err, &exit)).To(BeTrue(), err.Error())
+	return err.Error()
+}
+
+// columns are the fields of what kubectl prints, without the header.
+func columns(out string) [][]string {
+	var rows [][]string
+	for i, line := range strings.Split(strings.TrimSpace(out), "\n") {
+		if i > 0 {
+			rows = append(rows, strings.Fields(line))
+		}
+	}
+	return rows
+}
+
+func firstColumn(out string) []string {
+	var names []string
+	for _, row := range columns(out) {
+		names = append(names, row[0])
+	}
+	return names
+}
+
+// raw is the path of something in the history.
+func raw(namespace, path string) string {
+	return fmt.Sprintf("/apis/%s/namespaces/%s/%s", historyapi.GroupVersion, namespace, path)
+}

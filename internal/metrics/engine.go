@@ -1,0 +1,31 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/nestor-dev/nestor/internal/engine"
+)
+
+var (
+	inMemory = prometheus.NewDesc("nestor_agents_in_memory", "Agents that the engine holds in memory; those that only wait are not kept.", nil, nil)
+	inFlight = prometheus.NewDesc("nestor_effects_in_flight", "Model calls, tool calls and timers that the engine has begun.", nil, nil)
+)
+
+// Engine reads what the engine holds whenever it is asked.
+type Engine struct{ Stats func() engine.Stats }
+
+// Describe implements prometheus.Collector.
+func (e Engine) Describe(descriptions chan<- *prometheus.Desc) {
+	descriptions <- inMemory
+	descriptions <- inFlight
+}
+
+// Collect implements prometheus.Collector.
+func (e Engine) Collect(metrics chan<- prometheus.Metric) {
+	stats := e.Stats()
+	metrics <- prometheus.MustNewConstMetric(inMemory, prometheus.GaugeValue, float64(stats.Agents))
+	metrics <- prometheus.MustNewConstMetric(inFlight, prometheus.GaugeValue, float64(stats.InFlight))
+}

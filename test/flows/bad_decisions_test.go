@@ -1,0 +1,109 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flows
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// badDecisions are approvals and cancels that decide nothing. The agents that wait are left as they are.
+func badDecisions(w *world) []TableEntry {
+	// during lets a sub-agent of a chat wait for an approval, and writes a message meanwhile.
+	during := func(reason string, write func(call string) messageBuilder) mischief {
+		return func(ctx context.Context, r *room) {
+			GinkgoHelper()
+			call, path := awaitWrite(ctx, r)
+			r.create(ctx, write(call).Obj())
+			Eventually(r.message("odd")).WithContext(ctx).Should(BeDone(v1alpha1.MessageRejected, reason, `"`))
+			Expect(must(ctx, r.task("chat-1")).Status.Phase).To(Equal(v1alpha1.TaskWaiting))
+			r.create(ctx, MakeMessage("right").Approve("chat-1", call).Obj())
+			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Expect(w.tools.wrote(path)()).To(Equal(1))
+		}
+	}
+	// after lets it be approved and end first.
+	after := func(reason string, write func(call string) messageBuilder) mischief {
+		return func(ctx context.Context, r *room) {
+			GinkgoHelper()
+			call, path := awaitWrite(ctx, r)
+			r.create(ctx, MakeMessage("right").Approve("chat-1", call).Obj())
+			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			r.create(ctx, write(call).Obj())
+			Eventually(r.message("odd")).WithContext(ctx).Should(BeDone(v1alpha1.MessageRejected, reason, `"chat-1"`))
+			Expect(w.tools.wrote(path)()).To(Equal(1))
+		}
+	}
+	return []TableEntry{
+		Entry("an approval of a task that does not exist", during(v1alpha1.ReasonTaskNotFound, func(call string) messageBuilder { return MakeMessage("odd").Approve("chat-9", call) })),
+		Entry("an approval of a call that does not exist", during(v1alpha1.ReasonWrongToolCall, func(string) messageBuilder { return MakeMessage("odd").Approve("chat-1", "call_0") })),
+		Entry("an approval without a call, of an agent", during(v1alpha1.ReasonWrongToolCall, func(string) messageBuilder { return MakeMessage("odd").Approve("chat-1", "") })),
+		Entry("an approval that is addressed to the agent itself", during(v1alpha1.ReasonTaskNotFound, func(call string) messageBuilder { return MakeMessage("odd").Task("chat-1").Approve("chat-1", call) })),
+		Entry("a cancel of a task that does not exist", during(v1alpha1.ReasonTaskNotFound, func(string) messageBuilder { return MakeMessage("odd").Cancel("chat-9") })),
+		Entry("an approval of a call that has finished", after(v1alpha1.ReasonTaskFinished, func(call string) messageBuilder { return MakeMessage("odd").Approve("chat-1", call) })),
+		Entry("a denial of a call that was approved", after(v1alpha1.ReasonTaskFinished, func(call string) messageBuilder { return MakeMessage("odd").Deny("chat-1", call, "no") })),
+		Entry("a cancel of a task that has finished", after(v1alpha1.ReasonTaskFinished, func(string) messageBuilder { return MakeMessage("odd").Cancel("chat-1") })),
+		Entry("a second decision on a call while the other call of the reply is undecided", mischief(func(ctx context.Context, r *room) {
+			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), MakeToolServer("box", w.tools.URL), MakeRole("general").Allow("box__*").Obj())
+			r.openChat(ctx)
+			r.say(ctx, "request", "Delegate to general: Write "+r.namespace+"/one and "+r.namespace+"/two")
+			Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Waiting", HaveLen(2)))
+			call := must(ctx, r.chat).Status.Waiting[0].ToolCall
+			r.create(ctx, MakeMessage("no").Deny("chat-1", call, "").Obj())
+			Eventually(r.message("no")).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
+			r.create(ctx, MakeMessage("yes").Approve("chat-1", call).Obj())
+			Eventually(r.message("yes")).WithContext(ctx).Should(BeDone(v1alpha1.MessageRejected, v1alpha1.ReasonWrongToolCall, call))
+		})),
+		Entry("an approval for another agent", mischief(func(ctx context.Context, r *room) {
+			call, path := awaitWrite(ctx, r)
+			r.say(ctx, "second", "Delegate to general: Ask: Which colour?")
+			r.question(ctx, "chat-2")
+			r.create(ctx, MakeMessage("odd").Approve("chat-2", call).Obj())
+			Eventually(r.message("odd")).WithContext(ctx).Should(BeDone(v1alpha1.MessageRejected, v1alpha1.ReasonNotWaiting, `"chat-2" does not wait for an approval`))
+			Expect(w.tools.wrote(path)()).To(BeZero())
+		})),
+		Entry("an approval from another chat", mischief(func(ctx context.Context, r *room) {
+			call, path := awaitWrite(ctx, r)
+			r.create(ctx, MakeChat("stranger").Obj(), MakeMessage("odd").Chat("stranger").Approve("chat-1", call).Obj())
+			Eventually(r.message("odd")).WithContext(ctx).Should(BeDone(v1alpha1.MessageRejected, v1alpha1.ReasonTaskNotFound, `"chat-1"`))
+			Expect(w.tools.wrote(path)()).To(BeZero())
+		})),
+		Entry("an approval that an agent's message only talks of", mischief(func(ctx context.Context, r *room) {
+			_, path := awaitWrite(ctx, r)
+			r.say(ctx, "words", "Tell chat-1: I approve.")
+			Eventually(r.message("words")).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
+			Eventually(r.chat).WithContext(ctx).Should(BeIn(v1alpha1.ChatWaiting))
+			Expect(w.tools.wrote(path)()).To(BeZero(), "approvals are never given by a model")
+		})),
+		Entry("a cancel of everything where there is nothing", mischief(func(ctx context.Context, r *room) {
+			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
+			r.openChat(ctx)
+			r.create(ctx, MakeMessage("stop").Cancel("").Obj())
+			Eventually(r.message("stop")).WithContext(ctx).Should(BeDone(v1alpha1.MessageHandled, v1alpha1.ReasonHandled))
+		})),
+		Entry("a cancel of a task that waits for something that is missing", mischief(func(ctx context.Context, r *room) {
+			r.create(ctx, MakeTask("work", "Submit done").Obj())
+			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskPending, v1alpha1.ReasonProviderNotFound))
+			r.create(ctx, MakeMessage("stop").Task("work").Cancel("").Obj())
+			Eventually(r.message("stop")).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
+			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskCancelled, string(v1alpha1.ErrorCancelled)))
+		})),
+	}
+}
+
+// awaitWrite lets a sub-agent of the chat ask to write a file, and returns its call.
+func awaitWrite(ctx context.Context, r *room) (call, path string) {
+	GinkgoHelper()
+	r.create(ctx, MakeProvider("default", r.ModelURL).Obj(), MakeToolServer("box", r.tools.URL), MakeRole("general").Allow("box__*").Obj())
+	r.openChat(ctx)
+	path = r.namespace + "/file"
+	r.say(ctx, "request", "Delegate to general: Write "+path)
+	Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Waiting", HaveLen(1)))
+	Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
+	return must(ctx, r.chat).Status.Waiting[0].ToolCall, path
+}

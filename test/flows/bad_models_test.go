@@ -1,0 +1,73 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flows
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// badModels hang, break off, refuse and talk nonsense.
+func badModels(w *world) []TableEntry {
+	// fails lets a standalone task meet such a model.
+	fails := func(kind v1alpha1.ErrorKind, words, instruction string) mischief {
+		return func(ctx context.Context, r *room) {
+			GinkgoHelper()
+			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(0).TimeoutSeconds(1).Obj())
+			r.create(ctx, MakeTask("work", instruction).MaxIterations(3).Obj())
+			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(kind), words))
+		}
+	}
+	// passes lets a chat meet a model that is better at the second try.
+	passes := func(request, answer string) mischief {
+		return func(ctx context.Context, r *room) {
+			GinkgoHelper()
+			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(3).TimeoutSeconds(1).Obj())
+			r.openChat(ctx)
+			r.say(ctx, "request", request)
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying(answer), ReplyingTo("request")))
+			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
+		}
+	}
+	return []TableEntry{
+		Entry("a model that hangs", fails(v1alpha1.ErrorModel, "", "Hang")),
+		Entry("a model that hangs half way", fails(v1alpha1.ErrorModel, "", "Begin and hang")),
+		Entry("a model that breaks off", fails(v1alpha1.ErrorModel, "", "Be cut")),
+		Entry("a model that sends no JSON", fails(v1alpha1.ErrorModel, "", "Break")),
+		Entry("a proxy in place of a model", fails(v1alpha1.ErrorModel, "", "Be a proxy")),
+		Entry("a model that is always too busy", fails(v1alpha1.ErrorModel, "Rate limit reached.", "Be rate limited")),
+		Entry("a model that is down", fails(v1alpha1.ErrorModel, "The server had an error.", "Be down")),
+		Entry("a model that refuses the key", fails(v1alpha1.ErrorModel, "Incorrect API key provided.", "Be unauthorized")),
+		Entry("a model that never says anything", fails(v1alpha1.ErrorIterationLimit, "limit of 3 iterations", "Say nothing")),
+		Entry("a model that refuses to answer", fails(v1alpha1.ErrorModel, "I cannot help with that.", "Fail with a refusal")),
+		Entry("a model whose answer is filtered", fails(v1alpha1.ErrorModel, "content filter", "Fail with a content filter")),
+		Entry("a model that finds the request wrong", fails(v1alpha1.ErrorModel, "Invalid value for temperature.", "Fail with a bad request")),
+		Entry("a rate limit that passes", passes("Fail with a rate limit", "It did not fail this time.")),
+		Entry("a server error that passes", passes("Fail with a server error", "It did not fail this time.")),
+		Entry("a hang that passes", passes("Fail with a hang", "It did not fail this time.")),
+		Entry("a cut that passes", passes("Fail with a cut stream", "It did not fail this time.")),
+		Entry("malformed JSON that passes", passes("Fail with malformed JSON", "It did not fail this time.")),
+		Entry("a chat whose model fails for good says so, and the next message tries again", mischief(func(ctx context.Context, r *room) {
+			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(0).Obj())
+			r.openChat(ctx)
+			r.say(ctx, "request", "Be down")
+			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonModelError, "The server had an error."))
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Send a message to try again."), ReplyingTo("request"), HaveField("Spec.Role", v1alpha1.RoleSystem)))
+			r.say(ctx, "again", "Greet Alice")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Alice!"), ReplyingTo("again")))
+			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
+		})),
+		Entry("a provider that is deleted while an agent uses it", mischief(func(ctx context.Context, r *room) {
+			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(0).Obj(), MakeTask("work", "Ask: Which colour?").Obj())
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
+			Expect(w.API.Delete(ctx, must(ctx, r.provider("default")))).To(Succeed())
+			r.create(ctx, MakeMessage("answer").Task("work").Content("Green").Obj())
+			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorModel), "ModelProvider"))
+		})),
+	}
+}

@@ -1,0 +1,98 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flows
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// badTasks are standalone tasks, and tasks that people should not have made.
+func badTasks(w *world) []TableEntry {
+	waits := func(task taskBuilder, reason, words string, cure func(context.Context, *room)) mischief {
+		return func(ctx context.Context, r *room) {
+			GinkgoHelper()
+			r.create(ctx, copies(several(task.Obj()))...)
+			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskPending, reason, words))
+			cure(ctx, r)
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+		}
+	}
+	fails := func(kind v1alpha1.ErrorKind, words string, task taskBuilder) mischief {
+		return func(ctx context.Context, r *room) {
+			GinkgoHelper()
+			Expect(w.Provider(ctx, r.namespace, "default")).To(Succeed())
+			r.create(ctx, copies(several(task.Obj()))...)
+			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(kind), words))
+		}
+	}
+	return []TableEntry{
+		Entry("a task whose role does not exist", waits(MakeTask("work", "Submit done").Role("helper"), v1alpha1.ReasonRoleNotFound, `Create the AgentRole "helper"`, func(ctx context.Context, r *room) {
+			r.create(ctx, MakeRole("helper").Prompt("You help.").Obj(), MakeProvider("default", w.ModelURL).Obj())
+		})),
+		Entry("a task whose provider does not exist", waits(MakeTask("work", "Submit done").Provider("fast"), v1alpha1.ReasonProviderNotFound, `Create the ModelProvider "fast"`, func(ctx context.Context, r *room) {
+			r.create(ctx, MakeProvider("fast", w.ModelURL).Obj())
+		})),
+		Entry("a task whose tool server does not exist", mischief(func(ctx context.Context, r *room) {
+			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), MakeRole("general").Allow("box__*").Obj())
+			waits(MakeTask("work", "Look at a tree"), v1alpha1.ReasonToolServerNotFound, `Create the ToolServer "box"`, func(ctx context.Context, r *room) {
+				r.create(ctx, MakeToolServer("box", w.tools.URL))
+			})(ctx, r)
+		})),
+		Entry("a task that continues from an agent that does not exist", mischief(func(ctx context.Context, r *room) {
+			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
+			waits(MakeTask("work", "Submit more").ContinueFrom("earlier"), v1alpha1.ReasonSubAgentNotFound, `"earlier"`, func(ctx context.Context, r *room) {
+				r.create(ctx, MakeTask("earlier", "Submit something").Obj())
+			})(ctx, r)
+		})),
+		Entry("a task that continues from an agent of another role", mischief(func(ctx context.Context, r *room) {
+			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), MakeTask("earlier", "Submit something").Role("tester").Obj())
+			Eventually(r.task("earlier")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			r.create(ctx, MakeTask("work", "Submit more").ContinueFrom("earlier").Obj())
+			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorInvalidSpec), "role"))
+		})),
+		Entry("a task whose tool does not exist", fails(v1alpha1.ErrorTool, `no tool "teleport"`, MakeToolTask("work", "teleport", `{}`))),
+		Entry("a task whose arguments do not fit the tool", fails(v1alpha1.ErrorTool, "expression", MakeToolTask("work", "calculator", `{"sum":"1+1"}`))),
+		Entry("a task whose model does not exist", fails(v1alpha1.ErrorModel, "does not exist", MakeTask("work", "Fail with an unknown model"))),
+		Entry("a task that claims a parent as deep as can be", mischief(func(ctx context.Context, r *room) {
+			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), MakeTask("work", "Delegate to tester: Submit deep").Role("coder").Obj())
+			Eventually(r.task("work-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			deeper := MakeTask("deeper", "Submit deeper").Obj()
+			deeper.Labels = map[string]string{v1alpha1.LabelParent: "work-1"}
+			r.create(ctx, deeper)
+			Eventually(r.task("deeper")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorDepthLimit), "depth"))
+		})),
+		Entry("a task of a chat that does not exist", mischief(func(ctx context.Context, r *room) {
+			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
+			task := MakeTask("work", "Submit done").Obj()
+			task.Spec.Chat = "chat"
+			r.create(ctx, task)
+			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskPending, v1alpha1.ReasonChatNotFound, `"chat"`))
+			r.openChat(ctx)
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+		})),
+		Entry("a task that has the name of a chat's next one", mischief(func(ctx context.Context, r *room) {
+			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), MakeTask("chat-1", "Submit mine").Obj())
+			r.openChat(ctx)
+			r.say(ctx, "request", "Delegate to general: Submit yours")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("another task has the name chat-1"), ReplyingTo("request")))
+			Eventually(r.task("chat-1")).WithContext(ctx).Should(HaveField("Status.Result.Summary", "mine"))
+		})),
+		Entry("an agent that had begun and of which the ledger knows nothing", mischief(func(ctx context.Context, r *room) {
+			r.create(ctx, MakeTask("work", "Submit done").Obj())
+			Eventually(r.sub("work")).WithContext(ctx).Should(BeDone(v1alpha1.SubAgentPending, v1alpha1.ReasonProviderNotFound))
+			sub := must(ctx, r.sub("work"))
+			sub.Status.StartTime = &metav1.Time{Time: sub.CreationTimestamp.Time}
+			Expect(w.API.Status().Update(ctx, sub)).To(Succeed())
+			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
+			Eventually(r.sub("work")).WithContext(ctx).Should(BeDone(v1alpha1.SubAgentFailed, string(v1alpha1.ErrorHistoryLost), "Create the task again."))
+			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorHistoryLost)))
+		})),
+	}
+}

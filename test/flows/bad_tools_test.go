@@ -1,0 +1,107 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flows
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// badTools are calls that cannot work, and tools that do not. What went wrong, and what to do, goes back to the model,
+// which reports it here.
+func badTools(w *world) []TableEntry {
+	// told lets an agent make a call and submit what it was told.
+	told := func(words string, instruction string) mischief {
+		return func(ctx context.Context, r *room) {
+			GinkgoHelper()
+			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), MakeToolServer("box", w.tools.URL), MakeRole("general").Allow("*", "box__*").Obj())
+			r.create(ctx, MakeTask("work", instruction).Obj())
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Expect(must(ctx, r.task("work")).Status.Result.Summary).To(ContainSubstring(words))
+		}
+	}
+	return []TableEntry{
+		Entry("a tool that does not exist", told(`There is no tool "teleport" for you. Your tools are: `, "Use a tool that does not exist")),
+		Entry("arguments that do not fit the schema", told("Correct them and call it again.", "Look without saying at what")),
+		Entry("arguments that are not JSON", told("box__look", "Call a tool with nonsense")),
+		Entry("arguments that are a list", told("calculator", "Call a tool with a list")),
+		Entry("a tool that fails", told("the disk is full", "Use the tool that fails")),
+		Entry("a tool that says more than a model can read", mischief(func(ctx context.Context, r *room) {
+			told("water", "Use the tool that floods")(ctx, r)
+			answer := must(ctx, w.requestsOf(must(ctx, r.sub("work")).UID))[1].last()
+			Expect(answer).To(ContainSubstring("read_result"))
+			Expect(len(answer)).To(BeNumerically("<", 40_000))
+		})),
+		Entry("a tool that the agent may not have", told(`There is no tool "spawn_agents" for you`, "Spawn although you may not")),
+		Entry("a tool that hangs", mischief(func(ctx context.Context, r *room) {
+			slow := MakeToolServer("box", w.tools.URL)
+			slow.Spec.TimeoutSeconds = 1
+			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), slow, MakeRole("general").Allow("box__*").Obj())
+			r.create(ctx, MakeTask("work", "Wait at "+r.namespace).Obj())
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Expect(must(ctx, r.task("work")).Status.Result.Summary).To(ContainSubstring("box__wait"))
+			Expect(must(ctx, r.sub("work")).Status.ToolCalls).To(ContainElement(And(HaveField("Tool", "box__wait"), HaveField("Phase", v1alpha1.ToolCallFailed))))
+			Eventually(w.tools.waitsAt(r.namespace)).WithContext(ctx).Should(BeFalse())
+		})),
+		Entry("a tool server that vanishes during a call", mischief(func(ctx context.Context, r *room) {
+			own := serveToolbox()
+			DeferCleanup(own.Close)
+			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), MakeToolServer("box", own.URL), MakeRole("general").Allow("box__*").Obj())
+			r.create(ctx, MakeTask("work", "Wait at nothing").MaxSeconds(20).Obj())
+			Eventually(own.waitsAt("nothing")).WithContext(ctx).Should(BeTrue())
+			go own.Close()
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Expect(must(ctx, r.sub("work")).Status.ToolCalls).To(ContainElement(And(HaveField("Tool", "box__wait"), HaveField("Phase", v1alpha1.ToolCallFailed))))
+			Eventually(r.toolServer("box")).WithContext(ctx).Should(HaveStanding(ContainSubstring("False Unreachable")))
+		})),
+		Entry("a tool server that is deleted before a call", mischief(func(ctx context.Context, r *room) {
+			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), MakeToolServer("box", w.tools.URL), MakeRole("orchestrator").Allow("box__*").Obj())
+			r.openChat(ctx)
+			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
+			Expect(w.API.Delete(ctx, must(ctx, r.toolServer("box")))).To(Succeed())
+			r.say(ctx, "look", "Look at a tree")
+			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeDone(v1alpha1.TaskPending, v1alpha1.ReasonToolServerNotFound, `Create the ToolServer "box"`))
+			r.create(ctx, MakeToolServer("box", w.tools.URL))
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("saw a tree"), ReplyingTo("look")))
+		})),
+		Entry("a Tool task whose tool hangs", mischief(func(ctx context.Context, r *room) {
+			r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("orchestrator").Allow("box__*").Obj())
+			r.create(ctx, MakeToolTask("work", "box__wait", `{"gate":"`+r.namespace+`"}`).MaxSeconds(1).Obj())
+			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorTimedOut), "time limit of 1 seconds"))
+			Eventually(w.tools.waitsAt(r.namespace)).WithContext(ctx).Should(BeFalse())
+		})),
+	}
+}
+
+// badControl are calls of control tools that make no sense.
+func badControl(w *world) []TableEntry {
+	// answered lets the orchestrator make a call and tell the user what it was told.
+	answered := func(words string, request string) mischief {
+		return func(ctx context.Context, r *room) {
+			GinkgoHelper()
+			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
+			r.openChat(ctx)
+			r.say(ctx, "request", request)
+			Eventually(func(ctx context.Context) ([]asked, error) { return w.requestsOf(must(ctx, r.chat).UID)(ctx) }).WithContext(ctx).Should(
+				ContainElement(WithTransform(asked.last, ContainSubstring(words))))
+			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
+		}
+	}
+	return []TableEntry{
+		Entry("a delegation to a role that does not exist", answered("Nothing was delegated: ", "Delegate to nobody")),
+		Entry("a fan-out of nothing", answered("Nothing was spawned: ", "Spawn nothing")),
+		Entry("an answer for an agent that does not exist", answered(`No agent "nobody" waits for an answer.`, "Reply to nobody")),
+		Entry("a cancel of a task that does not exist, by the model", answered(`There is no running task "nobody".`, "Cancel nobody")),
+		Entry("follow-up work for an agent that does not exist", answered(`There is no finished agent "nobody"`, "Continue nobody")),
+		Entry("a result that is not one", mischief(func(ctx context.Context, r *room) {
+			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), MakeTask("work", "Submit nonsense").MaxIterations(3).Obj())
+			Eventually(r.task("work")).WithContext(ctx).Should(Or(BeIn(v1alpha1.TaskSuccess), BeIn(v1alpha1.TaskFailed)))
+			Expect(must(ctx, w.requestsOf(must(ctx, r.sub("work")).UID))[1].last()).To(ContainSubstring("submit_result"))
+		})),
+	}
+}

@@ -1,3 +1,0 @@
-package flows
-
-func badInputs(w *world) {}
