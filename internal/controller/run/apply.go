@@ -263,6 +263,18 @@ func (r *Runner) TaskState(ctx context.Context, name types.NamespacedName) (agen
 	return r.State(ctx, uid)
 }
 
+// NewestTaskState is TaskState with what another operator may have recorded since this one last looked.
+func (r *Runner) NewestTaskState(ctx context.Context, name types.NamespacedName) (agent.State, bool, error) {
+	uid, err := r.TaskUID(ctx, name)
+	if err != nil || uid == "" {
+		return agent.State{}, false, err
+	}
+	if err := r.Engine.Refresh(ctx, uid); err != nil {
+		return agent.State{}, false, err
+	}
+	return r.State(ctx, uid)
+}
+
 // TaskUID is under which UID the engine knows a task: its sub-agent's, or its own if it is one tool call.
 func (r *Runner) TaskUID(ctx context.Context, name types.NamespacedName) (string, error) {
 	var task v1alpha1.AgentTask
