@@ -33,12 +33,12 @@ func (w *world) replays(ctx context.Context) error {
 		var wrong complaints
 		for i := range found.agents.Items {
 			sub := &found.agents.Items[i]
-			if l := lives[string(sub.UID)]; l == nil && sub.Status.Error != nil && sub.Status.StartTime == nil {
-				continue // it was cancelled before it began
-			} else if l == nil {
-				wrong.add("the ledger does not know sub-agent %s, which is %s", sub.Name, sub.Status.Phase)
-			} else {
+			l := lives[string(sub.UID)]
+			switch {
+			case l != nil:
 				compare(&wrong, "sub-agent "+sub.Name, sub.Status, projection.SubAgent(l.state, sub.Status, sub.Generation))
+			case sub.Status.Error == nil || sub.Status.StartTime != nil: // else it was cancelled before it began
+				wrong.add("the ledger does not know sub-agent %s, which is %s", sub.Name, sub.Status.Phase)
 			}
 		}
 		for i := range found.tasks.Items {

@@ -35,22 +35,24 @@ func (w *world) heardOnce(ctx context.Context) error {
 	var wrong complaints
 	for _, name := range w.user.messages() {
 		if message := byName[name]; message != nil { // else it went with what it was for
-			w.follow(&wrong, message, found, lives)
+			follow(&wrong, message, lives)
 		}
 	}
 	for i := range found.messages.Items {
-		if m := &found.messages.Items[i]; m.Spec.Role == v1alpha1.RoleUser && !isLetter(m) && m.Status.Phase != v1alpha1.MessageHandled && m.Status.Phase != v1alpha1.MessageRejected {
+		m := &found.messages.Items[i]
+		settled := m.Status.Phase == v1alpha1.MessageHandled || m.Status.Phase == v1alpha1.MessageRejected
+		if m.Spec.Role == v1alpha1.RoleUser && !isLetter(m) && !settled {
 			wrong.add("message %s is %q (%s)", m.Name, m.Status.Phase, m.Status.Reason)
 		}
 	}
 	return wrong.err()
 }
 
-func (w *world) follow(wrong *complaints, m *v1alpha1.AgentMessage, found *objects, lives map[string]*life) {
+func follow(wrong *complaints, m *v1alpha1.AgentMessage, lives map[string]*life) {
 	heard := 0
 	for _, l := range lives {
 		for _, e := range l.events {
-			if isAbout(e.Fact, m, l, found) {
+			if isAbout(e.Fact, m, l) {
 				heard++
 			}
 		}
@@ -65,7 +67,7 @@ func (w *world) follow(wrong *complaints, m *v1alpha1.AgentMessage, found *objec
 }
 
 // isAbout says whether a fact in the life of an agent is what a message says.
-func isAbout(fact agent.Fact, m *v1alpha1.AgentMessage, l *life, found *objects) bool {
+func isAbout(fact agent.Fact, m *v1alpha1.AgentMessage, l *life) bool {
 	switch f := fact.(type) {
 	case agent.MessageArrived:
 		return m.Spec.Chat != "" && m.Spec.Approval == nil && f.Message == m.Name

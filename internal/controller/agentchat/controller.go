@@ -135,8 +135,16 @@ func (r *Reconciler) settleAsks(ctx context.Context, chat *v1alpha1.AgentChat, s
 		if !ask.Open {
 			continue
 		}
-		state, found, err := r.Runner.TaskState(ctx, types.NamespacedName{Namespace: chat.Namespace, Name: ask.Agent})
+		name := types.NamespacedName{Namespace: chat.Namespace, Name: ask.Agent}
+		state, found, err := r.Runner.TaskState(ctx, name)
 		if err != nil {
+			return err
+		}
+		if found && waitsFor(state, ask.Call) {
+			continue
+		}
+		// What is settled is never asked again: a question that only this operator has not heard of must stay open.
+		if state, found, err = r.Runner.NewestTaskState(ctx, name); err != nil {
 			return err
 		}
 		if found && waitsFor(state, ask.Call) {

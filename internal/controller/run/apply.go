@@ -150,7 +150,11 @@ func groupName(id string) string {
 // cancelChild makes sure that a child's task is asked to stop. One that does not exist has stopped already.
 func (r *Runner) cancelChild(ctx context.Context, owner Owner, name string) error {
 	var task v1alpha1.AgentTask
-	err := r.Client.Get(ctx, types.NamespacedName{Namespace: owner.Object.GetNamespace(), Name: name}, &task)
+	key := types.NamespacedName{Namespace: owner.Object.GetNamespace(), Name: name}
+	err := r.Client.Get(ctx, key, &task)
+	if apierrors.IsNotFound(err) { // the cache may not have heard of it, and then it would run on
+		err = r.Finder.Live.Get(ctx, key, &task)
+	}
 	if apierrors.IsNotFound(err) {
 		return r.Engine.Deliver(string(owner.Object.GetUID()), agent.ChildFinished{Child: name,
 			Outcome: agent.Outcome{Kind: agent.KindCancelled, Error: "cancelled before it began"}})
@@ -258,6 +262,18 @@ func (r *Runner) neverBegan(ctx context.Context, name types.NamespacedName) (age
 func (r *Runner) TaskState(ctx context.Context, name types.NamespacedName) (agent.State, bool, error) {
 	uid, err := r.TaskUID(ctx, name)
 	if err != nil || uid == "" {
+		return agent.State{}, false, err
+	}
+	return r.State(ctx, uid)
+}
+
+// NewestTaskState is TaskState with what another operator may have recorded since this one last looked.
+func (r *Runner) NewestTaskState(ctx context.Context, name types.NamespacedName) (agent.State, bool, error) {
+	uid, err := r.TaskUID(ctx, name)
+	if err != nil || uid == "" {
+		return agent.State{}, false, err
+	}
+	if err := r.Engine.Refresh(ctx, uid); err != nil {
 		return agent.State{}, false, err
 	}
 	return r.State(ctx, uid)
