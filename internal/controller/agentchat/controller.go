@@ -223,10 +223,17 @@ func count(counts *v1alpha1.TaskCounts, phase v1alpha1.TaskPhase) {
 	}
 }
 
-// later says whether a message came after another one; in the same second their names decide.
+// later says that a message came after another one. The API server's times are whole seconds: within one, an answer comes
+// after what it answers, and the operator's posts are numbered.
 func later(a, b *v1alpha1.AgentMessage) bool {
-	if a.CreationTimestamp.Equal(&b.CreationTimestamp) {
-		return a.Name > b.Name
+	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+		return b.CreationTimestamp.Before(&a.CreationTimestamp)
 	}
-	return b.CreationTimestamp.Before(&a.CreationTimestamp)
+	if byUser := a.Spec.Role == v1alpha1.RoleUser; byUser != (b.Spec.Role == v1alpha1.RoleUser) {
+		return !byUser
+	}
+	if len(a.Name) != len(b.Name) {
+		return len(a.Name) > len(b.Name)
+	}
+	return a.Name > b.Name
 }

@@ -1,0 +1,32 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agentchat
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+func TestTheNewestMessageOfASecondIsTheOperatorsLastPost(t *testing.T) {
+	second := time.Unix(1_800_000_000, 0)
+	message := func(name string, role v1alpha1.MessageRole, at time.Time) *v1alpha1.AgentMessage {
+		return &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(at)}, Spec: v1alpha1.AgentMessageSpec{Role: role}}
+	}
+	inOrder := []*v1alpha1.AgentMessage{
+		message("zulu", v1alpha1.RoleUser, second.Add(-time.Second)), message("request", v1alpha1.RoleUser, second),
+		message("chat-post-9", v1alpha1.RoleAssistant, second), message("chat-post-10", v1alpha1.RoleSystem, second),
+		message("again", v1alpha1.RoleUser, second.Add(time.Second)),
+	}
+	for i, a := range inOrder {
+		for j, b := range inOrder {
+			if later(a, b) != (i > j) {
+				t.Errorf("later(%s, %s) is %v", a.Name, b.Name, i <= j)
+			}
+		}
+	}
+}
