@@ -37,6 +37,10 @@ func newPage() page {
 
 // ServeHTTP serves a file of the page. Other paths are places inside the page, which its script knows.
 func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		notOffered(w, r)
+		return
+	}
 	if !p.built {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(http.StatusServiceUnavailable)

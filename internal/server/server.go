@@ -36,7 +36,7 @@ func New(options Options) http.Handler {
 	s.routeKubernetes(mux)
 	mux.HandleFunc("/api/", notOffered)
 	mux.HandleFunc("/k8s/", notOffered)
-	mux.Handle("GET /", newPage())
+	mux.Handle("/", newPage())
 	return guard(options.Hosts, mux)
 }
 

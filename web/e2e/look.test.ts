@@ -1,0 +1,24 @@
+import { test } from 'vitest';
+import { Stack } from './stack';
+import { launch, visit, complaints } from './browser';
+test('look', async () => {
+  const stack = await Stack.start();
+  const browser = await launch();
+  const page = await visit(browser, await stack.open('alice', 'alice'));
+  const shot = (n: string) => page.screenshot({ path: `/tmp/shots/${n}.png` });
+  await page.waitForSelector('text=What should be done?');
+  await shot('home');
+  await page.getByLabel('Message').fill('Write a note about the release');
+  await page.keyboard.press('Enter');
+  await page.waitForTimeout(6000);
+  await shot('approval');
+  await page.getByRole('button', { name: 'Approve' }).click();
+  await page.waitForTimeout(5000);
+  await shot('approved');
+  await page.getByRole('button', { name: /Inspect Scribe/ }).click();
+  await page.waitForTimeout(2000);
+  await shot('inspector');
+  console.log(complaints.get(page));
+  await browser.close();
+  await stack.close();
+}, 120000);
