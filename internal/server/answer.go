@@ -48,3 +48,12 @@ func statusOf(err error) metav1.Status {
 		Code: http.StatusBadGateway, Reason: "Unreachable", Message: "The Kubernetes API server does not answer.",
 	}
 }
+
+// said is a refusal of this server's own.
+func said(code int32, reason metav1.StatusReason, message string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}}
+}
+
+func notOffered(w http.ResponseWriter, _ *http.Request) {
+	refuse(w, said(http.StatusNotFound, metav1.StatusReasonNotFound, "The page's API does not offer this."))
+}

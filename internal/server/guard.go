@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 )
 
@@ -37,11 +37,11 @@ func guard(hosts []string, next http.Handler) http.Handler {
 			w.Header().Set(name, value)
 		}
 		if len(hosts) > 0 && !slices.Contains(hosts, strings.ToLower(r.Host)) {
-			refuse(w, forbidden("This page is not served under the name "+r.Host+"."))
+			refuse(w, said(http.StatusForbidden, metav1.StatusReasonForbidden, "This page is not served under the name "+r.Host+"."))
 			return
 		}
 		if !ownRequest(r) {
-			refuse(w, forbidden("Requests from other sites are refused."))
+			refuse(w, said(http.StatusForbidden, metav1.StatusReasonForbidden, "Requests from other sites are refused."))
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -77,14 +77,4 @@ func (s *site) signedIn(next func(http.ResponseWriter, *http.Request, *rest.Conf
 		}
 		next(w, r, config)
 	})
-}
-
-func notOffered(w http.ResponseWriter, _ *http.Request) {
-	refuse(w, apierrors.NewGenericServerResponse(http.StatusNotFound, "get", schema.GroupResource{}, "", "The page's API does not offer this.", 0, false))
-}
-
-func forbidden(message string) error {
-	err := apierrors.NewGenericServerResponse(http.StatusForbidden, "", schema.GroupResource{}, "", "", 0, true)
-	err.ErrStatus.Message = message
-	return err
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 )
@@ -36,8 +37,7 @@ func (s *site) routeKubernetes(mux *http.ServeMux) {
 func (s *site) nestor(w http.ResponseWriter, r *http.Request, config *rest.Config) {
 	resource, name := r.PathValue("resource"), r.PathValue("name")
 	if !allowances[resource].allows(r.Method, name != "") {
-		w.Header().Set("Allow", http.MethodGet)
-		refuse(w, apierrors.NewGenericServerResponse(http.StatusMethodNotAllowed, r.Method, nestorResource(resource).GroupResource(), name, "The page's API does not offer this.", 0, false))
+		refuse(w, said(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "The page's API does not offer this."))
 		return
 	}
 	s.pass(w, r, config, nestorPrefix, listParameters)
@@ -67,7 +67,7 @@ func (s *site) pass(w http.ResponseWriter, r *http.Request, config *rest.Config,
 		}
 	}
 	if r.Method == http.MethodPost && !isJSON(r) {
-		refuse(w, apierrors.NewGenericServerResponse(http.StatusUnsupportedMediaType, r.Method, nestorResource("").GroupResource(), "", "Send JSON.", 0, false))
+		refuse(w, said(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "Send JSON."))
 		return
 	}
 	forward(w, r, config, path, parameters)

@@ -145,9 +145,9 @@ func (o *objects) tell(ctx context.Context, change watch.Event, position string)
 func (o *objects) object(change watch.EventType, object *unstructured.Unstructured, position string) event {
 	object.SetManagedFields(nil)
 	data := encode(struct {
-		Resource string         `json:"resource"`
+		Resource string          `json:"resource"`
 		Type     watch.EventType `json:"type"`
-		Object   any            `json:"object"`
+		Object   any             `json:"object"`
 	}{o.resource, change, object.Object})
 	e := event{name: "object", key: o.resource + "/" + string(object.GetUID()), data: data}
 	if position != "" {

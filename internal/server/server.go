@@ -23,11 +23,13 @@ type Options struct {
 }
 
 // New returns the page and its API.
-func New(options Options) http.Handler {
+func New(options Options) http.Handler { return newSite(options, defaultPace()) }
+
+func newSite(options Options, pace pace) http.Handler {
 	if options.Namespace == "" {
 		options.Namespace = "default"
 	}
-	s := &site{identity: options.Identity, namespace: options.Namespace, pace: defaultPace()}
+	s := &site{identity: options.Identity, namespace: options.Namespace, pace: pace}
 	mux := http.NewServeMux()
 	options.Identity.Routes(mux)
 	mux.Handle("GET /api/whoami", s.signedIn(s.whoami))
