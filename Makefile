@@ -11,6 +11,8 @@ LDFLAGS := -s -w -X github.com/nestor-dev/nestor/internal/version.version=$(VERS
 PACKAGES ?= ./...
 # The aliases of string in the API, for the reference.
 ALIASES := Name|MessageName|ObjectName|DataKey|UserName|ModelName|ToolName|ToolGlob|ToolCallID|FilePath|ReportedPath|Remark|ServerToolName
+# The packages of Kubernetes whose types the history's OpenAPI definitions refer to.
+APIMACHINERY := $(addprefix k8s.io/apimachinery/pkg/,apis/meta/v1 runtime version api/resource)
 # Extra flags for go test, for example GOTESTFLAGS='-run TestX -v'.
 GOTESTFLAGS ?=
 
@@ -72,13 +74,17 @@ fuzz: ## Fuzz the core with arbitrary event logs (FUZZTIME)
 ##@ Check
 
 .PHONY: generate
-generate: ## Regenerate deepcopy functions, CRDs and the API reference
+generate: ## Regenerate deepcopy functions, CRDs, OpenAPI definitions and the API reference
 	$(TOOL) controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
-	$(TOOL) controller-gen crd:allowDangerousTypes=false paths=./api/... output:crd:dir=config/crd/bases
+	$(TOOL) controller-gen crd:allowDangerousTypes=false paths=./api/v1alpha1 output:crd:dir=config/crd/bases
 	$(TOOL) crd-ref-docs --config=hack/crd-ref-docs.yaml --source-path=api/v1alpha1 --renderer=markdown --output-path=docs/reference/api.md
 	@# Aliases of string have no section of their own: say what they are instead of linking to nowhere.
 	@sed -E -i.bak 's/_\[($(ALIASES))\]\(#[a-z]+\)( array)?_/_string\2_/g; /^- \[($(ALIASES))\]/d' docs/reference/api.md && rm docs/reference/api.md.bak
-	gofmt -s -w api
+	$(TOOL) crd-ref-docs --config=hack/crd-ref-docs.yaml --source-path=api/history/v1alpha1 --renderer=markdown --output-path=docs/reference/history-api.md
+	$(TOOL) openapi-gen --go-header-file=hack/boilerplate.go.txt --output-pkg=github.com/nestor-dev/nestor/internal/history/openapi --output-dir=internal/history/openapi \
+		--output-file=zz_generated.openapi.go --output-model-name-file=zz_generated.model_name.go --report-filename=/dev/null $(APIMACHINERY:%=--readonly-pkg=%) \
+		$(APIMACHINERY) github.com/nestor-dev/nestor/api/history/v1alpha1
+	gofmt -s -w api internal/history/openapi
 
 .PHONY: verify
 verify: ## Check that generated files are current, then formatting, modules, dependencies and lint

@@ -28,6 +28,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/toolserver"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 	"github.com/nestor-dev/nestor/internal/version"
@@ -39,15 +40,35 @@ type Options struct {
 	OperatorNamespace string
 	// Ledger keeps the history of every agent.
 	Ledger ledger.Ledger
+	// Observer hears what agents do while they do it; nil: nobody does.
+	Observer Observer
 	// IdleAfter is how long an agent that waits stays in memory; 0 is a minute.
 	IdleAfter time.Duration
 }
+
+// Observer hears what agents do while they do it. Its methods must not block.
+type Observer interface {
+	// Changed is told of an agent whose state has moved on.
+	Changed(a ledger.Agent)
+	// Listen is told the pieces of a reply while they stream in, with the ledger's key of the model call.
+	Listen(uid, call string, piece model.Delta)
+}
+
+// nobody is an observer that does not listen.
+type nobody struct{}
+
+func (nobody) Changed(ledger.Agent)               {}
+func (nobody) Listen(string, string, model.Delta) {}
 
 // drainTimeout is how long effects in flight may take to finish when the operator stops.
 const drainTimeout = 20 * time.Second
 
 // Setup registers all controllers, and the engine, with a manager.
 func Setup(mgr ctrl.Manager, options Options) error {
+	observer := options.Observer
+	if observer == nil {
+		observer = nobody{}
+	}
 	finder := resolve.Finder{Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), OperatorNamespace: options.OperatorNamespace}
 	chats, tasks, agents, servers := poke.New(), poke.New(), poke.New(), poke.New()
 	pool := mcp.NewPool(mcp.Options{Version: version.String(), Changed: func(key mcp.Key) {
@@ -60,8 +81,10 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		Ledger: options.Ledger, Scheduler: scheduler, Tools: tools, Models: &backend.Models{Finder: finder, Scheduler: scheduler},
 		Random:        rand.Float64,
 		AwaitRecovery: true,
+		Listen:        observer.Listen,
 		Trouble:       func(err error) { log.Error(err, "An agent cannot go on") },
 		Changed: func(a ledger.Agent) {
+			observer.Changed(a)
 			name := types.NamespacedName{Namespace: a.Namespace, Name: a.Name}
 			switch a.Kind {
 			case "AgentChat":

@@ -56,8 +56,8 @@ type Options struct {
 	Executor  tool.Executor
 	// Changed is told of an agent whose state has moved on. It must not block.
 	Changed func(ledger.Agent)
-	// Listen is told the pieces of replies while they stream in. It must not block.
-	Listen func(uid string, delta model.Delta)
+	// Listen is told the pieces of replies while they stream in, with the ledger's key of the call. It must not block.
+	Listen func(uid, call string, delta model.Delta)
 	// Trouble is told of failures that no agent can be told of, such as a ledger that is down. It must not block.
 	Trouble func(err error)
 	// Now is the clock; nil is the system's.

@@ -103,7 +103,7 @@ func (a *actor) complete(ctx context.Context, grant *schedule.Grant, record ledg
 	req.Model = endpoint.Model
 	reply, err := endpoint.Client.Complete(ctx, req, func(d model.Delta) {
 		if a.engine.options.Listen != nil {
-			a.engine.options.Listen(a.uid, d)
+			a.engine.options.Listen(a.uid, a.ledgerKey(e), d)
 		}
 	})
 	if err != nil {

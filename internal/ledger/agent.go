@@ -81,8 +81,11 @@ type Scope struct {
 // AgentFilter chooses agents; the zero value allows all of them.
 type AgentFilter struct {
 	Scope
+	UID  string
 	Kind string
 	Name string
+	// Newest leaves out agents whose name a newer one of the same kind has taken.
+	Newest bool
 	// Live leaves out agents that have finished, as an engine does that recovers at its start.
 	Live bool
 }

@@ -66,6 +66,8 @@ type Reports interface {
 	// Tree lists the agents below and including root in the order they were created, each with its timings and
 	// usage; Nest puts them into the shape of the tree.
 	Tree(ctx context.Context, root string, page Page) (List[TreeNode], error)
+	// Runs lists the agents that the filter allows, oldest first, each with its timings and usage.
+	Runs(ctx context.Context, filter AgentFilter, page Page) (List[Run], error)
 	// Usage sums model calls: tokens, cost, success and duration for each group.
 	Usage(ctx context.Context, query ReportQuery, page Page) (List[Usage], error)
 	// Outcomes sums agents: how many succeeded and how long they took, for each group.

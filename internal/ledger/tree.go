@@ -11,6 +11,13 @@ type TreeNode struct {
 	Tools  int64
 }
 
+// Run is an agent with what it used itself.
+type Run struct {
+	TreeNode
+	// Superseded says that a newer agent of the same kind has the name.
+	Superseded bool
+}
+
 // Branch is a node with the agents that it asked for.
 type Branch struct {
 	TreeNode

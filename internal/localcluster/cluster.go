@@ -153,12 +153,16 @@ func (c *Cluster) startAPIServer(ctx context.Context, assets string, options Opt
 			return fmt.Errorf("make the cluster's state directory: %w", err)
 		}
 	}
+	server := &envtest.APIServer{Path: serverLauncher, CertDir: certDir, Out: options.Log, Err: options.Log}
+	if err := enableAggregation(server, certDir); err != nil {
+		return err
+	}
 	c.env = &envtest.Environment{
 		CRDs:                     crds,
 		ControlPlaneStartTimeout: timeout,
 		ControlPlane: envtest.ControlPlane{
 			Etcd:        &envtest.Etcd{Path: etcdLauncher, DataDir: dataDir, Out: options.Log, Err: options.Log},
-			APIServer:   &envtest.APIServer{Path: serverLauncher, CertDir: certDir, Out: options.Log, Err: options.Log},
+			APIServer:   server,
 			KubectlPath: c.Kubectl,
 		},
 	}

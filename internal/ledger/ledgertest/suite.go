@@ -51,6 +51,7 @@ func Run(t *testing.T, create func(testing.TB) Database) {
 		"OddTextIsTaken":                testOddTextIsTaken,
 		"AgentsByFilter":                testAgentsByFilter,
 		"TreeHasTimings":                testTreeHasTimings,
+		"RunsByFilter":                  testRunsByFilter,
 		"UsageByDimension":              testUsageByDimension,
 		"UsageInTimeRange":              testUsageInTimeRange,
 		"OutcomesByRole":                testOutcomesByRole,

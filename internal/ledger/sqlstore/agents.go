@@ -41,15 +41,30 @@ func agent(ctx context.Context, db querier, uid string) (ledger.Agent, error) {
 
 // Agents implements ledger.Histories.
 func (s *Store) Agents(ctx context.Context, filter ledger.AgentFilter, page ledger.Page) (ledger.List[ledger.Agent], error) {
+	w := agentsWhere(filter)
+	agents, err := agentPage(ctx, s.driver.Reader(), &w, page)
+	return agents, s.fail("list agents", err)
+}
+
+// superseded says of a row of agents that a newer one has its name. Of two that were created in the same moment the one that
+// lives is the newer.
+const superseded = `EXISTS (SELECT 1 FROM agents AS newer WHERE newer.namespace = agents.namespace AND newer.name = agents.name
+	AND newer.kind = agents.kind AND newer.expired_at IS NULL
+	AND (newer.created_at, newer.finished_at IS NULL, newer.uid) > (agents.created_at, agents.finished_at IS NULL, agents.uid))`
+
+func agentsWhere(filter ledger.AgentFilter) where {
 	w := where{conditions: []string{"expired_at IS NULL"}}
 	w.scope(filter.Scope, "created_at")
+	w.equal("uid", filter.UID)
 	w.equal("kind", filter.Kind)
 	w.equal("name", filter.Name)
 	if filter.Live {
 		w.conditions = append(w.conditions, "finished_at IS NULL")
 	}
-	agents, err := agentPage(ctx, s.driver.Reader(), &w, page)
-	return agents, s.fail("list agents", err)
+	if filter.Newest {
+		w.conditions = append(w.conditions, "NOT "+superseded)
+	}
+	return w
 }
 
 func agentPage(ctx context.Context, db querier, w *where, page ledger.Page) (ledger.List[ledger.Agent], error) {

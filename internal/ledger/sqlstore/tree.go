@@ -5,6 +5,7 @@ package sqlstore
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -31,17 +32,70 @@ func (s *Store) Tree(ctx context.Context, root string, page ledger.Page) (ledger
 	return nodes, s.fail("read tree of "+root, err)
 }
 
+// Runs implements ledger.Reports.
+func (s *Store) Runs(ctx context.Context, filter ledger.AgentFilter, page ledger.Page) (ledger.List[ledger.Run], error) {
+	var runs ledger.List[ledger.Run]
+	err := s.read(ctx, func(db querier) error {
+		w := agentsWhere(filter)
+		agents, err := agentPage(ctx, db, &w, page)
+		if err != nil {
+			return err
+		}
+		runs.Next = agents.Next
+		nodes := make([]ledger.TreeNode, len(agents.Items))
+		index := make(map[string]int, len(nodes))
+		for i, a := range agents.Items {
+			nodes[i].Agent = a
+			index[a.UID] = i
+		}
+		if err := addTotals(ctx, db, nodes, index); err != nil {
+			return err
+		}
+		runs.Items, err = withNamesakes(ctx, db, nodes)
+		return err
+	})
+	return runs, s.fail("list runs", err)
+}
+
+// withNamesakes marks the nodes whose names newer agents have taken.
+func withNamesakes(ctx context.Context, db querier, nodes []ledger.TreeNode) ([]ledger.Run, error) {
+	if len(nodes) == 0 {
+		return nil, nil
+	}
+	var w where
+	these := uidsOf(nodes, &w)
+	uids, err := list(ctx, db, scanText, `SELECT uid FROM agents WHERE uid IN (`+these+`) AND `+superseded, w.args...)
+	if err != nil {
+		return nil, err
+	}
+	runs := make([]ledger.Run, len(nodes))
+	for i, node := range nodes {
+		runs[i] = ledger.Run{TreeNode: node, Superseded: slices.Contains(uids, node.UID)}
+	}
+	return runs, nil
+}
+
+func uidsOf(nodes []ledger.TreeNode, w *where) string {
+	uids := make([]string, len(nodes))
+	for i := range nodes {
+		uids[i] = w.arg(nodes[i].UID)
+	}
+	return strings.Join(uids, ", ")
+}
+
+func scanText(r row) (string, error) {
+	var text string
+	err := r.Scan(&text)
+	return text, err
+}
+
 // addTotals asks for the usage of the nodes; their number is bounded by the size of a page.
 func addTotals(ctx context.Context, db querier, nodes []ledger.TreeNode, index map[string]int) error {
 	if len(nodes) == 0 {
 		return nil
 	}
 	var w where
-	uids := make([]string, len(nodes))
-	for i := range nodes {
-		uids[i] = w.arg(nodes[i].UID)
-	}
-	these := ` WHERE agent_uid IN (` + strings.Join(uids, ", ") + `) GROUP BY agent_uid`
+	these := ` WHERE agent_uid IN (` + uidsOf(nodes, &w) + `) GROUP BY agent_uid`
 
 	models, err := list(ctx, db, scanUsed, `SELECT agent_uid, `+callTotals()+` FROM model_calls`+these, w.args...)
 	if err != nil {

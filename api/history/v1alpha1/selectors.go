@@ -1,0 +1,59 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// The fields that lists can be selected by.
+const (
+	// FieldName and FieldNamespace are every object's.
+	FieldName      = "metadata.name"
+	FieldNamespace = "metadata.namespace"
+	// FieldTranscriptKind, FieldTranscriptName and FieldTranscriptRoot choose transcripts by the object of the agent and by
+	// the top of the tree; FieldTranscriptLive by true chooses those that have not ended.
+	FieldTranscriptKind = "agent.kind"
+	FieldTranscriptName = "agent.name"
+	FieldTranscriptRoot = "agent.root"
+	FieldTranscriptLive = "live"
+	// FieldModelCallAgent chooses model calls by the UID of their agent, the others by what they are.
+	FieldModelCallAgent = "spec.agent"
+	FieldModelCallModel = "spec.model"
+	FieldModelCallPhase = "status.phase"
+	// FieldUsageBy chooses usages by their dimension; FieldUsageRole, FieldUsageChat and FieldUsageModel narrow what is summed.
+	FieldUsageBy    = "by"
+	FieldUsageChat  = "chat"
+	FieldUsageRole  = "role"
+	FieldUsageModel = "model"
+	// FieldSince and FieldUntil bound when agents were created and calls started, as RFC 3339: since <= time < until.
+	FieldSince = "since"
+	FieldUntil = "until"
+)
+
+// fields are the fields that each kind can be selected by.
+var fields = map[string][]string{
+	"Transcript": {FieldName, FieldNamespace, FieldTranscriptKind, FieldTranscriptName, FieldTranscriptRoot, FieldTranscriptLive, FieldSince, FieldUntil},
+	"ModelCall":  {FieldName, FieldNamespace, FieldModelCallAgent, FieldModelCallModel, FieldModelCallPhase, FieldSince, FieldUntil},
+	"Usage":      {FieldName, FieldNamespace, FieldUsageBy, FieldUsageChat, FieldUsageRole, FieldUsageModel, FieldSince, FieldUntil},
+}
+
+// addFieldLabels tells a scheme which fields selectors may name.
+func addFieldLabels(scheme *runtime.Scheme) error {
+	var errs []error
+	for kind, known := range fields {
+		errs = append(errs, scheme.AddFieldLabelConversionFunc(GroupVersion.WithKind(kind), func(label, value string) (string, string, error) {
+			if !slices.Contains(known, label) {
+				return "", "", fmt.Errorf("field selector %q: %ss can be selected by %s", label, kind, strings.Join(known, ", "))
+			}
+			return label, value, nil
+		}))
+	}
+	return errors.Join(errs...)
+}

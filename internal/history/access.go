@@ -1,0 +1,101 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/apis/apiserver"
+	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
+	"k8s.io/apiserver/pkg/authentication/request/headerrequest"
+	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	"k8s.io/client-go/kubernetes"
+)
+
+// authenticationConfig is the ConfigMap in which the API server publishes how its aggregator shows who it is.
+const authenticationConfig = "extension-apiserver-authentication"
+
+// How long answers of the API server are believed. Rights that are given should work soon; so should rights that are taken.
+const (
+	believeYes   = 5 * time.Second
+	believeNo    = 2 * time.Second
+	askTimeout   = 10 * time.Second
+	believeToken = 10 * time.Second
+)
+
+func backoff() *wait.Backoff {
+	return &wait.Backoff{Duration: 200 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 5}
+}
+
+// frontProxy is how the aggregator is known, kept up to date: clusters rotate its certificates.
+type frontProxy struct {
+	*dynamiccertificates.ConfigMapCAController
+	*headerrequest.RequestHeaderAuthRequestController
+}
+
+func newFrontProxy(ctx context.Context, client kubernetes.Interface) (*frontProxy, error) {
+	authorities, err := dynamiccertificates.NewDynamicCAFromConfigMapController(
+		"aggregator", metav1.NamespaceSystem, authenticationConfig, "requestheader-client-ca-file", client)
+	if err != nil {
+		return nil, fmt.Errorf("watch the aggregator's certificate authority: %w", err)
+	}
+	p := &frontProxy{authorities, headerrequest.NewRequestHeaderAuthRequestController(
+		authenticationConfig, metav1.NamespaceSystem, client, "requestheader-username-headers", "requestheader-uid-headers",
+		"requestheader-group-headers", "requestheader-extra-headers-prefix", "requestheader-allowed-names")}
+	if err := p.RunOnce(ctx); err != nil {
+		return nil, fmt.Errorf("read how the aggregator shows who it is, from the ConfigMap %s/%s (the API server needs --requestheader-client-ca-file, and this "+
+			"program the Role extension-apiserver-authentication-reader): %w", metav1.NamespaceSystem, authenticationConfig, err)
+	}
+	return p, nil
+}
+
+// RunOnce implements dynamiccertificates.ControllerRunner.
+func (p *frontProxy) RunOnce(ctx context.Context) error {
+	return errors.Join(p.ConfigMapCAController.RunOnce(ctx), p.RequestHeaderAuthRequestController.RunOnce(ctx))
+}
+
+// Run implements dynamiccertificates.ControllerRunner.
+func (p *frontProxy) Run(ctx context.Context, workers int) {
+	go p.ConfigMapCAController.Run(ctx, workers)
+	p.RequestHeaderAuthRequestController.Run(ctx, workers)
+}
+
+// delegate leaves it to the API server to say who users are and what they may do.
+func delegate(ctx context.Context, config *genericapiserver.Config, client kubernetes.Interface) error {
+	proxy, err := newFrontProxy(ctx, client)
+	if err != nil {
+		return err
+	}
+	headers := &authenticatorfactory.RequestHeaderConfig{
+		CAContentProvider:   proxy,
+		UsernameHeaders:     headerrequest.StringSliceProviderFunc(proxy.UsernameHeaders),
+		UIDHeaders:          headerrequest.StringSliceProviderFunc(proxy.UIDHeaders),
+		GroupHeaders:        headerrequest.StringSliceProviderFunc(proxy.GroupHeaders),
+		ExtraHeaderPrefixes: headerrequest.StringSliceProviderFunc(proxy.ExtraHeaderPrefixes),
+		AllowedClientNames:  headerrequest.StringSliceProviderFunc(proxy.AllowedClientNames),
+	}
+	authenticator, _, err := authenticatorfactory.DelegatingAuthenticatorConfig{
+		Anonymous: &apiserver.AnonymousAuthConfig{Enabled: false}, TokenAccessReviewClient: client.AuthenticationV1(),
+		TokenAccessReviewTimeout: askTimeout, CacheTTL: believeToken, WebhookRetryBackoff: backoff(), RequestHeaderConfig: headers,
+	}.New()
+	if err != nil {
+		return fmt.Errorf("set up authentication: %w", err)
+	}
+	authorizer, err := authorizerfactory.DelegatingAuthorizerConfig{
+		SubjectAccessReviewClient: client.AuthorizationV1(), AllowCacheTTL: believeYes, DenyCacheTTL: believeNo, WebhookRetryBackoff: backoff(),
+	}.New()
+	if err != nil {
+		return fmt.Errorf("set up authorization: %w", err)
+	}
+	config.Authentication.Authenticator, config.Authentication.RequestHeaderConfig = authenticator, headers
+	config.Authorization.Authorizer = authorizer
+	return config.Authentication.ApplyClientCert(proxy, config.SecureServing)
+}

@@ -1,0 +1,44 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"fmt"
+	"net"
+	"time"
+
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	certutil "k8s.io/client-go/util/cert"
+)
+
+// ownCertificateAge is how long a certificate lasts that the server has made for itself; a new process makes a new one.
+const ownCertificateAge = 10 * 365 * 24 * time.Hour
+
+// servingCertificate returns the certificate to serve with and, if the server has made it, what vouches for it.
+func servingCertificate(options Options) (dynamiccertificates.CertKeyContentProvider, []byte, error) {
+	if options.CertFile != "" || options.KeyFile != "" {
+		files, err := dynamiccertificates.NewDynamicServingContentFromFiles("history", options.CertFile, options.KeyFile)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read the certificate of the history API: %w", err)
+		}
+		return files, nil, nil
+	}
+	wanted := certutil.SelfSignedCertKeyOptions{Host: "localhost", AlternateIPs: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, MaxAge: ownCertificateAge}
+	for _, host := range options.Hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			wanted.AlternateIPs = append(wanted.AlternateIPs, ip)
+			continue
+		}
+		wanted.AlternateDNS = append(wanted.AlternateDNS, host)
+	}
+	certificate, key, err := certutil.GenerateSelfSignedCertKeyWithOptions(wanted)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a certificate for the history API: %w", err)
+	}
+	own, err := dynamiccertificates.NewStaticCertKeyContent("history", certificate, key)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a certificate for the history API: %w", err)
+	}
+	return own, certificate, nil
+}

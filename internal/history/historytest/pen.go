@@ -1,0 +1,144 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package historytest writes histories as the engine would, without waiting for models and tools: facts go through the core,
+// and what comes of them into a ledger.
+package historytest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// Start is when the histories of this package begin; a second passes before each event.
+var Start = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+
+// Pen writes the history of one agent.
+type Pen struct {
+	Record ledger.Agent
+	State  agent.State
+
+	seq int64
+	now time.Time
+}
+
+// Chat is the pen of a chat's orchestrator, which may delegate to a researcher.
+func Chat(namespace, name, uid string) *Pen {
+	return &Pen{now: Start, Record: ledger.Agent{
+		UID: uid, Kind: "AgentChat", Namespace: namespace, Name: name, Root: uid, Chat: name, Role: "orchestrator",
+		Provider: "default", Model: "large", CreatedAt: Start,
+	}}
+}
+
+// Orchestrator is what a chat starts with.
+func (p *Pen) Orchestrator() agent.Started {
+	return agent.Started{Config: agent.Config{
+		Kind: agent.Orchestrator, Name: p.Record.Name, MaxDepth: 2, Role: agent.Role{Name: "orchestrator", Prompt: "You orchestrate."},
+		Delegates: []agent.Delegate{{Name: "researcher"}}, Tools: []agent.Tool{{Name: "write"}},
+	}}
+}
+
+// SubAgent is the pen of a sub-agent that a chat asked for.
+func SubAgent(parent *Pen, name, uid string) *Pen {
+	return &Pen{now: parent.now, Record: ledger.Agent{
+		UID: uid, Kind: "SubAgent", Namespace: parent.Record.Namespace, Name: name, Parent: parent.Record.UID, Root: parent.Record.Root,
+		Chat: parent.Record.Chat, Role: "researcher", Depth: 1, Provider: "default", Model: "small/v1", CreatedAt: parent.now,
+	}}
+}
+
+// Researcher is what a sub-agent starts with.
+func (p *Pen) Researcher(limits agent.Limits) agent.Started {
+	return agent.Started{Config: agent.Config{
+		Kind: agent.SubAgent, Name: p.Record.Name, Depth: 1, MaxDepth: 2, Limits: limits,
+		Role:  agent.Role{Name: "researcher", Prompt: "You research.", Allow: []string{"*"}},
+		Tools: []agent.Tool{{Name: "read", ReadOnly: true}, {Name: "write"}},
+		Task:  agent.Task{Instruction: "Count the leap days"},
+	}}
+}
+
+// Write appends facts in one batch, with the model calls that they lead to and end.
+func (p *Pen) Write(ctx context.Context, l ledger.Writer, facts ...agent.Fact) error {
+	batch := ledger.Batch{Agent: p.Record.UID, After: p.seq}
+	if p.seq == 0 {
+		batch.Create = &p.Record
+	}
+	for _, fact := range facts {
+		p.now = p.now.Add(time.Second)
+		event := agent.Event{At: agent.Time(p.now.UnixMilli()), Fact: fact}
+		data, err := json.Marshal(event)
+		if err != nil {
+			return fmt.Errorf("encode %s: %w", agent.FactType(fact), err)
+		}
+		batch.Events = append(batch.Events, ledger.Event{Type: agent.FactType(fact), At: p.now, Data: data})
+		p.end(&batch, fact)
+		next, effects := agent.Step(p.State, event)
+		p.State = next
+		p.seq++
+		p.begin(&batch, effects)
+	}
+	if o := p.State.Outcome; p.State.Phase.Terminal() {
+		batch.Finish = &ledger.Finish{Status: ledger.StatusSuccess, At: p.now}
+		if !o.Succeeded() {
+			batch.Finish.Status, batch.Finish.ErrorKind = ledger.StatusFailed, string(o.Kind)
+		}
+	}
+	return l.Append(ctx, batch)
+}
+
+// Delete ends a chat as the deletion of its object does.
+func (p *Pen) Delete(ctx context.Context, l ledger.Writer) error {
+	return l.Append(ctx, ledger.Batch{Agent: p.Record.UID, After: p.seq, Finish: &ledger.Finish{
+		Status: ledger.StatusCancelled, ErrorKind: string(agent.KindCancelled), At: p.now,
+	}})
+}
+
+func (p *Pen) key(call string, attempt int) string {
+	return fmt.Sprintf("%s/%s", p.Record.UID, agent.CallModel{Call: call, Attempt: attempt}.Key())
+}
+
+// begin writes down the calls that are to be made.
+func (p *Pen) begin(batch *ledger.Batch, effects []agent.Effect) {
+	for _, effect := range effects {
+		switch e := effect.(type) {
+		case agent.CallModel:
+			batch.ModelCalls = append(batch.ModelCalls, ledger.ModelCall{
+				Key: p.key(e.Call, e.Attempt), Seq: p.seq, Iteration: p.State.Iterations, Provider: p.Record.Provider, Model: p.Record.Model,
+				RequestType: string(e.Purpose), Request: json.RawMessage(`{"model":"` + p.Record.Model + `"}`), StartedAt: p.now,
+			})
+		case agent.RunTool:
+			batch.ToolCalls = append(batch.ToolCalls, ledger.ToolCall{
+				Key: p.Record.UID + "/" + e.Key(), CallID: e.Call, Seq: p.seq, Tool: e.Tool, Arguments: string(e.Arguments), StartedAt: p.now,
+			})
+		}
+	}
+}
+
+// end writes down how a model call ended.
+func (p *Pen) end(batch *ledger.Batch, fact agent.Fact) {
+	switch f := fact.(type) {
+	case agent.ModelReplied:
+		result := ledger.ModelResult{
+			Key: p.key(f.Call, p.State.Request.Attempt), Status: ledger.StatusSuccess, Summary: f.Text, FinishedAt: p.now,
+			Response: json.RawMessage(`{"text":"…"}`), PromptTokens: &f.Usage.PromptTokens, CompletionTokens: &f.Usage.CompletionTokens,
+			CostMicros: f.Usage.CostMicros,
+		}
+		batch.ModelResults = append(batch.ModelResults, result)
+	case agent.ModelFailed:
+		batch.ModelResults = append(batch.ModelResults, ledger.ModelResult{
+			Key: p.key(f.Call, f.Attempt), Status: ledger.StatusFailed, Error: f.Message, FinishedAt: p.now,
+		})
+	}
+}
+
+// Replied is the model's reply to the call that is in flight.
+func (p *Pen) Replied(text string, calls ...agent.CallRequest) agent.ModelReplied {
+	cost := int64(1500)
+	return agent.ModelReplied{
+		Call: p.State.Request.ID, Text: text, Calls: calls, Usage: agent.Usage{PromptTokens: 100, CompletionTokens: 20, CostMicros: &cost},
+	}
+}

@@ -1,0 +1,44 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"encoding/json"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/history/live"
+	"github.com/nestor-dev/nestor/internal/model"
+)
+
+// writePieces writes what has streamed in of a reply, unless the whole reply has been written already.
+func (s *stream) writePieces(out *json.Encoder, news live.News) error {
+	s.call = news.Call
+	name, ok := modelCallName(news.Call)
+	if !s.deltas || !ok || name == s.answered {
+		return nil
+	}
+	for i, piece := range news.Pieces {
+		delta := deltaOf(piece)
+		delta.Lost = news.Lost && i == len(news.Pieces)-1
+		entry := api.Entry{
+			Seq: s.cursor.Seq(), Time: metav1.NewMicroTime(time.Now()), Kind: api.EntryDelta, ModelCall: name, Delta: &delta,
+		}
+		if err := out.Encode(entry); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deltaOf is a piece as readers see it; a refusal is text to them.
+func deltaOf(p model.Delta) api.Delta {
+	delta := api.Delta{Text: p.Text + p.Refusal, Reasoning: p.Reasoning}
+	if p.ToolCall != nil {
+		delta.ToolCall = &api.ToolCallDelta{Index: int32(p.ToolCall.Index), Tool: p.ToolCall.Name, Arguments: p.ToolCall.Arguments}
+	}
+	return delta
+}

@@ -1,0 +1,152 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/apimachinery/pkg/selection"
+
+	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// unlimited is how many items a list has at most that was asked for without a limit. Such a client may not know how to go on, so
+// it is a lot; but it is not without bounds.
+const unlimited = 10_000
+
+// asked is what a list asks for, in words of the ledger.
+type asked struct {
+	fields map[string]string
+	scope  ledger.Scope
+	limit  int
+	cursor string
+	// nothing says that the selectors contradict each other.
+	nothing bool
+}
+
+// ask reads the options of a list in a namespace, or in all of them if it is empty.
+func ask(namespace string, options *metainternalversion.ListOptions) (asked, error) {
+	a := asked{fields: map[string]string{}, scope: ledger.Scope{Namespace: namespace}, limit: unlimited}
+	if options == nil {
+		return a, nil
+	}
+	for _, read := range []func(*metainternalversion.ListOptions) error{a.readFields, a.readLabels, a.readPage} {
+		if err := read(options); err != nil {
+			return a, err
+		}
+	}
+	return a, nil
+}
+
+func (a *asked) readFields(options *metainternalversion.ListOptions) error {
+	if options.FieldSelector == nil {
+		return nil
+	}
+	for _, r := range options.FieldSelector.Requirements() {
+		if r.Operator != selection.Equals && r.Operator != selection.DoubleEquals {
+			return apierrors.NewBadRequest(fmt.Sprintf("field selector %s%s%s: only = can be used here", r.Field, r.Operator, r.Value))
+		}
+		a.fields[r.Field] = r.Value
+	}
+	if wanted, ok := a.fields[api.FieldNamespace]; ok {
+		a.narrow(&a.scope.Namespace, wanted)
+	}
+	var err error
+	if a.scope.Since, err = a.moment(api.FieldSince); err != nil {
+		return err
+	}
+	a.scope.Until, err = a.moment(api.FieldUntil)
+	return err
+}
+
+func (a *asked) moment(field string) (time.Time, error) {
+	text, ok := a.fields[field]
+	if !ok {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}, apierrors.NewBadRequest(fmt.Sprintf("field selector %s=%s: write the time as 2006-01-02T15:04:05Z", field, text))
+	}
+	return at, nil
+}
+
+func (a *asked) readLabels(options *metainternalversion.ListOptions) error {
+	if options.LabelSelector == nil {
+		return nil
+	}
+	requirements, selectable := options.LabelSelector.Requirements()
+	a.nothing = a.nothing || !selectable
+	into := map[string]*string{v1alpha1.LabelChat: &a.scope.Chat, v1alpha1.LabelRole: &a.scope.Role}
+	equality := []selection.Operator{selection.Equals, selection.DoubleEquals, selection.In}
+	for _, r := range requirements {
+		field, ok := into[r.Key()]
+		if !ok || !slices.Contains(equality, r.Operator()) || r.Values().Len() != 1 {
+			return apierrors.NewBadRequest(fmt.Sprintf("label selector %q: history can be selected by %s=CHAT and %s=ROLE",
+				r.String(), v1alpha1.LabelChat, v1alpha1.LabelRole))
+		}
+		a.narrow(field, r.Values().List()[0])
+	}
+	return nil
+}
+
+// narrow adds a condition to those that there are.
+func (a *asked) narrow(field *string, value string) {
+	a.nothing = a.nothing || value == "" || (*field != "" && *field != value)
+	*field = value
+}
+
+func (a *asked) readPage(options *metainternalversion.ListOptions) error {
+	if options.Limit > 0 {
+		a.limit = int(min(options.Limit, unlimited))
+	}
+	cursor, err := base64.RawURLEncoding.DecodeString(options.Continue)
+	if err != nil {
+		return apierrors.NewBadRequest("continue must be the metadata.continue of the page before")
+	}
+	a.cursor = string(cursor)
+	return nil
+}
+
+// gather reads pages of the ledger until the list is full, and says how to go on.
+func gather[T any](a asked, read func(ledger.Page) (ledger.List[T], error)) (items []T, next string, err error) {
+	if a.nothing {
+		return nil, "", nil
+	}
+	page := ledger.Page{Cursor: a.cursor}
+	for {
+		page.Limit = min(a.limit-len(items), ledger.MaxLimit)
+		list, err := read(page)
+		if err != nil {
+			return nil, "", refuse(err)
+		}
+		items = append(items, list.Items...)
+		if list.Next == "" || len(items) >= a.limit {
+			return items, token(list.Next), nil
+		}
+		page.Cursor = list.Next
+	}
+}
+
+// token makes a cursor fit for a client, which must not read anything into it.
+func token(cursor string) string { return base64.RawURLEncoding.EncodeToString([]byte(cursor)) }
+
+// labels are those that an object of the chat and the role would have.
+func labels(chat, role string) map[string]string {
+	found := map[string]string{}
+	for key, value := range map[string]string{v1alpha1.LabelChat: chat, v1alpha1.LabelRole: role} {
+		if value != "" && !strings.Contains(value, "/") {
+			found[key] = value
+		}
+	}
+	return found
+}

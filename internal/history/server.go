@@ -1,0 +1,175 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/sets"
+	apiopenapi "k8s.io/apiserver/pkg/endpoints/openapi"
+	"k8s.io/apiserver/pkg/registry/rest"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	genericfilters "k8s.io/apiserver/pkg/server/filters"
+	"k8s.io/apiserver/pkg/util/compatibility"
+	"k8s.io/client-go/kubernetes"
+	clientrest "k8s.io/client-go/rest"
+
+	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/history/live"
+	"github.com/nestor-dev/nestor/internal/history/openapi"
+	"github.com/nestor-dev/nestor/internal/history/transcript"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// Ledger is what the server needs of one.
+type Ledger interface {
+	ledger.Histories
+	ledger.Calls
+	ledger.Reports
+}
+
+// Options say what to serve, and where.
+type Options struct {
+	// Cluster is how to reach the API server that says who users are and what they may do.
+	Cluster *clientrest.Config
+	// Ledger is what is served.
+	Ledger Ledger
+	// Live has what the engine of this process does; nil without one.
+	Live *live.Hub
+	// Address is where to listen, such as :8443 or 127.0.0.1:0.
+	Address string
+	// CertFile and KeyFile are the certificate that the APIService's caBundle vouches for. They are read again when they change.
+	// Without them the server makes one for itself, see CABundle.
+	CertFile, KeyFile string
+	// Hosts are the names and addresses that a certificate of its own is for, such as SERVICE.NAMESPACE.svc.
+	Hosts []string
+	// Poll is how often followers look at the ledger for what other replicas do; 0 is a second.
+	Poll time.Duration
+}
+
+// Server serves the history.
+type Server struct {
+	generic  *genericapiserver.GenericAPIServer
+	listener net.Listener
+	bundle   []byte
+	stopping chan struct{}
+}
+
+// New makes a server that listens and does not serve yet. It fails when the cluster cannot be asked about users.
+func New(ctx context.Context, options Options) (server *Server, err error) {
+	if options.Live == nil {
+		options.Live = &live.Hub{}
+	}
+	if options.Poll == 0 {
+		options.Poll = time.Second
+	}
+	s := &Server{stopping: make(chan struct{})}
+	s.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", options.Address)
+	if err != nil {
+		return nil, fmt.Errorf("listen for the history API: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.listener.Close())
+		}
+	}()
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, fmt.Errorf("build the scheme: %w", err)
+	}
+	config, err := s.config(ctx, scheme, options)
+	if err != nil {
+		return nil, err
+	}
+	s.generic, err = config.Complete(nil).New("nestor-history", genericapiserver.NewEmptyDelegate())
+	if err != nil {
+		return nil, fmt.Errorf("set up the history API: %w", err)
+	}
+	if err := s.generic.InstallAPIGroup(s.group(scheme, options)); err != nil {
+		return nil, fmt.Errorf("install %s: %w", api.GroupVersion, err)
+	}
+	return s, nil
+}
+
+// Start serves until ctx ends.
+func (s *Server) Start(ctx context.Context) error {
+	defer context.AfterFunc(ctx, func() { close(s.stopping) })()
+	if err := s.generic.PrepareRun().RunWithContext(ctx); err != nil {
+		return fmt.Errorf("serve the history API: %w", err)
+	}
+	return nil
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable: every replica serves.
+func (s *Server) NeedLeaderElection() bool { return false }
+
+// Port is where the server listens.
+func (s *Server) Port() int32 {
+	address, ok := s.listener.Addr().(*net.TCPAddr)
+	if !ok {
+		return 0
+	}
+	return int32(address.Port)
+}
+
+// CABundle vouches for the certificate that the server has made for itself; empty if it was given one.
+func (s *Server) CABundle() []byte { return s.bundle }
+
+// newScheme knows the kinds that are served.
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	if err := api.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	// Errors are told in the core group.
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	return scheme, nil
+}
+
+func (s *Server) config(ctx context.Context, scheme *runtime.Scheme, options Options) (*genericapiserver.Config, error) {
+	client, err := kubernetes.NewForConfig(options.Cluster)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	config := genericapiserver.NewConfig(serializer.NewCodecFactory(scheme))
+	config.EffectiveVersion = compatibility.DefaultBuildEffectiveVersion()
+	config.ExternalAddress = s.listener.Addr().String()
+	config.EnableProfiling, config.EnableMetrics = false, false
+	config.LongRunningFunc = genericfilters.BasicLongRunningRequestCheck(sets.NewString("watch"), sets.NewString("log"))
+	// Nothing in this server calls it.
+	config.LoopbackClientConfig = &clientrest.Config{Host: config.ExternalAddress}
+	namer := apiopenapi.NewDefinitionNamer(scheme)
+	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(openapi.GetOpenAPIDefinitions, namer)
+	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(openapi.GetOpenAPIDefinitions, namer)
+	config.OpenAPIConfig.Info.Title, config.OpenAPIV3Config.Info.Title = "Nestor history", "Nestor history"
+
+	certificate, bundle, err := servingCertificate(options)
+	if err != nil {
+		return nil, err
+	}
+	s.bundle = bundle
+	config.SecureServing = &genericapiserver.SecureServingInfo{Listener: s.listener, Cert: certificate, HTTP2MaxStreamsPerConnection: 1000}
+	return config, delegate(ctx, config, client)
+}
+
+// group is what is served.
+func (s *Server) group(scheme *runtime.Scheme, options Options) *genericapiserver.APIGroupInfo {
+	group := genericapiserver.NewDefaultAPIGroupInfo(api.GroupVersion.Group, scheme, runtime.NewParameterCodec(scheme), serializer.NewCodecFactory(scheme))
+	kept := &transcripts{ledger: options.Ledger, reader: transcript.NewReader(options.Ledger)}
+	group.VersionedResourcesStorageMap[api.GroupVersion.Version] = map[string]rest.Storage{
+		"transcripts":     kept,
+		"transcripts/log": &logs{transcripts: kept, live: options.Live, poll: options.Poll, stopping: s.stopping},
+		"modelcalls":      &modelCalls{ledger: options.Ledger},
+		"usages":          &usages{ledger: options.Ledger},
+	}
+	return &group
+}

@@ -1,0 +1,171 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
+)
+
+// What kubectl prints. A column that begins with + is for -o wide.
+var (
+	transcriptColumns = []string{"Name", "Role", "Phase", "Reason", "Events", "Calls", "Tools", "Tokens", "Cost", "Duration", "Age", "+Chat", "+Model", "+UID"}
+	modelCallColumns  = []string{"Name", "Role", "Model", "Phase", "Prompt", "Completion", "Cost", "Duration", "Tools", "Age", "+Chat", "+Purpose", "+Provider", "+Error", "+Reply"}
+	usageColumns      = []string{"Name", "Calls", "Success", "Prompt", "Completion", "Cost", "Mean", "Max", "Runs", "Live", "Succeeded", "+Cached", "+Failed", "+Unpriced"}
+)
+
+type transcriptTable struct{}
+
+// ConvertToTable implements rest.TableConvertor.
+func (transcriptTable) ConvertToTable(_ context.Context, object, options runtime.Object) (*metav1.Table, error) {
+	return table(object, options, transcriptColumns, func(o runtime.Object) []any {
+		t := o.(*api.Transcript)
+		var usage api.CallUsage
+		if t.Status.Usage != nil {
+			usage = *t.Status.Usage
+		}
+		took := time.Since(t.Status.StartTime.Time)
+		if t.Status.CompletionTime != nil {
+			took = t.Status.CompletionTime.Sub(t.Status.StartTime.Time)
+		}
+		return []any{
+			t.Name, t.Agent.Role, string(t.Status.Phase), t.Status.ErrorKind, t.Status.LastSeq, usage.Total, t.Status.ToolCalls, usage.TotalTokens,
+			cost(usage.CostMicros, usage.Total > 0), short(took), age(t.CreationTimestamp), t.Agent.Chat, t.Agent.Model, string(t.UID),
+		}
+	})
+}
+
+type modelCallTable struct{}
+
+// ConvertToTable implements rest.TableConvertor.
+func (modelCallTable) ConvertToTable(_ context.Context, object, options runtime.Object) (*metav1.Table, error) {
+	return table(object, options, modelCallColumns, func(o runtime.Object) []any {
+		c := o.(*api.ModelCall)
+		usage := c.Status.Usage
+		if usage == nil {
+			usage = &api.TokenUsage{}
+		}
+		took := ""
+		if c.Status.DurationMillis != nil {
+			took = millis(c.Status.DurationMillis)
+		}
+		return []any{
+			c.Name, c.Spec.Role, c.Spec.Model, string(c.Status.Phase), tokens(usage.PromptTokens), tokens(usage.CompletionTokens),
+			cost(usage.CostMicros, c.Status.Phase == api.PhaseSuccess), took, strings.Join(c.Status.ToolCalls, ","), age(c.CreationTimestamp),
+			c.Spec.Chat, c.Spec.Purpose, c.Spec.ModelProvider, line(c.Status.Error), line(c.Status.Summary),
+		}
+	})
+}
+
+type usageTable struct{}
+
+// ConvertToTable implements rest.TableConvertor.
+func (usageTable) ConvertToTable(_ context.Context, object, options runtime.Object) (*metav1.Table, error) {
+	return table(object, options, usageColumns, func(o runtime.Object) []any {
+		u := o.(*api.Usage)
+		calls := u.ModelCalls
+		return []any{
+			u.Name, calls.Total, percent(calls.SuccessPercent), calls.PromptTokens, calls.CompletionTokens, cost(calls.CostMicros, calls.Total > 0),
+			millis(calls.MeanDurationMillis), millis(calls.MaxDurationMillis), u.Runs.Total, u.Runs.Live, percent(u.Runs.SuccessPercent),
+			calls.CachedTokens, u.Runs.Failed, calls.UnknownCostCalls,
+		}
+	})
+}
+
+// table has a row for an object, or for each object of a list.
+func table(object, options runtime.Object, columns []string, cells func(runtime.Object) []any) (*metav1.Table, error) {
+	t := &metav1.Table{}
+	if wanted, ok := options.(*metav1.TableOptions); !ok || !wanted.NoHeaders {
+		t.ColumnDefinitions = definitions(columns)
+	}
+	add := func(o runtime.Object) error {
+		t.Rows = append(t.Rows, metav1.TableRow{Cells: cells(o), Object: runtime.RawExtension{Object: o}})
+		return nil
+	}
+	if !meta.IsListType(object) {
+		return t, add(object)
+	}
+	list, err := meta.ListAccessor(object)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	t.ResourceVersion, t.Continue = list.GetResourceVersion(), list.GetContinue()
+	return t, meta.EachListItem(object, add)
+}
+
+func definitions(columns []string) []metav1.TableColumnDefinition {
+	defined := make([]metav1.TableColumnDefinition, len(columns))
+	for i, name := range columns {
+		defined[i] = metav1.TableColumnDefinition{Name: name, Type: "string"}
+		if wide, ok := strings.CutPrefix(name, "+"); ok {
+			defined[i].Name, defined[i].Priority = wide, 1
+		}
+		if name == "Name" {
+			defined[i].Format = "name"
+		}
+	}
+	return defined
+}
+
+// cost is money, in units of the currency. Unknown is not free.
+func cost(micros *int64, used bool) string {
+	switch {
+	case micros != nil:
+		return fmt.Sprintf("%.4f", float64(*micros)/1e6)
+	case used:
+		return "unknown"
+	}
+	return ""
+}
+
+func tokens(n *int64) any {
+	if n == nil {
+		return ""
+	}
+	return *n
+}
+
+func percent(n *int32) string {
+	if n == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d%%", *n)
+}
+
+func millis(n *int64) string {
+	if n == nil {
+		return ""
+	}
+	return short(time.Duration(*n) * time.Millisecond)
+}
+
+// short is a duration in two or three characters; what is under ten seconds keeps its tenths.
+func short(d time.Duration) string {
+	if d < 10*time.Second {
+		return fmt.Sprintf("%.1fs", max(d, 0).Seconds())
+	}
+	return duration.HumanDuration(d)
+}
+
+func age(created metav1.Time) string { return duration.HumanDuration(time.Since(created.Time)) }
+
+// line is the beginning of a text, in one line.
+func line(text string) string {
+	const most = 60
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) <= most {
+		return string(runes)
+	}
+	return string(runes[:most-1]) + "…"
+}

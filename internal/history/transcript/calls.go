@@ -1,0 +1,116 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transcript
+
+import (
+	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+)
+
+// toolCalls are the calls that the step is about: all those that are new, and those of before that stand elsewhere now.
+func (s Step) toolCalls() []api.ToolCall {
+	var calls []api.ToolCall
+	now := s.standing()
+	for _, c := range s.asked() {
+		calls = append(calls, now.of(c))
+	}
+	for _, c := range s.Before.Batch {
+		call := now.of(c.CallRequest)
+		if call.Phase == phase(c.State, c.Outcome) {
+			continue
+		}
+		call.Arguments = ""
+		calls = append(calls, call)
+	}
+	return calls
+}
+
+// asked are the calls that the step added: those of a reply, or the one call of a tool run.
+func (s Step) asked() []agent.CallRequest {
+	var calls []agent.CallRequest
+	switch s.Event.Fact.(type) {
+	case agent.Started:
+		for _, c := range s.After.Batch {
+			calls = append(calls, c.CallRequest)
+		}
+	case agent.ModelReplied:
+		for _, m := range s.heard() {
+			calls = append(calls, m.Calls...)
+		}
+	}
+	return calls
+}
+
+// heard are the messages that the step added to the history. A compaction makes a history shorter and adds none.
+func (s Step) heard() []agent.Message {
+	return s.After.History.Newest(max(0, s.After.History.Len()-s.Before.History.Len()))
+}
+
+// standings are where calls stand after a step, by id.
+type standings map[string]api.ToolCall
+
+func (s Step) standing() standings {
+	calls := standings{}
+	for _, m := range s.heard() {
+		if m.Speaker == agent.ToolSpeaker {
+			calls[m.Call] = api.ToolCall{Phase: phase(agent.CallDone, m.Outcome), Result: m.Text}
+		}
+	}
+	for _, c := range s.After.Batch {
+		calls[c.ID] = api.ToolCall{Phase: phase(c.State, c.Outcome), Result: c.Answer}
+	}
+	return calls
+}
+
+// of is a call as it stands. One that is nowhere was given up without an answer.
+func (s standings) of(c agent.CallRequest) api.ToolCall {
+	call, ok := s[c.ID]
+	if !ok {
+		call.Phase = api.ToolCallFailed
+	}
+	call.ID, call.Tool, call.Arguments = c.ID, c.Tool, c.Arguments
+	return call
+}
+
+func phase(state agent.CallState, outcome agent.ToolOutcome) api.ToolCallPhase {
+	switch state {
+	case agent.CallUndecided:
+		return api.ToolCallAwaitingApproval
+	case agent.CallAsked:
+		return api.ToolCallWaitingForUser
+	case agent.CallHeld, agent.CallRunning:
+		return api.ToolCallRunning
+	case agent.CallDelegated:
+		return api.ToolCallDelegated
+	}
+	switch outcome {
+	case agent.ToolSucceeded:
+		return api.ToolCallSuccess
+	case agent.ToolDenied:
+		return api.ToolCallDenied
+	case agent.ToolUnknown:
+		return api.ToolCallUnknown
+	}
+	return api.ToolCallFailed
+}
+
+// children are the runs that the step started.
+func (s Step) children() []api.ChildRun {
+	if s.After.Children.Started == s.Before.Children.Started {
+		return nil
+	}
+	known := map[string]bool{}
+	for _, c := range s.Before.Children.Live {
+		known[c.Name] = true
+	}
+	var runs []api.ChildRun
+	for _, c := range s.After.Children.Live {
+		if !known[c.Name] {
+			runs = append(runs, api.ChildRun{
+				Name: c.Name, ToolCall: c.Group, Role: c.Role, Tool: c.Tool, Instruction: c.Task, ContinueFrom: c.ContinueFrom,
+			})
+		}
+	}
+	return runs
+}

@@ -1,0 +1,154 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transcript
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// Step is one event of an agent with the states around it.
+type Step struct {
+	// UID is the agent's.
+	UID    string
+	Record ledger.Event
+	Event  agent.Event
+	Before agent.State
+	After  agent.State
+}
+
+// Entry makes the entry of a step. It reports false for what nobody wants to read: timers, deliveries, and notes between agents
+// that are told elsewhere.
+func (s Step) Entry() (api.Entry, bool) {
+	e := api.Entry{
+		Seq: s.Record.Seq, Time: metav1.NewMicroTime(s.Record.At), ToolCalls: s.toolCalls(), Children: s.children(),
+		Limit: s.limit(), Outcome: s.outcome(),
+	}
+	told := s.tell(&e)
+	if !told && (e.Limit != "" || e.Outcome != nil) {
+		e.Kind, e.Content, e.Limit = api.EntryLimit, e.Limit, ""
+		told = true
+	}
+	// What the entry says in its content need not be said again.
+	for i := range e.ToolCalls {
+		if e.ToolCalls[i].Result == e.Content {
+			e.ToolCalls[i].Result = ""
+		}
+	}
+	return e, told
+}
+
+// tell fills in what is particular to the fact.
+func (s Step) tell(e *api.Entry) bool {
+	switch f := s.Event.Fact.(type) {
+	case agent.Started:
+		e.Kind, e.Content, e.SystemPrompt = api.EntryStarted, s.assignment(), agent.SystemPrompt(f.Config)
+	case agent.MessageArrived:
+		e.Kind, e.Content, e.Message, e.Child = api.EntryUser, f.Text, f.Message, f.Answers
+	case agent.ModelReplied:
+		s.tellReply(e, f)
+	case agent.ModelFailed:
+		e.Kind, e.Content, e.Error = api.EntryError, f.Message, string(f.Failure)
+		e.ModelCall = api.ModelCallName(s.UID, f.Call, f.Attempt)
+	case agent.ToolFinished:
+		e.Kind, e.Content = api.EntryToolResult, f.Text
+	case agent.Decided:
+		e.Kind, e.Content, e.By = api.EntryDecision, f.Comment, f.By
+	case agent.Answered:
+		e.Kind, e.Content = api.EntryAnswer, f.Text
+	case agent.ChildFinished:
+		s.tellChild(e, f)
+	case agent.Asked:
+		s.tellAsk(e, f)
+	case agent.Cancelled:
+		e.Kind, e.Message, e.Child, e.By = api.EntryCancelled, f.Message, f.Task, f.By
+	case agent.Restarted:
+		e.Kind = api.EntryRestarted
+	default:
+		return false
+	}
+	return true
+}
+
+// assignment is what a sub-agent was asked to do: the newest thing that it has heard when it starts.
+func (s Step) assignment() string {
+	for m := range s.After.History.Backward() {
+		if m.Speaker == agent.User && s.After.Config.Kind == agent.SubAgent {
+			return m.Text
+		}
+	}
+	return ""
+}
+
+func (s Step) tellReply(e *api.Entry, f agent.ModelReplied) {
+	e.Kind, e.Content, e.Truncated = api.EntryAssistant, f.Text, f.Finish == agent.FinishLength
+	attempt := 1
+	if r := s.Before.Request; r != nil {
+		attempt = r.Attempt
+		if r.Purpose == agent.PurposeCompact {
+			e.Kind = api.EntrySummary
+		}
+	}
+	e.ModelCall = api.ModelCallName(s.UID, f.Call, attempt)
+	e.Usage = usage(f.Usage)
+}
+
+func (s Step) tellChild(e *api.Entry, f agent.ChildFinished) {
+	e.Kind, e.Child, e.Error = api.EntryChildResult, f.Child, string(f.Outcome.Kind)
+	e.Content = f.Outcome.Result.Brief()
+	if !f.Outcome.Succeeded() {
+		e.Content = f.Outcome.Error
+	}
+	if f.Usage != (agent.Usage{}) {
+		e.Usage = usage(f.Usage)
+	}
+}
+
+func (s Step) tellAsk(e *api.Entry, f agent.Asked) {
+	e.Kind, e.Child, e.Content = api.EntryQuestion, f.Agent, f.Text
+	call := api.ToolCall{ID: f.Call, Tool: f.Tool, Arguments: f.Arguments, Phase: api.ToolCallWaitingForUser}
+	if f.Kind == agent.AskApproval {
+		e.Kind, call.Phase = api.EntryApproval, api.ToolCallAwaitingApproval
+	}
+	e.ToolCalls = append(e.ToolCalls, call)
+}
+
+// limit is the limit that the step reached.
+func (s Step) limit() string {
+	if s.After.Bailout == nil || s.After.Bailout == s.Before.Bailout {
+		return ""
+	}
+	return s.After.Bailout.Reason
+}
+
+func (s Step) outcome() *api.Outcome {
+	o := s.After.Outcome
+	if o == nil || !s.After.Phase.Terminal() || s.Before.Phase.Terminal() {
+		return nil
+	}
+	told := &api.Outcome{
+		ErrorKind: string(o.Kind), Error: o.Error, Iterations: int32(o.Iterations), DurationMillis: int64(o.Duration),
+	}
+	if r := o.Result; r != nil {
+		told.Summary, told.Result, told.Details = r.Summary, r.Text, r.Details
+		told.FilesModified, told.FilesCreated, told.Warnings, told.Suggestions = r.FilesModified, r.FilesCreated, r.Warnings, r.Suggestions
+		told.TestsRun, told.TestsPassed = number(r.TestsRun), number(r.TestsPassed)
+	}
+	return told
+}
+
+func number(n *int) *int32 {
+	if n == nil {
+		return nil
+	}
+	small := int32(min(max(*n, 0), 1<<31-1))
+	return &small
+}
+
+func usage(u agent.Usage) *api.TokenUsage {
+	return &api.TokenUsage{PromptTokens: &u.PromptTokens, CompletionTokens: &u.CompletionTokens, CostMicros: u.CostMicros}
+}

@@ -1,0 +1,148 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transcript
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// Events is what a reader needs of a ledger.
+type Events interface {
+	Events(ctx context.Context, uid string, after int64, limit int) ([]ledger.Event, error)
+}
+
+// pageBytes is about how many bytes of text a page of entries has at most.
+const pageBytes = 4 << 20
+
+// Reader reads the transcripts of agents. It is safe for concurrent use.
+type Reader struct {
+	events Events
+	places places
+}
+
+// NewReader makes a reader.
+func NewReader(events Events) *Reader { return &Reader{events: events} }
+
+// Cursor is a place in a transcript. One goroutine at a time may use it.
+type Cursor struct {
+	reader *Reader
+	uid    string
+	place  place
+	// since leaves out entries that the reader has seen, wherever the cursor began.
+	since int64
+}
+
+// Open returns a cursor behind an event; 0 is the beginning.
+func (r *Reader) Open(ctx context.Context, uid string, since int64) (*Cursor, error) {
+	c := &Cursor{reader: r, uid: uid, place: r.places.before(uid, since), since: since}
+	for c.place.seq < since {
+		steps, err := c.steps(ctx, min(since-c.place.seq, ledger.MaxLimit))
+		if err != nil {
+			return nil, err
+		}
+		if len(steps) == 0 {
+			break // the transcript is shorter than that
+		}
+		c.pass(steps[len(steps)-1])
+		r.places.keep(uid, c.place)
+	}
+	return c, nil
+}
+
+// Tail returns a cursor before the newest n entries, given the seq of the newest event.
+func (r *Reader) Tail(ctx context.Context, uid string, last int64, n int) (*Cursor, error) {
+	for window := int64(4*n + 16); ; window *= 4 {
+		start := max(0, last-window)
+		c, err := r.Open(ctx, uid, start)
+		if err != nil {
+			return nil, err
+		}
+		newest, err := c.newest(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		if len(newest) == n || start == 0 {
+			if len(newest) > 0 {
+				start = newest[0] - 1
+			}
+			return r.Open(ctx, uid, start)
+		}
+	}
+}
+
+// newest reads to the end and returns the numbers of the last n entries.
+func (c *Cursor) newest(ctx context.Context, n int) ([]int64, error) {
+	var seqs []int64
+	for {
+		entries, more, err := c.Read(ctx, ledger.MaxLimit)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			seqs = append(seqs, e.Seq)
+		}
+		seqs = seqs[max(0, len(seqs)-n):]
+		if !more {
+			return seqs, nil
+		}
+	}
+}
+
+// Seq is the newest event that the cursor has passed.
+func (c *Cursor) Seq() int64 { return c.place.seq }
+
+// Read returns up to limit entries and moves behind them. It says whether there are more.
+func (c *Cursor) Read(ctx context.Context, limit int) (entries []api.Entry, more bool, err error) {
+	// A client goes on with the last entry that it has, or with Seq, which is at most a few events further.
+	stopped := c.place
+	defer func() { c.reader.places.keep(c.uid, stopped) }()
+	size := 0
+	for {
+		steps, err := c.steps(ctx, int64(min(limit-len(entries)+1, ledger.MaxLimit)))
+		if err != nil || len(steps) == 0 {
+			return entries, false, err
+		}
+		for _, step := range steps {
+			entry, ok := step.Entry()
+			wanted := ok && entry.Seq > c.since
+			if wanted && (len(entries) == limit || size > pageBytes) {
+				return entries, true, nil
+			}
+			c.pass(step)
+			if wanted {
+				entries = append(entries, entry)
+				size += len(step.Record.Data)
+				stopped = c.place
+			}
+		}
+	}
+}
+
+// steps reads on without moving.
+func (c *Cursor) steps(ctx context.Context, limit int64) ([]Step, error) {
+	records, err := c.reader.events.Events(ctx, c.uid, c.place.seq, int(limit))
+	if err != nil {
+		return nil, err
+	}
+	steps := make([]Step, len(records))
+	state := c.place.state
+	for i, record := range records {
+		step := Step{UID: c.uid, Record: record, Before: state}
+		if err := json.Unmarshal(record.Data, &step.Event); err != nil {
+			return nil, fmt.Errorf("read event %d of agent %s: %w", record.Seq, c.uid, err)
+		}
+		state = agent.Replay(state, []agent.Event{step.Event})
+		step.After = state
+		steps[i] = step
+	}
+	return steps, nil
+}
+
+func (c *Cursor) pass(s Step) { c.place = place{seq: s.Record.Seq, state: s.After} }

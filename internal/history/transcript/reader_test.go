@@ -1,0 +1,178 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transcript_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/history/historytest"
+	"github.com/nestor-dev/nestor/internal/history/transcript"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// counted counts what is read of a ledger.
+type counted struct {
+	ledger       transcript.Events
+	events, most int
+}
+
+func (c *counted) Events(ctx context.Context, uid string, after int64, limit int) ([]ledger.Event, error) {
+	events, err := c.ledger.Events(ctx, uid, after, limit)
+	c.events += len(events)
+	c.most = max(c.most, len(events))
+	return events, err
+}
+
+// longChat writes a chat of n messages, half of them the model's. Every other event is a delivery, which is no entry.
+func longChat(t testing.TB, l ledger.Ledger, n int) string {
+	t.Helper()
+	pen := historytest.Chat("team-a", "long", "long")
+	if err := pen.Write(t.Context(), l, pen.Orchestrator()); err != nil {
+		t.Fatal(err)
+	}
+	var facts []agent.Fact
+	for i := range n / 2 {
+		message := fmt.Sprintf("msg-%d", i)
+		facts = append(facts, agent.MessageArrived{Message: message, Text: "question"}, agent.Delivered{ID: "handled/" + message},
+			agent.ModelReplied{Call: fmt.Sprintf("m%d", i+1), Text: strings.Repeat("answer ", 20)}, agent.Delivered{ID: fmt.Sprintf("post/%d", i+1)})
+		if len(facts) >= 200 || i == n/2-1 {
+			if err := write(t.Context(), pen, l, facts); err != nil {
+				t.Fatal(err)
+			}
+			facts = nil
+		}
+	}
+	return pen.Record.UID
+}
+
+func write(ctx context.Context, pen *historytest.Pen, l ledger.Ledger, facts []agent.Fact) error {
+	return pen.Write(ctx, l, facts...)
+}
+
+func TestTenThousandMessagesAreReadInPages(t *testing.T) {
+	const messages, page = 10_000, 250
+	l := open(t)
+	uid := longChat(t, l, messages)
+	counter := &counted{ledger: l}
+	reader := transcript.NewReader(counter)
+
+	first, err := reader.Open(t.Context(), uid, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if entries, more, err := first.Read(t.Context(), page); err != nil || !more || len(entries) != page {
+		t.Fatalf("the first page: %d entries, more %v, %v", len(entries), more, err)
+	}
+	if counter.events > 4*page {
+		t.Errorf("the first page of %d entries read %d events", page, counter.events)
+	}
+
+	// Every page is a request of its own, as of a client that goes on with the last seq that it has.
+	counter.events = 0
+	seen, since := 0, int64(0)
+	for more := true; more; {
+		cursor, err := reader.Open(t.Context(), uid, since)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries, further, err := cursor.Read(t.Context(), page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if e.Seq <= since {
+				t.Fatalf("entry %d comes after %d", e.Seq, since)
+			}
+			since = e.Seq
+		}
+		seen, more = seen+len(entries), further
+	}
+	if seen != messages+1 {
+		t.Errorf("%d entries, want %d and the start", seen, messages)
+	}
+	// A page looks one entry ahead, to say whether there is more.
+	if all := 2*messages + 1; counter.events > all+all/page*8 {
+		t.Errorf("reading %d events in pages read %d: a page does not go on where the one before stopped", all, counter.events)
+	}
+	if counter.most > 1000 {
+		t.Errorf("%d events were held at once", counter.most)
+	}
+}
+
+func TestAReaderCanBeginAnywhere(t *testing.T) {
+	l := open(t)
+	uid := longChat(t, l, 3000)
+	reader := transcript.NewReader(l)
+	whole, err := reader.Open(t.Context(), uid, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, _, err := whole.Read(t.Context(), 4000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, since := range []int{0, 1, 1499, 2999, 3000, 3001} {
+		cursor, err := transcript.NewReader(l).Open(t.Context(), uid, all[max(since-1, 0)].Seq)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries, more, err := cursor.Read(t.Context(), 2)
+		if err != nil || more != (max(since, 1)+2 < len(all)) {
+			t.Fatalf("since %d: more %v, %v", since, more, err)
+		}
+		for i, e := range entries {
+			if want := all[max(since, 1)+i]; show(e) != show(want) {
+				t.Errorf("since %d: %s, want %s", since, show(e), show(want))
+			}
+		}
+	}
+	record, err := l.Agent(t.Context(), uid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{1, 10, 2000, 5000} {
+		cursor, err := transcript.NewReader(l).Tail(t.Context(), uid, record.LastSeq, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries, more, err := cursor.Read(t.Context(), 6000)
+		if err != nil || more || len(entries) != min(n, len(all)) {
+			t.Errorf("tail %d: %d entries, more %v, %v", n, len(entries), more, err)
+		}
+		if last := all[len(all)-1]; entries[len(entries)-1].Seq != last.Seq {
+			t.Errorf("tail %d ends with %d, want %d", n, entries[len(entries)-1].Seq, last.Seq)
+		}
+	}
+	beyond, err := reader.Open(t.Context(), uid, 1_000_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if entries, more, err := beyond.Read(t.Context(), 10); err != nil || more || len(entries) != 0 {
+		t.Errorf("beyond the end: %d entries, more %v, %v", len(entries), more, err)
+	}
+}
+
+func TestAnEventOfALaterReleaseIsNamed(t *testing.T) {
+	l := open(t)
+	pen := historytest.Chat("team-a", "release", "uid")
+	if err := pen.Write(t.Context(), l, pen.Orchestrator()); err != nil {
+		t.Fatal(err)
+	}
+	later := ledger.Event{Type: "Dreamt", At: historytest.Start, Data: []byte(`{"v":99,"type":"Dreamt","at":1}`)}
+	if err := l.Append(t.Context(), ledger.Batch{Agent: "uid", After: 1, Events: []ledger.Event{later}}); err != nil {
+		t.Fatal(err)
+	}
+	cursor, err := transcript.NewReader(l).Open(t.Context(), "uid", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = cursor.Read(t.Context(), 10)
+	if err == nil || !strings.Contains(err.Error(), "read event 2 of agent uid: event has version 99") {
+		t.Errorf("%v", err)
+	}
+}

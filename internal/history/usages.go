@@ -1,0 +1,210 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// usages is the resource of that name.
+type usages struct {
+	usageTable
+	ledger Ledger
+}
+
+// New implements rest.Storage.
+func (u *usages) New() runtime.Object { return &api.Usage{} }
+
+// NewList implements rest.Lister.
+func (u *usages) NewList() runtime.Object { return &api.UsageList{} }
+
+// Destroy implements rest.Storage.
+func (u *usages) Destroy() {}
+
+// NamespaceScoped implements rest.Scoper.
+func (u *usages) NamespaceScoped() bool { return true }
+
+// GetSingularName implements rest.SingularNameProvider.
+func (u *usages) GetSingularName() string { return "usage" }
+
+// dimensions are what usage can be summed for, in the order of a list.
+var dimensions = []struct {
+	by     api.UsageDimension
+	prefix string
+	ledger ledger.Dimension
+	value  func(ledger.Group) string
+}{
+	{api.UsageTotal, "total", "", func(ledger.Group) string { return "" }},
+	{api.UsageByChat, "chat", ledger.ByChat, func(g ledger.Group) string { return g.Chat }},
+	{api.UsageByRole, "role", ledger.ByRole, func(g ledger.Group) string { return g.Role }},
+	{api.UsageByModel, "model", ledger.ByModel, func(g ledger.Group) string { return g.Model }},
+}
+
+// Get returns one usage.
+func (u *usages) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
+	prefix, _, _ := strings.Cut(strings.TrimSuffix(name, "-none"), ".")
+	all, err := u.all(ctx, ledger.Scope{Namespace: genericapirequest.NamespaceValue(ctx)}, func(p string, _ api.UsageDimension) bool { return p == prefix })
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(all, func(usage api.Usage) bool { return usage.Name == name })
+	if i < 0 {
+		return nil, notFound("usages", name, "there are total, chat.NAME, role.NAME and model.NAME")
+	}
+	return &all[i], nil
+}
+
+// List lists usages. Its pages are cut from sums that are made anew each time.
+func (u *usages) List(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
+	a, err := ask(genericapirequest.NamespaceValue(ctx), options)
+	if err != nil {
+		return nil, err
+	}
+	for field, into := range map[string]*string{
+		api.FieldUsageChat: &a.scope.Chat, api.FieldUsageRole: &a.scope.Role, api.FieldUsageModel: &a.scope.Model,
+	} {
+		if value, ok := a.fields[field]; ok {
+			a.narrow(into, value)
+		}
+	}
+	by, name := a.fields[api.FieldUsageBy], a.fields[api.FieldName]
+	summed, next, err := gather(a, func(page ledger.Page) (ledger.List[api.Usage], error) {
+		all, err := u.all(ctx, a.scope, func(_ string, d api.UsageDimension) bool { return by == "" || by == string(d) })
+		all = slices.DeleteFunc(all, func(usage api.Usage) bool { return name != "" && usage.Name != name })
+		return cut(all, page), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &api.UsageList{ListMeta: metav1.ListMeta{Continue: next}, Items: append([]api.Usage{}, summed...)}, nil
+}
+
+// cut takes a page out of all items. A cursor is the number of those before it.
+func cut(all []api.Usage, page ledger.Page) ledger.List[api.Usage] {
+	from, _ := strconv.Atoi(page.Cursor) // a cursor that is none begins anew
+	from = min(max(from, 0), len(all))
+	to := min(from+page.Size(), len(all))
+	list := ledger.List[api.Usage]{Items: all[from:to]}
+	if to < len(all) {
+		list.Next = strconv.Itoa(to)
+	}
+	return list
+}
+
+// all sums everything in a scope by the dimensions that are wanted.
+func (u *usages) all(ctx context.Context, scope ledger.Scope, wanted func(prefix string, by api.UsageDimension) bool) ([]api.Usage, error) {
+	var all []api.Usage
+	for _, d := range dimensions {
+		if !wanted(d.prefix, d.by) {
+			continue
+		}
+		query := ledger.ReportQuery{Scope: scope, GroupBy: []ledger.Dimension{ledger.ByNamespace}}
+		if d.ledger != "" {
+			query.GroupBy = append(query.GroupBy, d.ledger)
+		}
+		groups, err := u.groups(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range groups {
+			value := d.value(g.Group)
+			name := usageName(d.prefix, d.by, value)
+			all = append(all, api.Usage{
+				ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: g.Namespace, UID: types.UID(g.Namespace + "." + name)},
+				By:         d.by, Value: value, ModelCalls: callUsage(g.calls), Runs: tallyOf(g.runs),
+			})
+		}
+	}
+	return all, nil
+}
+
+// group is what the calls and the runs of a group came to.
+type group struct {
+	ledger.Group
+	calls ledger.CallTotals
+	runs  ledger.Tally
+}
+
+// groups brings the two reports of the ledger together: agents without model calls are in one of them alone.
+func (u *usages) groups(ctx context.Context, query ledger.ReportQuery) ([]group, error) {
+	everything := asked{limit: math.MaxInt}
+	calls, _, err := gather(everything, func(page ledger.Page) (ledger.List[ledger.Usage], error) { return u.ledger.Usage(ctx, query, page) })
+	if err != nil {
+		return nil, err
+	}
+	runs, _, err := gather(everything, func(page ledger.Page) (ledger.List[ledger.Outcome], error) { return u.ledger.Outcomes(ctx, query, page) })
+	if err != nil {
+		return nil, err
+	}
+	found := map[ledger.Group]group{}
+	for _, r := range runs {
+		found[r.Group] = group{Group: r.Group, runs: r.Tally}
+	}
+	for _, c := range calls {
+		g := found[c.Group]
+		g.Group, g.calls = c.Group, c.CallTotals
+		found[c.Group] = g
+	}
+	groups := make([]group, 0, len(found))
+	for _, g := range found {
+		groups = append(groups, g)
+	}
+	slices.SortFunc(groups, func(a, b group) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Chat, b.Chat), cmp.Compare(a.Role, b.Role), cmp.Compare(a.Model, b.Model))
+	})
+	return groups, nil
+}
+
+// inNames replaces what cannot be in a path.
+var inNames = strings.NewReplacer("/", "_", "%", "_")
+
+func usageName(prefix string, by api.UsageDimension, value string) string {
+	switch {
+	case by == api.UsageTotal:
+		return prefix
+	case value == "":
+		return prefix + "-none"
+	}
+	return prefix + "." + inNames.Replace(value)
+}
+
+func callUsage(c ledger.CallTotals) api.CallUsage {
+	usage := api.CallUsage{
+		Tally: tallyOf(c.Tally), PromptTokens: c.PromptTokens, CachedTokens: c.CachedTokens, CompletionTokens: c.CompletionTokens,
+		TotalTokens: c.PromptTokens + c.CompletionTokens, UnknownTokenCalls: c.UnknownTokenCalls, UnknownCostCalls: c.UnknownCostCalls,
+	}
+	if c.Finished() > c.UnknownCostCalls {
+		usage.CostMicros = &c.CostMicros
+	}
+	return usage
+}
+
+func tallyOf(t ledger.Tally) api.Tally {
+	tally := api.Tally{Total: t.Total, Live: t.Running, Succeeded: t.Succeeded, Failed: t.Finished() - t.Succeeded}
+	rate, ok := t.SuccessRate()
+	if !ok {
+		return tally
+	}
+	percent, longest := int32(math.Round(100*rate)), t.MaxDuration.Milliseconds()
+	tally.SuccessPercent, tally.MaxDurationMillis = &percent, &longest
+	if mean, ok := t.MeanDuration(); ok {
+		millis := mean.Milliseconds()
+		tally.MeanDurationMillis = &millis
+	}
+	return tally
+}

@@ -1,0 +1,163 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package localcluster
+
+import (
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"os"
+	"path/filepath"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	certutil "k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+)
+
+// proxyName is who the aggregator is to the servers behind it.
+const proxyName = "front-proxy-client"
+
+// enableAggregation gives the API server what it needs to pass requests on: a client certificate of its own, from an authority
+// that vouches for nothing else, and the headers in which it says who the user is.
+func enableAggregation(server *envtest.APIServer, dir string) error {
+	paths, err := writeProxyCertificate(dir)
+	if err != nil {
+		return fmt.Errorf("make the aggregator's certificate: %w", err)
+	}
+	server.Configure().
+		Set("requestheader-client-ca-file", paths.authority).
+		Set("proxy-client-cert-file", paths.certificate).
+		Set("proxy-client-key-file", paths.key).
+		Set("requestheader-allowed-names", proxyName).
+		Set("requestheader-username-headers", "X-Remote-User").
+		Set("requestheader-group-headers", "X-Remote-Group").
+		Set("requestheader-extra-headers-prefix", "X-Remote-Extra-")
+	return nil
+}
+
+type proxyFiles struct{ authority, certificate, key string }
+
+func writeProxyCertificate(dir string) (proxyFiles, error) {
+	authorityKey, err := newKey()
+	if err != nil {
+		return proxyFiles{}, err
+	}
+	authority, err := certutil.NewSelfSignedCACert(certutil.Config{CommonName: "front-proxy-ca"}, authorityKey)
+	if err != nil {
+		return proxyFiles{}, err
+	}
+	key, err := newKey()
+	if err != nil {
+		return proxyFiles{}, err
+	}
+	certificate, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: proxyName}, NotBefore: authority.NotBefore, NotAfter: authority.NotAfter,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}, authority, key.Public(), authorityKey)
+	if err != nil {
+		return proxyFiles{}, err
+	}
+	keyPEM, err := keyutil.MarshalPrivateKeyToPEM(key)
+	if err != nil {
+		return proxyFiles{}, err
+	}
+	paths := proxyFiles{filepath.Join(dir, "front-proxy-ca.crt"), filepath.Join(dir, "front-proxy.crt"), filepath.Join(dir, "front-proxy.key")}
+	return paths, errors.Join(
+		os.WriteFile(paths.authority, certificatePEM(authority.Raw), 0o600),
+		os.WriteFile(paths.certificate, certificatePEM(certificate), 0o600),
+		os.WriteFile(paths.key, keyPEM, 0o600),
+	)
+}
+
+func newKey() (crypto.Signer, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
+
+func certificatePEM(der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: certutil.CertificateBlockType, Bytes: der})
+}
+
+// API is an API that a process on this machine serves.
+type API struct {
+	schema.GroupVersion
+	// Namespace and Service are the names of the Service that stands for the process. Its certificate must be for
+	// SERVICE.NAMESPACE.svc.
+	Namespace, Service string
+	// Port is where it listens, CABundle what vouches for its certificate.
+	Port     int32
+	CABundle []byte
+}
+
+// ServeAPI registers an API and waits until the API server can reach it. What an earlier run has registered is replaced.
+func (c *Cluster) ServeAPI(ctx context.Context, served API) error {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(corev1.AddToScheme(scheme), apiregistrationv1.AddToScheme(scheme)); err != nil {
+		return err
+	}
+	cluster, err := client.New(c.Config, client.Options{Scheme: scheme})
+	if err != nil {
+		return fmt.Errorf("connect to the cluster: %w", err)
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: served.Namespace}}
+	if err := cluster.Create(ctx, namespace); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("create namespace %s: %w", served.Namespace, err)
+	}
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: served.Namespace, Name: served.Service}}
+	if _, err := controllerutil.CreateOrUpdate(ctx, cluster, service, func() error {
+		service.Spec = corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "localhost", SessionAffinity: corev1.ServiceAffinityNone}
+		return nil
+	}); err != nil {
+		return fmt.Errorf("write service %s/%s: %w", served.Namespace, served.Service, err)
+	}
+	registration := &apiregistrationv1.APIService{ObjectMeta: metav1.ObjectMeta{Name: served.Version + "." + served.Group}}
+	if _, err := controllerutil.CreateOrUpdate(ctx, cluster, registration, func() error {
+		registration.Spec = apiregistrationv1.APIServiceSpec{
+			Group: served.Group, Version: served.Version, GroupPriorityMinimum: 1000, VersionPriority: 10, CABundle: served.CABundle,
+			Service: &apiregistrationv1.ServiceReference{Namespace: served.Namespace, Name: served.Service, Port: &served.Port},
+		}
+		return nil
+	}); err != nil {
+		return fmt.Errorf("register %s: %w", served.GroupVersion, err)
+	}
+	return waitUntilServed(ctx, cluster, registration)
+}
+
+// serveTimeout is how long the API server may take to find an API; it looks again after a backoff.
+const serveTimeout = time.Minute
+
+func waitUntilServed(ctx context.Context, cluster client.Client, registration *apiregistrationv1.APIService) error {
+	why := "the API server has not looked yet"
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, serveTimeout, true, func(ctx context.Context) (bool, error) {
+		if err := cluster.Get(ctx, client.ObjectKeyFromObject(registration), registration); err != nil {
+			return false, err
+		}
+		for _, condition := range registration.Status.Conditions {
+			if condition.Type == apiregistrationv1.Available {
+				why = condition.Message
+				return condition.Status == apiregistrationv1.ConditionTrue, nil
+			}
+		}
+		return false, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait until the API server reaches %s (%s): %w", registration.Name, why, err)
+	}
+	return nil
+}
