@@ -5,6 +5,7 @@ package server
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -95,6 +96,14 @@ func TestSigningInKeepsAKnownTokenInAStrictCookie(t *testing.T) {
 	}
 }
 
+// visit is what a request brought.
+type visit struct {
+	code    int
+	header  http.Header
+	cookies []*http.Cookie
+	body    []byte
+}
+
 func TestALinkOpensAPageOnce(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
@@ -106,7 +115,7 @@ func TestALinkOpensAPageOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	get := func(address string, cookies ...*http.Cookie) *http.Response {
+	get := func(address string, cookies ...*http.Cookie) visit {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
 		if err != nil {
@@ -119,36 +128,40 @@ func TestALinkOpensAPageOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = response.Body.Close() })
-		return response
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return visit{response.StatusCode, response.Header, response.Cookies(), body}
 	}
 	who := base.Scheme + "://" + base.Host + whoamiPath
-	if got := get(who); got.StatusCode != http.StatusUnauthorized || got.Header.Get("Nestor-Sign-In") != SignInLink {
-		t.Errorf("without the link: got %d", got.StatusCode)
+	if got := get(who); got.code != http.StatusUnauthorized || got.header.Get("Nestor-Sign-In") != SignInLink {
+		t.Errorf("without the link: got %d", got.code)
 	}
-	if got := get(base.Scheme + "://" + base.Host + "/login?token=wrong"); len(got.Cookies()) != 0 {
-		t.Errorf("a wrong link gave %v", got.Cookies())
+	if got := get(base.Scheme + "://" + base.Host + "/login?token=wrong"); len(got.cookies) != 0 {
+		t.Errorf("a wrong link gave %v", got.cookies)
 	}
 	opened := get(link)
-	if opened.StatusCode != http.StatusSeeOther || opened.Header.Get("Location") != "/" || len(opened.Cookies()) != 1 {
-		t.Fatalf("got %d to %q with %v", opened.StatusCode, opened.Header.Get("Location"), opened.Cookies())
+	if opened.code != http.StatusSeeOther || opened.header.Get("Location") != "/" || len(opened.cookies) != 1 {
+		t.Fatalf("got %d to %q with %v", opened.code, opened.header.Get("Location"), opened.cookies)
 	}
-	session := opened.Cookies()[0]
+	session := opened.cookies[0]
 	if !session.HttpOnly || session.SameSite != http.SameSiteStrictMode {
 		t.Errorf("the session is not strict: %v", session)
 	}
-	if again := get(link); len(again.Cookies()) != 0 {
-		t.Errorf("the link worked twice: %v", again.Cookies())
+	if again := get(link); len(again.cookies) != 0 {
+		t.Errorf("the link worked twice: %v", again.cookies)
 	}
 	var me person
-	response := get(who, session)
-	if err := json.NewDecoder(response.Body).Decode(&me); err != nil || me.User != "alice" || me.Namespace != "alice" || !me.May["createChats"] {
-		t.Errorf("got %d %+v: %v", response.StatusCode, me, err)
+	mine := get(who, session)
+	if err := json.Unmarshal(mine.body, &me); err != nil || me.User != "alice" || me.Namespace != "alice" || !me.May["createChats"] {
+		t.Errorf("got %d %+v: %v", mine.code, me, err)
 	}
 	forged := *session
 	forged.Value = "forged"
-	if got := get(who, &forged); got.StatusCode != http.StatusUnauthorized {
-		t.Errorf("a forged session got %d", got.StatusCode)
+	if got := get(who, &forged); got.code != http.StatusUnauthorized {
+		t.Errorf("a forged session got %d", got.code)
 	}
 }
 

@@ -8,8 +8,8 @@
 //	open USER NAMESPACE   serve a page as USER (admin, alice, bob or nobody) and tell its link
 //	tokens                serve a page that people sign in to, and tell its address and a token
 //	restart               stop the operator and start another one
-//	stop                  stop the operator
-//	start                 start it again
+//	down                  stop the operator
+//	up                    start it again
 //
 // It ends with its standard input, and leaves nothing behind.
 package main
@@ -76,9 +76,9 @@ func (s *stack) obey(ctx context.Context, words []string) (map[string]string, er
 		return s.open(ctx, words[1], words[2])
 	case len(words) == 1 && words[0] == "tokens":
 		return s.tokens(ctx)
-	case len(words) == 1 && words[0] == "stop":
+	case len(words) == 1 && words[0] == "down":
 		return map[string]string{"operator": "stopped"}, s.stopOperator()
-	case len(words) == 1 && words[0] == "start":
+	case len(words) == 1 && words[0] == "up":
 		return map[string]string{"operator": "started"}, s.startOperator(ctx)
 	case len(words) == 1 && words[0] == "restart":
 		return map[string]string{"operator": "restarted"}, errors.Join(s.stopOperator(), s.startOperator(ctx))

@@ -21,8 +21,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	historyv1alpha1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller"
+	"github.com/nestor-dev/nestor/internal/history"
+	"github.com/nestor-dev/nestor/internal/history/live"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/localcluster"
@@ -37,13 +40,15 @@ type stack struct {
 	ledger  ledger.Ledger
 	scheme  *runtime.Scheme
 	users   map[string]*rest.Config
+	live    *live.Hub
+	history func() error // ends the history API; nil while there is none
 	servers []*httptest.Server
 	stop    func() error // the operator; nil while there is none
 }
 
 // newStack starts everything. What it started stops if something fails.
 func newStack(ctx context.Context) (s *stack, err error) {
-	s = &stack{scheme: runtime.NewScheme()}
+	s = &stack{scheme: runtime.NewScheme(), live: &live.Hub{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -62,6 +67,9 @@ func newStack(ctx context.Context) (s *stack, err error) {
 	if err != nil {
 		return s, err
 	}
+	if err := s.serveHistory(ctx); err != nil {
+		return s, err
+	}
 	if err := s.furnish(ctx, model, s.serve(newNotes())); err != nil {
 		return s, err
 	}
@@ -70,6 +78,9 @@ func newStack(ctx context.Context) (s *stack, err error) {
 
 func (s *stack) close() error {
 	errs := []error{s.stopOperator()}
+	if s.history != nil {
+		errs = append(errs, s.history())
+	}
 	for _, server := range s.servers {
 		server.CloseClientConnections()
 		server.Close()
@@ -103,6 +114,27 @@ func (s *stack) serveModel() (string, error) {
 	return s.serve(scripted.NewServer(scripted.Options{Scripts: append([]*scripted.Script{own}, scripts...)})) + "/v1", nil
 }
 
+// serveHistory runs the history API, which stays while operators come and go.
+func (s *stack) serveHistory(ctx context.Context) error {
+	const service = "history"
+	server, err := history.New(ctx, history.Options{
+		Cluster: s.cluster.Config, Ledger: s.ledger, Live: s.live, Address: "127.0.0.1:0", Hosts: []string{service + "." + operatorNamespace + ".svc"},
+	})
+	if err != nil {
+		return err
+	}
+	running, cancel := context.WithCancel(ctx)
+	stopped := make(chan error, 1)
+	go func() { stopped <- server.Start(running) }()
+	s.history = func() error {
+		cancel()
+		return <-stopped
+	}
+	return s.cluster.ServeAPI(ctx, localcluster.API{
+		GroupVersion: historyv1alpha1.GroupVersion, Namespace: operatorNamespace, Service: service, Port: server.Port(), CABundle: server.CABundle(),
+	})
+}
+
 // startOperator runs an operator in this process.
 func (s *stack) startOperator(ctx context.Context) error {
 	api := rest.CopyConfig(s.cluster.Config)
@@ -114,7 +146,7 @@ func (s *stack) startOperator(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("connect to the cluster: %w", err)
 	}
-	if err := controller.Setup(mgr, controller.Options{OperatorNamespace: operatorNamespace, Ledger: s.ledger}); err != nil {
+	if err := controller.Setup(mgr, controller.Options{OperatorNamespace: operatorNamespace, Ledger: s.ledger, Observer: s.live}); err != nil {
 		return err
 	}
 	running, cancel := context.WithCancel(ctx)
@@ -142,7 +174,7 @@ func (s *stack) furnish(ctx context.Context, modelURL, notesURL string) error {
 	if err != nil {
 		return fmt.Errorf("connect to the cluster: %w", err)
 	}
-	objects := []client.Object{namespace(operatorNamespace), userRole()}
+	objects := []client.Object{userRole()} // the operator's namespace came with the history API
 	for _, name := range []string{"alice", "bob", "empty"} {
 		objects = append(objects, namespace(name), provider(name, modelURL), toolServer(name, notesURL), scribe(name), orchestrator(name))
 		if name != "empty" {

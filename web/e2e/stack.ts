@@ -54,7 +54,7 @@ export class Stack {
     return { url: url!, token: token! };
   }
 
-  async operator(what: 'stop' | 'start' | 'restart'): Promise<void> {
+  async operator(what: 'down' | 'up' | 'restart'): Promise<void> {
     await this.command(what);
   }
 

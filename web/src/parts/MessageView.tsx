@@ -25,7 +25,7 @@ export const MessageView = memo(function MessageView({
   onInspect: (name: string) => void;
 }) {
   const { spec, status, metadata } = message;
-  if (spec.approval) return <Decision message={message} />;
+  if (spec.approval) return shownWithRequest(message, messages, tree) ? null : <Decision message={message} />;
   if (spec.cancel) return <Line message={message} text={spec.cancel.task ? `Cancelled ${spec.cancel.task}` : 'Cancelled all work'} />;
   const request = requestIn(message, tree, messages);
   if (request) return <Approval chat={spec.chat!} request={request} />;
@@ -55,6 +55,15 @@ export const MessageView = memo(function MessageView({
     </article>
   );
 });
+
+/** A decision stands with the request that it decides. */
+function shownWithRequest({ spec, status }: Message, messages: Message[], tree: Tree): boolean {
+  if (status?.phase === 'Rejected') return false;
+  return messages.some((other) => {
+    const request = requestIn(other, tree, messages);
+    return request?.task === spec.approval!.task && request.call === spec.approval!.toolCall;
+  });
+}
 
 const reasonOf = (message: Message) => message.status?.conditions?.find((c) => c.type === 'Succeeded')?.message ?? message.status?.reason ?? '';
 

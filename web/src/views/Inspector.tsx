@@ -11,6 +11,7 @@ import { Empty, Loading } from '../parts/Empty';
 import { Icon } from '../parts/Icon';
 import { RoleIcon, useRoleName } from '../parts/RoleIcon';
 import { useSnapshot } from '../state/context';
+import type { Problem } from '../state/store';
 import { useNow } from '../state/hooks';
 import { TranscriptList } from './TranscriptList';
 
@@ -63,10 +64,7 @@ export function Inspector({ name, chat, tree, onClose, onInspect, onAnswer }: { 
         </label>
       </div>
       {problem && state.entries.length === 0 ? (
-        <Empty icon={problem.code === 403 ? 'key' : 'alert'} title={problem.code === 403 ? 'You may not read transcripts' : 'The transcript cannot be read'} alert>
-          <p>{problem.message}</p>
-          <p>{problem.final ? 'The task in the chat shows the newest steps.' : 'It is tried again.'}</p>
-        </Empty>
+        <Trouble problem={problem} />
       ) : state.absent && state.entries.length === 0 ? (
         <Empty icon="clock" title="This agent has not begun">Its transcript appears here as soon as it does.</Empty>
       ) : state.entries.length === 0 && !state.speaking ? (
@@ -77,6 +75,17 @@ export function Inspector({ name, chat, tree, onClose, onInspect, onAnswer }: { 
         <TranscriptList transcript={transcript} rows={shown} state={state} filtered={filter !== 'all' || search !== ''} onInspect={onInspect} />
       )}
     </aside>
+  );
+}
+
+/** Why a transcript cannot be shown, and what to do. */
+function Trouble({ problem }: { problem: Problem }) {
+  const title = problem.code === 403 ? 'You may not read transcripts' : problem.code === 404 ? 'There is no history API' : 'The transcript cannot be read';
+  return (
+    <Empty icon={problem.code === 403 ? 'key' : 'alert'} title={title} alert>
+      <p>{problem.code === 404 ? 'history.nestor.dev is not served in this cluster.' : problem.message}</p>
+      <p>{problem.final ? 'The task in the chat shows the newest steps.' : 'It is tried again by itself.'}</p>
+    </Empty>
   );
 }
 
