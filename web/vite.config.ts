@@ -21,6 +21,7 @@ export default defineConfig({
   },
   test: {
     include: ['src/**/*.test.{ts,tsx}'],
-    environment: 'jsdom',
+    // Those that need a document say so; it takes a while to make one.
+    environment: 'node',
   },
 });

@@ -11,11 +11,12 @@ export function duration(milliseconds: number): string {
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   if (seconds < 60) return `${Math.floor(seconds)} s`;
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} min ${pad(seconds % 60)} s`;
-  return `${Math.floor(minutes / 60)} h ${pad(minutes % 60)} min`;
+  const left = Math.floor(seconds % 60);
+  if (minutes < 60) return left === 0 ? `${minutes} min` : `${minutes} min ${pad(left)} s`;
+  return minutes % 60 === 0 ? `${minutes / 60} h` : `${Math.floor(minutes / 60)} h ${pad(minutes % 60)} min`;
 }
 
-const pad = (value: number) => String(Math.floor(value)).padStart(2, '0');
+const pad = (value: number) => String(value).padStart(2, '0');
 
 /** 812, 1.2K, 3.4M. */
 export const tokens = (count: number | undefined) => (count === undefined ? '–' : count < 1000 ? number.format(count) : compact.format(count));

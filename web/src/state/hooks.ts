@@ -71,14 +71,15 @@ export function useLoad<T>(load: () => Promise<T>, keys: unknown[]): [Loaded<T>,
 }
 
 /** Single keys, where nobody is typing. */
-export function useKeys(keys: Record<string, () => void>): void {
+export function useKeys(keys: Record<string, (() => void) | undefined>): void {
   const latest = useRef(keys);
   latest.current = keys;
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {
       if (event.metaKey || event.ctrlKey || event.altKey || event.defaultPrevented) return;
       const target = event.target as HTMLElement;
-      const typing = target.closest('input, textarea, select, [contenteditable], dialog');
+      if (target.closest('dialog')) return; // it has keys of its own
+      const typing = target.closest('input, textarea, select, [contenteditable]');
       if (typing && event.key !== 'Escape') return;
       const action = latest.current[event.key];
       if (!action) return;

@@ -42,7 +42,7 @@ export function ChatPage({ route, onMenu }: { route: Route & { chat: string }; o
     t: () => go(hrefOf({ ...route, view: 'timeline' })),
     u: () => go(hrefOf({ ...route, view: 'usage' })),
     i: () => inspect(route.agent ? undefined : tree.roots.at(-1)?.name),
-    Escape: () => route.agent && inspect(undefined),
+    Escape: route.agent ? () => inspect(undefined) : undefined,
   });
 
   const say = async (spec: Parameters<typeof write>[2]) => {

@@ -37,6 +37,7 @@ async function loadAll(namespace: string) {
 
 function Everything({ all: { builtin, ours, servers, models } }: { all: Awaited<ReturnType<typeof loadAll>> }) {
   const own = typeof ours === 'string' ? [] : ours;
+  const known = new Map(builtin.roles.map((role) => [role.name, role]));
   const overridden = new Set(own.map((role) => role.metadata.name));
   return (
     <>
@@ -44,7 +45,7 @@ function Everything({ all: { builtin, ours, servers, models } }: { all: Awaited<
       {typeof ours === 'string' && <p className="note">{ours}</p>}
       <div className="cards">
         {own.map((role) => (
-          <RoleCard key={role.metadata.name} name={role.metadata.name} spec={role.spec} source="this namespace" conditions={role.status?.conditions} />
+          <RoleCard key={role.metadata.name} name={role.metadata.name} spec={overlay(known.get(role.metadata.name), role.spec)} source={known.has(role.metadata.name) ? 'changed here' : 'this namespace'} conditions={role.status?.conditions} />
         ))}
         {builtin.roles
           .filter((role) => !overridden.has(role.name))
@@ -82,6 +83,9 @@ function Everything({ all: { builtin, ours, servers, models } }: { all: Awaited<
     </>
   );
 }
+
+/** A role of the namespace says what differs from the built-in one of its name. */
+const overlay = (builtIn: RoleSpec | undefined, spec: RoleSpec): RoleSpec => ({ ...builtIn, ...spec, limits: { ...builtIn?.limits, ...spec.limits } });
 
 function RoleCard({ name, spec, source, conditions }: { name: string; spec: RoleSpec; source: string; conditions?: Condition[] }) {
   const facts: [string, string | undefined][] = [
