@@ -6,7 +6,7 @@ import { defineConfig } from 'vitest/config';
 // The page on the real stack, in a real browser. One file at a time: the machine may be small.
 export default defineConfig({
   test: {
-    include: ['e2e/**/*.test.ts'],
+    include: [process.env.SHOTS ? 'e2e/screenshots.ts' : 'e2e/**/*.test.ts'],
     environment: 'node',
     fileParallelism: false,
     testTimeout: 90_000,

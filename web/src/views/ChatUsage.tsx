@@ -28,7 +28,7 @@ export function ChatUsage({ chat, tree }: { chat: Chat; tree: Tree }) {
     [nodes],
   );
   return (
-    <div className="usage">
+    <div className="usage" tabIndex={0} role="region" aria-label="Usage">
       <div className="tiles">
         <Tile label="Tokens" value={tokens(usage.totalTokens ?? 0)} more={`${tokens(usage.promptTokens ?? 0)} in, ${tokens(usage.completionTokens ?? 0)} out`} />
         <Tile label="Cost" value={usage.modelCalls ? money(usage.costMicros) : '0'} more={usage.modelCalls && usage.costMicros === undefined ? 'a model has no price' : limit(limits.maxCostMicros, money)} />

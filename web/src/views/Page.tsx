@@ -7,7 +7,7 @@ import { Icon } from '../parts/Icon';
 /** A page beside the chats. */
 export function Page({ title, subtitle, onMenu, children }: { title: string; subtitle?: string; onMenu: () => void; children: ReactNode }) {
   return (
-    <main className="page" id="main">
+    <main className="page" id="main" tabIndex={0}>
       <header className="page-head">
         <button type="button" className="button ghost icon-only menu" aria-label="Show the chats" onClick={onMenu}>
           <Icon name="menu" />

@@ -33,7 +33,7 @@ export function Timeline({ tree, ordered, inspect }: { tree: Tree; ordered: Mess
     );
   }
   return (
-    <div className="timeline">
+    <div className="timeline" tabIndex={0} role="region" aria-label="Timeline">
       {triggers.length > 1 && (
         <label className="timeline-pick">
           <span>Work for</span>
