@@ -17,7 +17,7 @@ export default defineConfig({
     chunkSizeWarningLimit: 400,
   },
   server: {
-    proxy: { '/api': server, '/k8s': server, '/login': server },
+    proxy: Object.fromEntries(['/api', '/k8s', '/login'].map((path) => [path, { target: server, changeOrigin: true }])),
   },
   test: {
     include: ['src/**/*.test.{ts,tsx}'],

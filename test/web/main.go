@@ -7,6 +7,7 @@
 //
 //	open USER NAMESPACE   serve a page as USER (admin, alice, bob or nobody) and tell its link
 //	tokens                serve a page that people sign in to, and tell its address and a token
+//	long NAMESPACE CHAT   make a chat with an agent that has said and heard 10,000 messages; the operator must be down
 //	restart               stop the operator and start another one
 //	down                  stop the operator
 //	up                    start it again
@@ -76,6 +77,8 @@ func (s *stack) obey(ctx context.Context, words []string) (map[string]string, er
 		return s.open(ctx, words[1], words[2])
 	case len(words) == 1 && words[0] == "tokens":
 		return s.tokens(ctx)
+	case len(words) == 3 && words[0] == "long":
+		return s.long(ctx, words[1], words[2], 10_000)
 	case len(words) == 1 && words[0] == "down":
 		return map[string]string{"operator": "stopped"}, s.stopOperator()
 	case len(words) == 1 && words[0] == "up":

@@ -54,6 +54,11 @@ export class Stack {
     return { url: url!, token: token! };
   }
 
+  /** A chat with an agent that has said and heard 10,000 messages. */
+  async long(namespace: string, chat: string): Promise<void> {
+    await this.command(`long ${namespace} ${chat}`);
+  }
+
   async operator(what: 'down' | 'up' | 'restart'): Promise<void> {
     await this.command(what);
   }

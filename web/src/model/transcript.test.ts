@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { anEntry } from '../testing';
-import { emptyTranscript, filterRows, hear, recall, rowsOf } from './transcript';
+import { emptyTranscript, filterRows, hear, itemsOf, recall, rowsOf } from './transcript';
 
 describe('a transcript', () => {
   const three = [anEntry(1, { kind: 'Started', content: 'do it' }), anEntry(3, { content: 'hello' }), anEntry(5, { kind: 'User' })];
@@ -56,6 +56,11 @@ describe('rows', () => {
   it('name the agents that a call started', () => {
     const rows = rowsOf([anEntry(1, { toolCalls: [{ ...call, tool: 'spawn_agents' }], children: [{ name: 'chat-1', toolCall: 'c1' }, { name: 'chat-2', toolCall: 'c1' }] })]);
     expect(rows[0]!.calls[0]!.children).toEqual(['chat-1', 'chat-2']);
+  });
+
+  it('stand in the list piece by piece', () => {
+    const rows = rowsOf([anEntry(1, { toolCalls: [call, { ...call, id: 'c2' }], outcome: { summary: 'done' } })]);
+    expect(itemsOf(rows).map((item) => item.key)).toEqual(['1', '1/c1', '1/c2', '1/outcome']);
   });
 
   it('can be filtered and searched', () => {

@@ -132,6 +132,24 @@ function settles(entry: Entry, calls: Map<string, Call>): boolean {
   return true;
 }
 
+/** A piece of a row that stands in the list by itself: a row with many calls is long, and only what is in sight is drawn. */
+export type Item = { key: string; row: Row } & ({ part: 'words' } | { part: 'outcome' } | { part: 'call'; call: Call });
+
+export function itemsOf(rows: Row[]): Item[] {
+  return rows.flatMap((row) => [
+    { key: row.key, row, part: 'words' as const },
+    ...row.calls.map((call) => ({ key: `${row.key}/${call.id}`, row, part: 'call' as const, call })),
+    ...(row.entry.outcome ? [{ key: `${row.key}/outcome`, row, part: 'outcome' as const }] : []),
+  ]);
+}
+
+/** About how high an item is before it is drawn: the nearer, the less the list moves. */
+export function heightOf(item: Item | undefined): number {
+  if (item?.part !== 'words') return item?.part === 'call' ? 40 : 96;
+  const text = item.row.entry.content ?? '';
+  return (item.row.entry.kind === 'Assistant' ? 42 : 66) + (text ? Math.min(40, Math.ceil(text.length / 62)) * 20 + 4 : 0);
+}
+
 /** Which rows a person wants to see. */
 export type Filter = 'all' | 'words' | 'tools' | 'errors';
 

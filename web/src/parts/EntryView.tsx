@@ -4,7 +4,7 @@
 import { memo, type ReactNode } from 'react';
 import type { Entry, EntryKind } from '../api/history';
 import { clockSeconds, plural, tokens } from '../model/format';
-import type { Row, Speaking } from '../model/transcript';
+import type { Item, Speaking } from '../model/transcript';
 import { Icon, type IconName } from './Icon';
 import { Code, Markdown } from './Markdown';
 import { words } from './TaskBlock';
@@ -28,9 +28,16 @@ const looks: Record<EntryKind, { label: string; icon: IconName; kind?: string }>
   Delta: { label: 'Model', icon: 'dot' },
 };
 
-/** One row of a transcript. */
-export const EntryView = memo(function EntryView({ row, opened, onToggle, onInspect }: { row: Row; opened: ReadonlySet<string>; onToggle: (key: string) => void; onInspect: (name: string) => void }) {
-  const { entry, calls } = row;
+/** One item of a transcript. */
+export const EntryView = memo(function EntryView({ item, open, onToggle, onInspect }: { item: Item; open: boolean; onToggle: (key: string) => void; onInspect: (name: string) => void }) {
+  if (item.part === 'outcome') return <OutcomeView entry={item.row.entry} />;
+  if (item.part === 'words') return <Words entry={item.row.entry} onInspect={onInspect} />;
+  const { call, key } = item;
+  if (call.tool === 'think') return <Thought text={thought(call.arguments)} />;
+  return <ToolCard call={call} open={open} onToggle={() => onToggle(key)} onInspect={onInspect} />;
+});
+
+function Words({ entry, onInspect }: { entry: Entry; onInspect: (name: string) => void }) {
   const look = looks[entry.kind] ?? { label: entry.kind, icon: 'dot' };
   return (
     <article className={`entry ${entry.kind.toLowerCase()} ${look.kind ?? ''}`} aria-label={look.label}>
@@ -50,20 +57,12 @@ export const EntryView = memo(function EntryView({ row, opened, onToggle, onInsp
         </span>
       </header>
       <Body entry={entry} />
-      {calls.map((call) =>
-        call.tool === 'think' ? (
-          <Thought key={call.id} text={thought(call.arguments)} />
-        ) : (
-          <ToolCard key={call.id} call={call} open={opened.has(call.id)} onToggle={() => onToggle(call.id)} onInspect={onInspect} />
-        ),
-      )}
       {entry.kind !== 'Assistant' && entry.toolCalls?.map((call) => <code key={call.id} className="entry-call">{[call.tool, call.phase].filter(Boolean).join(': ')}</code>)}
       {entry.systemPrompt && <Folded title="System prompt">{<Code text={entry.systemPrompt} label="System prompt" />}</Folded>}
       {entry.truncated && <p className="note waiting">The reply reached the limit of output tokens and is cut off.</p>}
-      {entry.outcome && <OutcomeView entry={entry} />}
     </article>
   );
-});
+}
 
 function Body({ entry }: { entry: Entry }) {
   if (!entry.content) return null;

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { transcript as load } from '../api/client';
-import type { Row, TranscriptState } from '../model/transcript';
+import { heightOf, itemsOf, type Row, type TranscriptState } from '../model/transcript';
 import { EntryView, SpeakingView } from '../parts/EntryView';
 import { Icon } from '../parts/Icon';
 import { useSite } from '../state/context';
@@ -24,13 +24,14 @@ export function TranscriptList({ transcript, rows, state, filtered, onInspect }:
   const stuck = useRef(true);
   const first = useRef<string>(undefined);
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
-  const count = rows.length + (state.speaking && !filtered ? 1 : 0);
+  const items = useMemo(() => itemsOf(rows), [rows]);
+  const count = items.length + (state.speaking && !filtered ? 1 : 0);
   const list = useVirtualizer({
     count,
     getScrollElement: () => scroller.current,
-    estimateSize: () => 72,
-    overscan: 8,
-    getItemKey: (index) => rows[index]?.key ?? 'speaking',
+    estimateSize: (index) => heightOf(items[index]),
+    overscan: 6,
+    getItemKey: useCallback((index: number) => items[index]?.key ?? 'speaking', [items]),
   });
 
   const older = useCallback(async () => {
@@ -54,11 +55,11 @@ export function TranscriptList({ transcript, rows, state, filtered, onInspect }:
   useLayoutEffect(() => {
     const box = scroller.current;
     if (!box) return;
-    if (first.current !== undefined && rows[0]?.key !== first.current && count > before.current.count && !stuck.current) box.scrollTop += total - before.current.total;
-    first.current = rows[0]?.key;
+    if (first.current !== undefined && items[0]?.key !== first.current && count > before.current.count && !stuck.current) box.scrollTop += total - before.current.total;
+    first.current = items[0]?.key;
     before.current = { total, count };
     if (stuck.current) box.scrollTop = box.scrollHeight;
-  }, [rows, total, count]);
+  }, [items, total, count]);
 
   const scrolled = () => {
     const box = scroller.current!;
@@ -72,24 +73,24 @@ export function TranscriptList({ transcript, rows, state, filtered, onInspect }:
     if (box && box.scrollHeight <= box.clientHeight) void older();
   }, [older, total]);
 
-  const toggle = (key: string) => {
+  const toggle = useCallback((key: string) => {
     stuck.current = false;
     setOpened((open) => {
       const next = new Set(open);
       if (!next.delete(key)) next.add(key);
       return next;
     });
-  };
+  }, []);
   return (
     <div className="transcript-frame">
       <div className="transcript" ref={scroller} onScroll={scrolled} tabIndex={0} role="log" aria-label="Transcript" aria-busy={loading} aria-live="off">
         {loading && <p className="transcript-older" role="status">Loading earlier entries</p>}
         <div className="transcript-rows" style={{ height: total }}>
-          {list.getVirtualItems().map((item) => {
-            const row = rows[item.index];
+          {list.getVirtualItems().map(({ key, index, start }) => {
+            const item = items[index];
             return (
-              <div key={item.key} ref={list.measureElement} data-index={item.index} className="transcript-row" style={{ transform: `translateY(${item.start}px)` }}>
-                {row ? <EntryView row={row} opened={opened} onToggle={toggle} onInspect={onInspect} /> : <SpeakingView speaking={state.speaking!} />}
+              <div key={key} ref={list.measureElement} data-index={index} className={`transcript-row ${item?.part ?? 'words'}`} style={{ transform: `translateY(${start}px)` }}>
+                {item ? <EntryView item={item} open={opened.has(item.key)} onToggle={toggle} onInspect={onInspect} /> : <SpeakingView speaking={state.speaking!} />}
               </div>
             );
           })}
