@@ -187,6 +187,17 @@ describe('people', () => {
 });
 
 describe('the page', () => {
+  it('is painted soon', async () => {
+    await alice.goto(`${new URL(alice.url()).origin}/alice`);
+    await alice.getByRole('heading', { name: 'What should be done?' }).waitFor();
+    const [paint, bytes] = await alice.evaluate(() => [
+      performance.getEntriesByName('first-contentful-paint')[0]!.startTime,
+      performance.getEntriesByType('resource').reduce((sum, entry) => sum + (entry as PerformanceResourceTiming).decodedBodySize, 0),
+    ]);
+    console.log(`first paint after ${Math.round(paint)} ms; ${Math.round(bytes / 1024)} KiB of files`);
+    expect(paint).toBeLessThan(5000);
+  });
+
   it('is used with the keyboard', async () => {
     await alice.locator('body').press('n');
     await alice.getByRole('heading', { name: 'What should be done?' }).waitFor();

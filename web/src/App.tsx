@@ -6,6 +6,7 @@ import { catalog, Refusal, roles, Unreachable, whoami } from './api/client';
 import { transcriptOf } from './api/history';
 import type { Person } from './api/types';
 import { Empty, Loading } from './parts/Empty';
+import { Icon } from './parts/Icon';
 import { roleFinder, SiteContext, useSnapshot, type Site } from './state/context';
 import { useKeys, useLoad } from './state/hooks';
 import { go, hrefOf, useRoute, type Route } from './state/route';
@@ -110,7 +111,7 @@ function Frame({ route, person, again }: { route: Route; person: Person; again: 
       {menu && <button type="button" className="scrim" aria-label="Hide the chats" onClick={() => setMenu(false)} />}
       <div className="content">
         <ConnectionBanner connection={connection} />
-        {!person.may.readChats ? <NoRights person={person} again={again} /> : <Content route={route} onMenu={onMenu} />}
+        {!person.may.readChats ? <NoRights person={person} again={again} onMenu={onMenu} /> : <Content route={route} onMenu={onMenu} />}
       </div>
       {help && <Help onClose={() => setHelp(false)} />}
     </div>
@@ -131,9 +132,14 @@ function Content({ route, onMenu }: { route: Route; onMenu: () => void }) {
 }
 
 /** A clear page for somebody who may see nothing here. */
-function NoRights({ person, again }: { person: Person; again: () => void }) {
+function NoRights({ person, again, onMenu }: { person: Person; again: () => void; onMenu: () => void }) {
   return (
-    <main className="center" id="main">
+    <main className="chat-main" id="main">
+      <header className="chat-head bare">
+        <button type="button" className="button ghost icon-only menu" aria-label="Show the chats" onClick={onMenu}>
+          <Icon name="menu" />
+        </button>
+      </header>
       <Empty
         alert
         icon="key"
@@ -145,7 +151,7 @@ function NoRights({ person, again }: { person: Person; again: () => void }) {
         }
       >
         <p>
-          You are signed in as <strong>{person.user}</strong>. Choose another namespace on the left, or ask whoever runs the cluster to bind you the role nestor-user in {person.namespace}:
+          You are signed in as <strong>{person.user}</strong>. Choose another namespace in the sidebar, or ask whoever runs the cluster to bind you the role nestor-user in {person.namespace}:
         </p>
         <pre className="code">
           <code>{`kubectl create rolebinding nestor-user -n ${person.namespace} \\\n  --clusterrole=nestor-user --user=${person.user}`}</code>

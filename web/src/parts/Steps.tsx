@@ -4,10 +4,16 @@
 import { useState } from 'react';
 import { finished, type Node } from '../model/tree';
 import { Icon } from './Icon';
-import { ToolCard } from './ToolCard';
+import { isDelegation, ToolCard } from './ToolCard';
 
 /** How many steps stand in a task block before somebody asks for more. */
 const shown = 3;
+
+/** A question or a delegation does not run: it waits for somebody. */
+function standing({ tool, phase }: { tool: string; phase: string }): string {
+  if (phase !== 'Running') return phase;
+  return tool === 'ask_user' ? 'WaitingForUser' : isDelegation(tool) ? 'Delegated' : phase;
+}
 
 /** The newest tool calls of a task's agent. The inspector has all of them. */
 export function Steps({ node, inspect }: { node: Node; inspect: (name: string) => void }) {
@@ -21,7 +27,7 @@ export function Steps({ node, inspect }: { node: Node; inspect: (name: string) =
       {visible.map((call) => (
         <ToolCard
           key={call.id}
-          call={{ ...call, at: call.at ?? '', output: call.result ?? call.error, children: [] }}
+          call={{ ...call, phase: standing(call), at: call.at ?? '', output: call.result ?? call.error, children: [] }}
           open={open === call.id}
           onToggle={() => setOpen(open === call.id ? undefined : call.id)}
         />

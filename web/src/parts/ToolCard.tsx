@@ -19,12 +19,14 @@ const looks: Record<string, { icon: IconName; label: string; kind: string }> = {
   Unknown: { icon: 'alert', label: 'outcome unknown', kind: 'timedout' },
 };
 
-const delegating = new Set(['delegate_to_agent', 'spawn_agents', 'continue_agent']);
+const delegations = new Set(['delegate_to_agent', 'spawn_agents', 'continue_agent']);
+
+export const isDelegation = (tool: string | undefined) => delegations.has(tool ?? '');
 
 /** A tool call with what went in and what came out. */
 export function ToolCard({ call, open, onToggle, onInspect }: { call: Call; open: boolean; onToggle: () => void; onInspect?: (name: string) => void }) {
   const look = looks[call.phase] ?? looks.Running!;
-  const isAgent = delegating.has(call.tool ?? '') || call.children.length > 0;
+  const isAgent = isDelegation(call.tool) || call.children.length > 0;
   return (
     <div className={`tool-card ${look.kind}`}>
       <button type="button" className="tool-head" aria-expanded={open} onClick={onToggle}>

@@ -139,7 +139,7 @@ function ChatHead({ chat, route, onMenu, onStop }: { chat: Chat; route: Route; o
         ))}
       </div>
       {onStop && (
-        <button type="button" className="button small" aria-label="Stop all" onClick={onStop}>
+        <button type="button" className="button small stop-all" aria-label="Stop all" onClick={onStop}>
           <Icon name="stop" size={12} /> <span className="wide-only">Stop all</span>
         </button>
       )}

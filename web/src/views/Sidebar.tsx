@@ -85,13 +85,14 @@ function ThemeButton() {
 const searchable = 8;
 
 function ChatList({ current }: { current?: string }) {
+  const { person } = useSite();
   const { chats, synced, problems } = useSnapshot();
   const [search, setSearch] = useState('');
   const now = useNow(true, 30_000);
   const sorted = useMemo(() => [...chats].sort((a, b) => b.metadata.creationTimestamp.localeCompare(a.metadata.creationTimestamp) || a.metadata.name.localeCompare(b.metadata.name)), [chats]);
   const shown = sorted.filter((chat) => chat.metadata.name.includes(search.trim().toLowerCase()));
   const problem = problems.get('agentchats');
-  if (problem?.final) return <p className="sidebar-note">You may not list the chats of this namespace.</p>;
+  if (problem?.final || !person.may.readChats) return <p className="sidebar-note">You may not list the chats of this namespace.</p>;
   if (!synced.has('agentchats')) return <Loading what="chats" lines={5} />;
   if (chats.length === 0) return <Empty icon="chat" title="No chats yet">Write a message to begin the first one.</Empty>;
   return (
