@@ -1,7 +1,6 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { expect } from 'vitest';
 import type { Locator, Page } from 'playwright-core';
 
 /** Begins a chat with a message, and waits until it is shown. */
@@ -27,11 +26,3 @@ export const task = (page: Page, name: string) => page.locator('section.task').f
 export const inspect = (page: Page, name: string) => page.getByRole('button', { name: new RegExp(`^Inspect ${name}`) }).first().click();
 
 export const badge = (of: Locator, label: string) => of.locator('.badge', { hasText: label }).first().waitFor({ timeout: 40_000 });
-
-/** Checks a fact until it holds. */
-export async function soon<T>(fact: () => Promise<T>, check: (value: T) => void, timeout = 20_000): Promise<void> {
-  await expect.poll(fact, { timeout, interval: 100 }).toSatisfy((value) => {
-    check(value as T);
-    return true;
-  });
-}
