@@ -1,0 +1,66 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"net/http"
+	"testing"
+)
+
+func TestOnlyWhatIsListedReachesTheAPIServer(t *testing.T) {
+	t.Parallel()
+	nestor, history := "/k8s"+nestorPrefix+"/namespaces/default/", "/k8s"+historyPrefix+"/namespaces/default/"
+	cases := map[string]struct {
+		method, path string
+		upstream     string // what is asked, or nothing
+		code         int
+	}{
+		"list chats":        {http.MethodGet, nestor + "agentchats?limit=5", nestorPrefix + "/namespaces/default/agentchats?limit=5", 200},
+		"get a chat":        {http.MethodGet, nestor + "agentchats/one", nestorPrefix + "/namespaces/default/agentchats/one", 200},
+		"create a chat":     {http.MethodPost, nestor + "agentchats", nestorPrefix + "/namespaces/default/agentchats", 200},
+		"delete a chat":     {http.MethodDelete, nestor + "agentchats/one", nestorPrefix + "/namespaces/default/agentchats/one", 200},
+		"write a message":   {http.MethodPost, nestor + "agentmessages", nestorPrefix + "/namespaces/default/agentmessages", 200},
+		"a transcript":      {http.MethodGet, history + "transcripts/subagent.one-1?since=5&limit=9", historyPrefix + "/namespaces/default/transcripts/subagent.one-1?limit=9&since=5", 200},
+		"namespaces":        {http.MethodGet, "/k8s/api/v1/namespaces", "/api/v1/namespaces", 200},
+		"no watch":          {http.MethodGet, nestor + "agentchats?watch=true&timeoutSeconds=1", nestorPrefix + "/namespaces/default/agentchats", 200},
+		"delete all chats":  {http.MethodDelete, nestor + "agentchats", "", 405},
+		"change a chat":     {http.MethodPatch, nestor + "agentchats/one", "", 405},
+		"delete a message":  {http.MethodDelete, nestor + "agentmessages/one", "", 405},
+		"create a task":     {http.MethodPost, nestor + "agenttasks", "", 405},
+		"create a role":     {http.MethodPost, nestor + "agentroles", "", 405},
+		"another kind":      {http.MethodGet, nestor + "secrets", "", 405},
+		"a status":          {http.MethodGet, nestor + "agentchats/one/status", "", 404},
+		"a followed log":    {http.MethodGet, history + "transcripts/subagent.one-1/log", "", 404},
+		"write history":     {http.MethodPost, history + "transcripts", "", 404},
+		"secrets":           {http.MethodGet, "/k8s/api/v1/namespaces/default/secrets", "", 404},
+		"all namespaces":    {http.MethodGet, "/k8s" + nestorPrefix + "/agentchats", "", 404},
+		"a way out":         {http.MethodGet, nestor + "agentchats/..%2f..%2fsecrets", "", 400},
+		"a way out by name": {http.MethodGet, "/k8s" + nestorPrefix + "/namespaces/..%2f..%2f..%2fapi/agentchats", "", 400},
+		"a query in a name": {http.MethodGet, nestor + "agentchats/one%3fwatch=true", "", 400},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := newUpstream(t)
+			if got := ask(t, u.tokenSite(), c.method, c.path, nil); got.Code != c.code {
+				t.Errorf("got %d, want %d: %s", got.Code, c.code, got.Body)
+			}
+			asked := u.requests()
+			if c.upstream == "" && len(asked) > 0 || c.upstream != "" && (len(asked) != 1 || asked[0] != c.method+" "+c.upstream) {
+				t.Errorf("asked %v, want %q", asked, c.upstream)
+			}
+		})
+	}
+}
+
+func TestWritesMustBeJSON(t *testing.T) {
+	t.Parallel()
+	u := newUpstream(t)
+	got := ask(t, u.tokenSite(), http.MethodPost, "/k8s"+nestorPrefix+"/namespaces/default/agentchats", func(r *http.Request) {
+		r.Header.Set("Content-Type", "text/plain") // which a form on another site can send
+	})
+	if got.Code != http.StatusUnsupportedMediaType || len(u.requests()) > 0 {
+		t.Errorf("got %d, asked %v", got.Code, u.requests())
+	}
+}

@@ -1,0 +1,59 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// answer writes a value as JSON.
+func answer(w http.ResponseWriter, code int, value any) {
+	body, err := json.Marshal(value)
+	if err != nil {
+		http.Error(w, "encode the answer", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(code)
+	_, _ = w.Write(body) // a reader that is gone needs no answer
+}
+
+// refuse answers with an error in the form that the API server uses, so that the page knows one form.
+func refuse(w http.ResponseWriter, err error) {
+	status := statusOf(err)
+	answer(w, int(status.Code), status)
+}
+
+// statusOf keeps what the API server said. What else went wrong on the way to it is a matter of the network.
+func statusOf(err error) metav1.Status {
+	var said apierrors.APIStatus
+	if errors.As(err, &said) {
+		status := said.Status()
+		status.Kind, status.APIVersion = "Status", "v1"
+		if status.Code == 0 {
+			status.Code = http.StatusInternalServerError
+		}
+		return status
+	}
+	return metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
+		Code: http.StatusBadGateway, Reason: "Unreachable", Message: "The Kubernetes API server does not answer.",
+	}
+}
+
+// said is a refusal of this server's own.
+func said(code int32, reason metav1.StatusReason, message string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}}
+}
+
+func notOffered(w http.ResponseWriter, _ *http.Request) {
+	refuse(w, said(http.StatusNotFound, metav1.StatusReasonNotFound, "The page's API does not offer this."))
+}

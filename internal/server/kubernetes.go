@@ -1,0 +1,112 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"fmt"
+	"mime"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/rest"
+)
+
+// maxBody bounds what the page may write: the longest message, with room for escapes.
+const maxBody = 512 << 10
+
+// routeKubernetes offers the allowed part of the Kubernetes API under /k8s.
+func (s *site) routeKubernetes(mux *http.ServeMux) {
+	nestor := "/k8s" + nestorPrefix + "/namespaces/{namespace}/{resource}"
+	mux.Handle(nestor, s.signedIn(s.nestor))
+	mux.Handle(nestor+"/{name}", s.signedIn(s.nestor))
+	history := "GET /k8s" + historyPrefix + "/namespaces/{namespace}/{resource}"
+	mux.Handle(history, s.signedIn(s.history))
+	mux.Handle(history+"/{name}", s.signedIn(s.history))
+	mux.Handle("GET /k8s/api/v1/namespaces", s.signedIn(func(w http.ResponseWriter, r *http.Request, config *rest.Config) {
+		forward(w, r, config, "/api/v1/namespaces", listParameters)
+	}))
+}
+
+// nestor passes reads of Nestor's kinds on, and the few writes that people may make.
+func (s *site) nestor(w http.ResponseWriter, r *http.Request, config *rest.Config) {
+	resource, name := r.PathValue("resource"), r.PathValue("name")
+	if !allowances[resource].allows(r.Method, name != "") {
+		refuse(w, said(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "The page's API does not offer this."))
+		return
+	}
+	s.pass(w, r, config, nestorPrefix, listParameters)
+}
+
+// history passes reads of the history API on.
+func (s *site) history(w http.ResponseWriter, r *http.Request, config *rest.Config) {
+	s.pass(w, r, config, historyPrefix, historyParameters)
+}
+
+// pass builds the upstream path of checked parts, so that nothing in the request can lead elsewhere.
+func (s *site) pass(w http.ResponseWriter, r *http.Request, config *rest.Config, prefix string, parameters []string) {
+	path := prefix + "/namespaces"
+	for _, part := range []string{"namespace", "resource", "name"} {
+		value := r.PathValue(part)
+		if value == "" {
+			continue
+		}
+		if len(validation.IsDNS1123Subdomain(value)) > 0 {
+			refuse(w, apierrors.NewBadRequest(fmt.Sprintf("%q is not a name.", value)))
+			return
+		}
+		path += "/" + value
+		if part == "namespace" && len(validation.IsDNS1123Label(value)) > 0 {
+			refuse(w, apierrors.NewBadRequest(fmt.Sprintf("%q is not the name of a namespace.", value)))
+			return
+		}
+	}
+	if r.Method == http.MethodPost && !isJSON(r) {
+		refuse(w, said(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "Send JSON."))
+		return
+	}
+	forward(w, r, config, path, parameters)
+}
+
+func isJSON(r *http.Request) bool {
+	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return err == nil && mediaType == "application/json"
+}
+
+// forward sends a request to the API server as the person, with nothing of its headers: no cookie, no impersonation.
+func forward(w http.ResponseWriter, r *http.Request, config *rest.Config, path string, parameters []string) {
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		refuse(w, fmt.Errorf("reach the API server: %w", err))
+		return
+	}
+	target, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		refuse(w, fmt.Errorf("find the API server: %w", err))
+		return
+	}
+	query := url.Values(keep(r.URL.Query(), parameters)).Encode()
+	proxy := httputil.ReverseProxy{
+		Transport: transport,
+		Rewrite: func(p *httputil.ProxyRequest) {
+			p.Out.URL = &url.URL{Scheme: target.Scheme, Host: target.Host, Path: strings.TrimSuffix(target.Path, "/") + path, RawQuery: query}
+			p.Out.Host = target.Host
+			p.Out.Header = http.Header{"Accept": {"application/json"}, "User-Agent": {config.UserAgent}}
+			if r.Method == http.MethodPost {
+				p.Out.Header.Set("Content-Type", "application/json")
+			}
+		},
+		ModifyResponse: func(response *http.Response) error {
+			response.Header = http.Header{"Content-Type": response.Header["Content-Type"]}
+			return nil
+		},
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { refuse(w, err) },
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	proxy.ServeHTTP(w, r)
+}

@@ -1,0 +1,114 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+
+	"k8s.io/client-go/rest"
+)
+
+// LocalOptions say whose page is served on this machine.
+type LocalOptions struct {
+	// Config is the identity that the page acts with.
+	Config *rest.Config
+	// Namespace is the one that the page shows first. Empty: default.
+	Namespace string
+	// Address is where to listen, on loopback. Empty: a free port of 127.0.0.1.
+	Address string
+}
+
+// Local serves the page to one person on this machine until ctx ends. It returns the link that signs that person in, once;
+// whoever has it acts as the person, so it is for their eyes only. Done tells how serving ended.
+func Local(ctx context.Context, options LocalOptions) (link string, done <-chan error, err error) {
+	address := options.Address
+	if address == "" {
+		address = "127.0.0.1:0"
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return "", nil, fmt.Errorf("listen for the page at %s: %w", address, err)
+	}
+	if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
+		return "", nil, errors.Join(fmt.Errorf("%s is not on loopback: the page acts as you, so nobody else may reach it", address), listener.Close())
+	}
+	owner := newOwner(options.Config)
+	handler := New(Options{Identity: owner, Namespace: options.Namespace, Hosts: loopbackNames(listener)})
+	stopped := make(chan error, 1)
+	go func() { stopped <- Serve(ctx, listener, handler) }()
+	return "http://" + listener.Addr().String() + "/login?token=" + owner.invitation, stopped, nil
+}
+
+// loopbackNames are the names under which a browser on this machine may ask for the page. Any other is a name that somebody
+// pointed at this machine to get at it.
+func loopbackNames(listener net.Listener) []string {
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		return []string{listener.Addr().String()}
+	}
+	return []string{"localhost:" + port, "127.0.0.1:" + port, "[::1]:" + port}
+}
+
+// owner is the one person that a local page is for.
+type owner struct {
+	config *rest.Config
+	cookie string
+
+	mu         sync.Mutex
+	invitation string // empty once it was used
+	session    string // empty until then
+}
+
+func newOwner(config *rest.Config) *owner {
+	// Browsers keep cookies by host, not by port: two pages on one machine need two names.
+	return &owner{config: unthrottled(config), cookie: "nestor-session-" + strings.ToLower(rand.Text()[:8]), invitation: rand.Text()}
+}
+
+func (o *owner) SignIn() string { return SignInLink }
+
+func (o *owner) Config(r *http.Request) (*rest.Config, error) {
+	cookie, err := r.Cookie(o.cookie)
+	if err != nil {
+		return nil, ErrSignedOut
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !same(cookie.Value, o.session) {
+		return nil, ErrSignedOut
+	}
+	return o.config, nil
+}
+
+func (o *owner) Routes(mux *http.ServeMux) { mux.HandleFunc("GET /login", o.login) }
+
+// login exchanges the invitation for a session. A wrong or used one leads to the page, which says what to do.
+func (o *owner) login(w http.ResponseWriter, r *http.Request) {
+	if session := o.accept(r.FormValue("token")); session != "" {
+		http.SetCookie(w, strictCookie(o.cookie, session, false, sessionSeconds))
+	}
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+func (o *owner) accept(invitation string) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !same(invitation, o.invitation) {
+		return ""
+	}
+	o.invitation, o.session = "", rand.Text()
+	return o.session
+}
+
+// same compares secrets in constant time; an empty one is the same as nothing.
+func same(given, secret string) bool {
+	return secret != "" && subtle.ConstantTimeCompare([]byte(given), []byte(secret)) == 1
+}

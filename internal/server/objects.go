@@ -1,0 +1,218 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// pageSize is how many objects are read at a time.
+const pageSize = 500
+
+// objects is a source of a stream: the objects of one kind, and what becomes of them.
+type objects struct {
+	name     string // of its position
+	resource string
+	selector metav1.ListOptions
+	client   dynamic.ResourceInterface
+	out      *outbox
+	pace     pace
+}
+
+func nestorResource(resource string) schema.GroupVersionResource {
+	return v1alpha1.GroupVersion.WithResource(resource)
+}
+
+// follow tells everything from position on, until ctx ends or the person may not see it. Without a position, or when the API
+// server has forgotten it, it begins with what there is.
+func (o *objects) follow(ctx context.Context, position string) error {
+	for failures := 0; ctx.Err() == nil; {
+		reached, err := o.once(ctx, position)
+		if reached != position {
+			position, failures = reached, 0
+		}
+		switch {
+		case err == nil: // the API server ends watches now and then
+		case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
+			position = ""
+		case final(err):
+			return o.say(ctx, "refused", err)
+		default:
+			failures++
+			if err := o.say(ctx, "trouble", err); err != nil {
+				return err
+			}
+		}
+		if !o.pace.wait(ctx, failures) {
+			return ctx.Err()
+		}
+	}
+	return ctx.Err()
+}
+
+// once lists if it has to, and watches until the watch ends. It returns the position that it reached.
+func (o *objects) once(ctx context.Context, position string) (string, error) {
+	if position == "" {
+		var err error
+		if position, err = o.list(ctx); err != nil {
+			return "", err
+		}
+	}
+	options := o.selector
+	options.ResourceVersion, options.AllowWatchBookmarks = position, true
+	watching, err := o.client.Watch(ctx, options)
+	if err != nil {
+		return position, err
+	}
+	defer watching.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return position, ctx.Err()
+		case change, ok := <-watching.ResultChan():
+			if !ok {
+				return position, nil
+			}
+			if position, err = o.tell(ctx, change, position); err != nil {
+				return position, err
+			}
+		}
+	}
+}
+
+// list tells all that there is: "reset", the objects, and "synced". Only then the page may resume from here.
+func (o *objects) list(ctx context.Context) (string, error) {
+	options := o.selector
+	options.Limit = pageSize
+	begun := false
+	for {
+		found, err := o.client.List(ctx, options)
+		if err != nil {
+			return "", err
+		}
+		if !begun {
+			begun = true
+			if err := o.out.put(ctx, o.mark("reset", "")); err != nil {
+				return "", err
+			}
+		}
+		for i := range found.Items {
+			if err := o.out.put(ctx, o.object(watch.Added, &found.Items[i], "")); err != nil {
+				return "", err
+			}
+		}
+		if found.GetContinue() == "" {
+			return found.GetResourceVersion(), o.out.put(ctx, o.mark("synced", found.GetResourceVersion()))
+		}
+		options.Continue = found.GetContinue()
+	}
+}
+
+// tell passes a change on and returns the position after it.
+func (o *objects) tell(ctx context.Context, change watch.Event, position string) (string, error) {
+	if change.Type == watch.Error {
+		return position, apierrors.FromObject(change.Object)
+	}
+	object, ok := change.Object.(*unstructured.Unstructured)
+	if !ok {
+		return position, fmt.Errorf("watch %s: unexpected %T", o.resource, change.Object)
+	}
+	reached := object.GetResourceVersion()
+	if change.Type == watch.Bookmark {
+		bookmark := o.mark("synced", reached)
+		bookmark.key = "bookmark/" + o.resource
+		return reached, o.out.put(ctx, bookmark)
+	}
+	return reached, o.out.put(ctx, o.object(change.Type, object, reached))
+}
+
+// object is the event of a change. Who managed which field is of no use to a page, and long.
+func (o *objects) object(change watch.EventType, object *unstructured.Unstructured, position string) event {
+	object.SetManagedFields(nil)
+	data := encode(struct {
+		Resource string          `json:"resource"`
+		Type     watch.EventType `json:"type"`
+		Object   any             `json:"object"`
+	}{o.resource, change, object.Object})
+	e := event{name: "object", key: o.resource + "/" + string(object.GetUID()), data: data}
+	if position != "" {
+		e.source, e.position = o.name, position
+	}
+	return e
+}
+
+func (o *objects) mark(name, position string) event {
+	e := event{name: name, data: encode(map[string]string{"resource": o.resource})}
+	if position != "" {
+		e.source, e.position = o.name, position
+	}
+	return e
+}
+
+// say tells the page what went wrong with this source.
+func (o *objects) say(ctx context.Context, name string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return o.out.put(ctx, event{name: name, key: name + "/" + o.resource, data: encode(struct {
+		Resource string        `json:"resource"`
+		Status   metav1.Status `json:"status"`
+	}{o.resource, statusOf(err)})})
+}
+
+// final tells whether trying again is of no use: the person may not, or is signed out, or there is no such thing.
+func final(err error) bool {
+	var said apierrors.APIStatus
+	if !errors.As(err, &said) {
+		return false
+	}
+	switch said.Status().Code {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusBadRequest, http.StatusMethodNotAllowed:
+		return true
+	}
+	return false
+}
+
+// encode is for values that always encode.
+func encode(value any) []byte {
+	data, err := json.Marshal(value)
+	if err != nil {
+		panic(fmt.Sprintf("encode an event: %v", err))
+	}
+	return data
+}
+
+// pace says when to try again.
+type pace struct {
+	first, most time.Duration
+}
+
+func defaultPace() pace { return pace{first: 500 * time.Millisecond, most: 20 * time.Second} }
+
+// wait lasts longer with every failure; it is false when ctx ended first.
+func (p pace) wait(ctx context.Context, failures int) bool {
+	delay := p.first << min(failures, 10)
+	timer := time.NewTimer(min(delay, p.most))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,109 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+)
+
+// maxToken bounds a token: browsers drop cookies of more than 4096 bytes.
+const maxToken = 3800
+
+// tokens passes bearer tokens on.
+type tokens struct {
+	api    *rest.Config // without credentials
+	secure bool
+	cookie string
+}
+
+// Tokens lets people act with bearer tokens of the cluster. Of config only the way to the API server is used, no credentials.
+// Secure says that the page is served over TLS, here or by a proxy in front.
+func Tokens(config *rest.Config, secure bool) Identity {
+	cookie := "nestor-token"
+	if secure {
+		cookie = "__Host-" + cookie // browsers take it over TLS only, and for this host only
+	}
+	return &tokens{api: unthrottled(rest.AnonymousClientConfig(config)), secure: secure, cookie: cookie}
+}
+
+func (t *tokens) SignIn() string { return SignInToken }
+
+func (t *tokens) Config(r *http.Request) (*rest.Config, error) {
+	token := t.token(r)
+	if token == "" {
+		return nil, ErrSignedOut
+	}
+	return t.as(token), nil
+}
+
+func (t *tokens) as(token string) *rest.Config {
+	config := rest.CopyConfig(t.api)
+	config.BearerToken = token
+	return config
+}
+
+func (t *tokens) token(r *http.Request) string {
+	if scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimSpace(token)
+	}
+	cookie, err := r.Cookie(t.cookie)
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
+}
+
+func (t *tokens) Routes(mux *http.ServeMux) {
+	mux.HandleFunc("POST /api/login", t.login)
+	mux.HandleFunc("POST /api/logout", t.logout)
+}
+
+// login keeps a token that the API server knows in a cookie.
+func (t *tokens) login(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Token string `json:"token"`
+	}
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 2*maxToken)).Decode(&body); err != nil {
+		refuse(w, apierrors.NewBadRequest("Send JSON with a token."))
+		return
+	}
+	token := strings.TrimSpace(body.Token)
+	if err := checkToken(token); err != nil {
+		refuse(w, apierrors.NewBadRequest(err.Error()))
+		return
+	}
+	if _, err := review(r.Context(), t.as(token)); err != nil {
+		refuse(w, err)
+		return
+	}
+	http.SetCookie(w, strictCookie(t.cookie, token, t.secure, sessionSeconds))
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (t *tokens) logout(w http.ResponseWriter, _ *http.Request) {
+	http.SetCookie(w, strictCookie(t.cookie, "", t.secure, -1))
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func checkToken(token string) error {
+	if token == "" {
+		return errors.New("paste a token first")
+	}
+	if len(token) > maxToken {
+		return fmt.Errorf("the token has more than %d characters, which browsers do not keep: use a proxy that sends it with every request", maxToken)
+	}
+	for _, c := range token {
+		if c <= ' ' || c >= 0x7f || strings.ContainsRune("\",;\\", c) {
+			return errors.New("this is not a token: it has characters that tokens do not have")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,180 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// upstream behaves like the part of an API server that the page talks to: it knows one token, lists chats, watches them, and
+// follows a transcript.
+type upstream struct {
+	*httptest.Server
+	config *rest.Config
+
+	mu       sync.Mutex
+	seen     []*http.Request
+	denied   string              // a resource that nobody may see
+	expired  map[string]bool     // resource versions that are forgotten
+	chats    []string            // the names that a list has
+	version  string              // of the list
+	changes  chan map[string]any // what a watch of chats tells
+	entries  []string            // of the transcript, by seq from 1
+	historic bool                // whether there is a history API
+}
+
+const knownToken = "known-token"
+
+func newUpstream(t *testing.T) *upstream {
+	t.Helper()
+	u := &upstream{version: "10", changes: make(chan map[string]any), expired: map[string]bool{}, historic: true}
+	u.Server = httptest.NewServer(u)
+	t.Cleanup(u.Close)
+	// The server's own credentials must never be used.
+	u.config = &rest.Config{Host: u.URL, BearerToken: "the-servers-own"}
+	return u
+}
+
+func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	u.mu.Lock()
+	u.seen = append(u.seen, r.Clone(context.WithoutCancel(r.Context())))
+	u.mu.Unlock()
+	query := r.URL.Query()
+	switch {
+	case r.Header.Get("Authorization") != "Bearer "+knownToken:
+		status(w, http.StatusUnauthorized, "Unauthorized", "Unauthorized")
+	case u.denied != "" && strings.Contains(r.URL.Path, u.denied):
+		status(w, http.StatusForbidden, "Forbidden", "you may not")
+	case strings.HasSuffix(r.URL.Path, "/selfsubjectreviews"):
+		reply(w, map[string]any{"kind": "SelfSubjectReview", "apiVersion": "authentication.k8s.io/v1", "status": map[string]any{"userInfo": map[string]any{"username": "alice"}}})
+	case strings.HasSuffix(r.URL.Path, "/selfsubjectaccessreviews"):
+		reply(w, map[string]any{"kind": "SelfSubjectAccessReview", "apiVersion": "authorization.k8s.io/v1", "status": map[string]any{"allowed": true}})
+	case strings.HasSuffix(r.URL.Path, "/log"):
+		u.follow(w, r)
+	case query.Get("watch") == "true" && u.expired[query.Get("resourceVersion")]:
+		status(w, http.StatusGone, "Expired", "too old")
+	case query.Get("watch") == "true":
+		u.watch(w, r)
+	default:
+		reply(w, map[string]any{"kind": "List", "apiVersion": "nestor.dev/v1alpha1", "metadata": map[string]any{"resourceVersion": u.version}, "items": u.items(r)})
+	}
+}
+
+func (u *upstream) items(r *http.Request) []any {
+	items := []any{}
+	if !strings.HasSuffix(r.URL.Path, "/"+chats) {
+		return items
+	}
+	for _, name := range u.chats {
+		items = append(items, object(name, "1"))
+	}
+	return items
+}
+
+func object(name, version string) map[string]any {
+	return map[string]any{"kind": "AgentChat", "apiVersion": "nestor.dev/v1alpha1", "metadata": map[string]any{
+		"name": name, "uid": name + "-uid", "resourceVersion": version, "managedFields": []any{map[string]any{"manager": "somebody"}},
+	}}
+}
+
+// watch tells the changes of chats; other kinds do not change.
+func (u *upstream) watch(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = http.NewResponseController(w).Flush() // who waits for the header would notice
+	changes := u.changes
+	if !strings.HasSuffix(r.URL.Path, "/"+chats) {
+		changes = nil
+	}
+	for {
+		select {
+		case change := <-changes:
+			_ = json.NewEncoder(w).Encode(change) // who is gone needs no change
+			_ = http.NewResponseController(w).Flush()
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// follow tells the entries of the transcript after since, and ends as if the server went down.
+func (u *upstream) follow(w http.ResponseWriter, r *http.Request) {
+	if !u.historic {
+		http.NotFound(w, r)
+		return
+	}
+	since := 0
+	_, _ = fmt.Sscan(r.URL.Query().Get("since"), &since) // absent: from the first
+	for i, entry := range u.entries {
+		if i+1 > since {
+			fmt.Fprintln(w, entry)
+		}
+	}
+	_ = http.NewResponseController(w).Flush()
+	<-r.Context().Done()
+}
+
+func reply(w http.ResponseWriter, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Set-Cookie", "upstream=1")
+	_ = json.NewEncoder(w).Encode(value) // a test that reads it would notice
+}
+
+func status(w http.ResponseWriter, code int, reason, message string) {
+	answer(w, code, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": message})
+}
+
+// requests are what the API server was asked, as "METHOD path?query".
+func (u *upstream) requests() []string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	var all []string
+	for _, r := range u.seen {
+		all = append(all, r.Method+" "+r.URL.RequestURI())
+	}
+	return all
+}
+
+func (u *upstream) last(t *testing.T) *http.Request {
+	t.Helper()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.seen) == 0 {
+		t.Fatal("the API server was not asked")
+	}
+	return u.seen[len(u.seen)-1]
+}
+
+// tokenSite is a page for people with tokens, which tries again at once.
+func (u *upstream) tokenSite() http.Handler {
+	return newSite(Options{Identity: Tokens(u.config, false), Namespace: "default"}, pace{first: time.Millisecond, most: 5 * time.Millisecond})
+}
+
+// ask sends a request to a page as its own script would.
+func ask(t *testing.T, handler http.Handler, method, path string, edit func(*http.Request)) *httptest.ResponseRecorder {
+	t.Helper()
+	body := ""
+	if method == http.MethodPost {
+		body = "{}"
+	}
+	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+knownToken)
+	if edit != nil {
+		edit(r)
+	}
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	return w
+}

@@ -1,0 +1,112 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"golang.org/x/sync/errgroup"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/nestor-dev/nestor/internal/version"
+)
+
+// person is what the page needs to know of the one who looks at it.
+type person struct {
+	User      string          `json:"user"`
+	SignIn    string          `json:"signIn"`
+	Namespace string          `json:"namespace"`
+	Version   string          `json:"version"`
+	May       map[string]bool `json:"may"`
+}
+
+// questions are what the page wants to know of a person's rights, so that it can say at once what is missing.
+var questions = map[string]authorizationv1.ResourceAttributes{
+	"readChats":       {Group: "nestor.dev", Resource: chats, Verb: "list"},
+	"watchChats":      {Group: "nestor.dev", Resource: chats, Verb: "watch"},
+	"readMessages":    {Group: "nestor.dev", Resource: messages, Verb: "list"},
+	"createChats":     {Group: "nestor.dev", Resource: chats, Verb: "create"},
+	"deleteChats":     {Group: "nestor.dev", Resource: chats, Verb: "delete"},
+	"createMessages":  {Group: "nestor.dev", Resource: messages, Verb: "create"},
+	"readTranscripts": {Group: "history.nestor.dev", Resource: "transcripts", Verb: "get"},
+}
+
+// whoami tells who the person is and what they may do in a namespace.
+func (s *site) whoami(w http.ResponseWriter, r *http.Request, config *rest.Config) {
+	namespace := r.FormValue("namespace")
+	if namespace == "" {
+		namespace = s.namespace
+	}
+	if len(validation.IsDNS1123Label(namespace)) > 0 {
+		refuse(w, apierrors.NewBadRequest(fmt.Sprintf("%q is not the name of a namespace.", namespace)))
+		return
+	}
+	user, err := review(r.Context(), config)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	may, err := rights(r.Context(), config, namespace)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	answer(w, http.StatusOK, person{User: user, SignIn: s.identity.SignIn(), Namespace: namespace, Version: version.String(), May: may})
+}
+
+// review asks the API server who somebody is.
+func review(ctx context.Context, config *rest.Config) (user string, err error) {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return "", fmt.Errorf("reach the API server: %w", err)
+	}
+	self, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err != nil {
+		return "", err
+	}
+	return self.Status.UserInfo.Username, nil
+}
+
+// rights asks the API server what somebody may do in a namespace.
+func rights(ctx context.Context, config *rest.Config, namespace string) (map[string]bool, error) {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("reach the API server: %w", err)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	type right struct {
+		name    string
+		allowed bool
+	}
+	answers := make(chan right, len(questions))
+	for name, question := range questions {
+		question.Namespace = namespace
+		group.Go(func() error {
+			asked := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &question}}
+			answered, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, asked, metav1.CreateOptions{})
+			if err != nil {
+				return err
+			}
+			answers <- right{name, answered.Status.Allowed}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	close(answers)
+	may := map[string]bool{}
+	for answer := range answers {
+		may[answer.name] = answer.allowed
+	}
+	return may, nil
+}

@@ -1,0 +1,110 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// callsInATurn is how many tools the long agent uses at a time: with the reply, eleven messages a turn.
+const callsInATurn = 10
+
+// long makes a finished agent with a transcript of so many messages. Running one for real takes twenty minutes on a small
+// machine; here the core itself says what its events are, and they go to the ledger at once. The operator must be down, or
+// it would wonder whose task this is.
+func (s *stack) long(ctx context.Context, namespace, chat string, messages int) (map[string]string, error) {
+	api, err := client.New(s.cluster.Config, client.Options{Scheme: s.scheme})
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	sub, err := finishedAgent(ctx, api, namespace, chat)
+	if err != nil {
+		return nil, err
+	}
+	events, err := longLife(sub.Name, messages)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	return map[string]string{"agent": sub.Name, "events": fmt.Sprint(len(events))}, s.ledger.Append(ctx, ledger.Batch{
+		Agent: string(sub.UID), Events: events, Finish: &ledger.Finish{Status: ledger.StatusSuccess, At: now},
+		Create: &ledger.Agent{UID: string(sub.UID), Root: string(sub.UID), Kind: "SubAgent", Namespace: namespace, Name: sub.Name, Chat: chat, Role: "scribe", Depth: 1, CreatedAt: now},
+	})
+}
+
+// finishedAgent makes the objects of a chat whose one agent has ended.
+func finishedAgent(ctx context.Context, api client.Client, namespace, chat string) (*v1alpha1.SubAgent, error) {
+	labels := map[string]string{v1alpha1.LabelChat: chat}
+	meta := metav1.ObjectMeta{Namespace: namespace, Name: chat + "-1", Labels: labels}
+	task := &v1alpha1.AgentTask{ObjectMeta: meta, Spec: v1alpha1.AgentTaskSpec{Chat: chat, Type: v1alpha1.TaskAgent, Role: "scribe", Instruction: "Keep a long record."}}
+	sub := &v1alpha1.SubAgent{ObjectMeta: meta, Spec: v1alpha1.SubAgentSpec{Chat: chat, Task: task.Name, Role: "scribe", Depth: 1, Instruction: task.Spec.Instruction}}
+	for _, object := range []client.Object{&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: chat}}, task, sub} {
+		if err := api.Create(ctx, object); err != nil {
+			return nil, fmt.Errorf("create %T: %w", object, err)
+		}
+	}
+	task.Status.Phase, task.Status.SubAgent, sub.Status.Phase = v1alpha1.TaskSuccess, sub.Name, v1alpha1.SubAgentCompleted
+	for _, object := range []client.Object{task, sub} {
+		if err := api.Status().Update(ctx, object); err != nil {
+			return nil, fmt.Errorf("update the status of %T: %w", object, err)
+		}
+	}
+	return sub, nil
+}
+
+// longLife are the events of an agent that uses tools until it has said and heard enough.
+func longLife(name string, messages int) ([]ledger.Event, error) {
+	config := agent.Config{
+		Kind: agent.SubAgent, Name: name, Role: agent.Role{Name: "scribe", DisplayName: "Scribe"}, Depth: 1, MaxDepth: 2, Task: agent.Task{Instruction: "Keep a long record."},
+		Tools:  []agent.Tool{{Name: "calculator", BuiltIn: true, ReadOnly: true}},
+		Limits: agent.Limits{MaxIterations: 10_000, ContextTokens: 100_000_000, MaxOutputTokens: 1000},
+	}
+	var state agent.State
+	var events []ledger.Event
+	facts := []agent.Fact{agent.Started{Config: config}}
+	for len(facts) > 0 {
+		at := time.UnixMilli(1_760_000_000_000 + int64(len(events)))
+		event := agent.Event{At: agent.Time(at.UnixMilli()), Fact: facts[0]}
+		data, err := json.Marshal(event)
+		if err != nil {
+			return nil, fmt.Errorf("encode an event: %w", err)
+		}
+		events = append(events, ledger.Event{Type: agent.FactType(event.Fact), At: at, Data: data})
+		var effects []agent.Effect
+		state, effects = agent.Step(state, event)
+		facts = append(facts[1:], happenings(effects, len(events), messages)...)
+	}
+	return events, nil
+}
+
+// happenings are what becomes of effects.
+func happenings(effects []agent.Effect, so, messages int) []agent.Fact {
+	var facts []agent.Fact
+	for _, effect := range effects {
+		switch e := effect.(type) {
+		case agent.CallModel:
+			reply := agent.ModelReplied{Call: e.Call, Text: fmt.Sprintf("After %d messages I go on.", so)}
+			for i := range callsInATurn {
+				reply.Calls = append(reply.Calls, agent.CallRequest{ID: fmt.Sprintf("call_%d_%d", so, i), Tool: "calculator", Arguments: fmt.Sprintf(`{"expression":"%d + %d"}`, so, i)})
+			}
+			if so >= messages {
+				reply = agent.ModelReplied{Call: e.Call, Text: "The record is long enough."}
+			}
+			facts = append(facts, reply)
+		case agent.RunTool:
+			facts = append(facts, agent.ToolFinished{Call: e.Call, Outcome: agent.ToolSucceeded, Text: fmt.Sprint(so)})
+		}
+	}
+	return facts
+}

@@ -1,0 +1,90 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Command web runs the real stack for the tests of the web page and for its screenshots: a control plane, the operator, a
+// scripted model, a tool server, and pages for several people. It says on standard output, in lines of JSON, what it did, and
+// takes commands on standard input:
+//
+//	open USER NAMESPACE   serve a page as USER (admin, alice, bob or nobody) and tell its link
+//	tokens                serve a page that people sign in to, and tell its address and a token
+//	long NAMESPACE CHAT   make a chat with an agent that has said and heard 10,000 messages; the operator must be down
+//	restart               stop the operator and start another one
+//	down                  stop the operator
+//	up                    start it again
+//
+// It ends with its standard input, and leaves nothing behind.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "web:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) (err error) {
+	logger := logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	ctrl.SetLogger(logger)
+	klog.SetLogger(logger)
+	s, err := newStack(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	say(map[string]string{"kubeconfig": s.cluster.Kubeconfig, "kubectl": s.cluster.Kubectl})
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		answer, err := s.obey(ctx, strings.Fields(lines.Text()))
+		if err != nil {
+			answer = map[string]string{"error": err.Error()}
+		}
+		say(answer)
+	}
+	return lines.Err()
+}
+
+func say(answer map[string]string) {
+	line, err := json.Marshal(answer)
+	if err != nil {
+		panic(fmt.Sprintf("encode an answer: %v", err)) // strings always encode
+	}
+	fmt.Println(string(line))
+}
+
+// obey does what a command says.
+func (s *stack) obey(ctx context.Context, words []string) (map[string]string, error) {
+	switch {
+	case len(words) == 3 && words[0] == "open":
+		return s.open(ctx, words[1], words[2])
+	case len(words) == 1 && words[0] == "tokens":
+		return s.tokens(ctx)
+	case len(words) == 3 && words[0] == "long":
+		return s.long(ctx, words[1], words[2], 10_000)
+	case len(words) == 1 && words[0] == "down":
+		return map[string]string{"operator": "stopped"}, s.stopOperator()
+	case len(words) == 1 && words[0] == "up":
+		return map[string]string{"operator": "started"}, s.startOperator(ctx)
+	case len(words) == 1 && words[0] == "restart":
+		return map[string]string{"operator": "restarted"}, errors.Join(s.stopOperator(), s.startOperator(ctx))
+	}
+	return nil, fmt.Errorf("unknown command %q", strings.Join(words, " "))
+}

@@ -1,0 +1,75 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/role"
+)
+
+// userRole is what somebody needs who talks to agents.
+func userRole() client.Object {
+	read := []string{"get", "list", "watch"}
+	return &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "nestor-user"}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"nestor.dev"}, Resources: []string{"*"}, Verbs: read},
+		{APIGroups: []string{"nestor.dev"}, Resources: []string{"agentchats", "agentmessages"}, Verbs: []string{"create"}},
+		{APIGroups: []string{"nestor.dev"}, Resources: []string{"agentchats"}, Verbs: []string{"delete"}},
+		{APIGroups: []string{"history.nestor.dev"}, Resources: []string{"*"}, Verbs: read},
+	}}
+}
+
+// binding gives a person, and the robot, the rights in the namespace of the person's name.
+func binding(name string) client.Object {
+	return &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "nestor-user"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "nestor-user"},
+		Subjects: []rbacv1.Subject{
+			{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name},
+			{Kind: rbacv1.ServiceAccountKind, Namespace: name, Name: "robot"},
+		},
+	}
+}
+
+func serviceAccount(namespace, name string) client.Object {
+	return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+}
+
+// provider is the scripted model, with a price.
+func provider(namespace, url string) client.Object {
+	p := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
+	p.Spec.BaseURL, p.Spec.DefaultModel = url, "scripted"
+	input, output := int64(3_000_000), int64(15_000_000)
+	p.Spec.Models = []v1alpha1.ModelInfo{{Name: "scripted", InputMicrosPerMillion: &input, OutputMicrosPerMillion: &output}}
+	return p
+}
+
+func toolServer(namespace, url string) client.Object {
+	t := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "notes"}}
+	t.Spec.URL = url
+	return t
+}
+
+// scribe is a role that writes with a tool, and so asks for approval.
+func scribe(namespace string) client.Object {
+	r := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "scribe"}}
+	r.Spec = v1alpha1.AgentRoleSpec{
+		DisplayName: "Scribe", Icon: "✍️", Description: "Writes notes and keeps them in order.", SystemPrompt: "You write notes.",
+		Tools: &v1alpha1.ToolPolicy{Allow: []string{"notes__*", "calculator", "think"}}, Limits: &v1alpha1.RoleLimits{MaxIterations: 1000, MaxDurationSeconds: 3600},
+		Delegation: &v1alpha1.Delegation{Roles: []string{"scribe", "reviewer"}},
+	}
+	return r
+}
+
+// orchestrator may delegate to the scribe, too.
+func orchestrator(namespace string) client.Object {
+	builtIn, _ := role.BuiltIn(role.Orchestrator)
+	r := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: role.Orchestrator}}
+	r.Spec.Delegation = &v1alpha1.Delegation{Roles: append(builtIn.Delegates(), "scribe")}
+	return r
+}

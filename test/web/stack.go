@@ -1,0 +1,201 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	historyv1alpha1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller"
+	"github.com/nestor-dev/nestor/internal/history"
+	"github.com/nestor-dev/nestor/internal/history/live"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/localcluster"
+	"github.com/nestor-dev/nestor/internal/model/scripted"
+)
+
+const operatorNamespace = "nestor-system"
+
+// stack is everything that runs.
+type stack struct {
+	cluster *localcluster.Cluster
+	ledger  ledger.Ledger
+	scheme  *runtime.Scheme
+	users   map[string]*rest.Config
+	live    *live.Hub
+	history func() error // ends the history API; nil while there is none
+	servers []*httptest.Server
+	stop    func() error // the operator; nil while there is none
+}
+
+// newStack starts everything. What it started stops if something fails.
+func newStack(ctx context.Context) (s *stack, err error) {
+	s = &stack{scheme: runtime.NewScheme(), live: &live.Hub{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	if err := errors.Join(clientgoscheme.AddToScheme(s.scheme), v1alpha1.AddToScheme(s.scheme)); err != nil {
+		return s, err
+	}
+	if s.cluster, err = localcluster.Start(ctx, localcluster.Options{}); err != nil {
+		return s, err
+	}
+	if s.ledger, err = connect.Open(ctx, "sqlite:"+filepath.Join(filepath.Dir(s.cluster.Kubeconfig), "ledger.db")); err != nil {
+		return s, err
+	}
+	model, err := s.serveModel()
+	if err != nil {
+		return s, err
+	}
+	if err := s.serveHistory(ctx); err != nil {
+		return s, err
+	}
+	if err := s.furnish(ctx, model, s.serve(newNotes())); err != nil {
+		return s, err
+	}
+	return s, s.startOperator(ctx)
+}
+
+func (s *stack) close() error {
+	errs := []error{s.stopOperator()}
+	if s.history != nil {
+		errs = append(errs, s.history())
+	}
+	for _, server := range s.servers {
+		server.CloseClientConnections()
+		server.Close()
+	}
+	if s.ledger != nil {
+		errs = append(errs, s.ledger.Close())
+	}
+	if s.cluster != nil {
+		errs = append(errs, s.cluster.Stop())
+	}
+	return errors.Join(errs...)
+}
+
+// serve runs a server on loopback and returns its address.
+func (s *stack) serve(handler http.Handler) string {
+	server := httptest.NewServer(handler)
+	s.servers = append(s.servers, server)
+	return server.URL
+}
+
+// serveModel plays the page's own script, and then the demo's.
+func (s *stack) serveModel() (string, error) {
+	own, err := scripted.Parse("script.yaml", script)
+	if err != nil {
+		return "", err
+	}
+	scripts, err := scripted.Demo()
+	if err != nil {
+		return "", err
+	}
+	return s.serve(scripted.NewServer(scripted.Options{Scripts: append([]*scripted.Script{own}, scripts...)})) + "/v1", nil
+}
+
+// serveHistory runs the history API, which stays while operators come and go.
+func (s *stack) serveHistory(ctx context.Context) error {
+	const service = "history"
+	server, err := history.New(ctx, history.Options{
+		Cluster: s.cluster.Config, Ledger: s.ledger, Live: s.live, Address: "127.0.0.1:0", Hosts: []string{service + "." + operatorNamespace + ".svc"},
+	})
+	if err != nil {
+		return err
+	}
+	running, cancel := context.WithCancel(ctx)
+	stopped := make(chan error, 1)
+	go func() { stopped <- server.Start(running) }()
+	s.history = func() error {
+		cancel()
+		return <-stopped
+	}
+	return s.cluster.ServeAPI(ctx, localcluster.API{
+		GroupVersion: historyv1alpha1.GroupVersion, Namespace: operatorNamespace, Service: service, Port: server.Port(), CABundle: server.CABundle(),
+	})
+}
+
+// startOperator runs an operator in this process.
+func (s *stack) startOperator(ctx context.Context) error {
+	api := rest.CopyConfig(s.cluster.Config)
+	api.QPS, api.Burst = 500, 1000
+	again := true // one process may hold several operators, one after the other
+	mgr, err := ctrl.NewManager(api, ctrl.Options{
+		Scheme: s.scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: &again},
+	})
+	if err != nil {
+		return fmt.Errorf("connect to the cluster: %w", err)
+	}
+	if err := controller.Setup(mgr, controller.Options{OperatorNamespace: operatorNamespace, Ledger: s.ledger, Observer: s.live}); err != nil {
+		return err
+	}
+	running, cancel := context.WithCancel(ctx)
+	stopped := make(chan error, 1)
+	go func() { stopped <- mgr.Start(running) }()
+	s.stop = func() error {
+		cancel()
+		return <-stopped
+	}
+	return nil
+}
+
+func (s *stack) stopOperator() error {
+	if s.stop == nil {
+		return nil
+	}
+	stop := s.stop
+	s.stop = nil
+	return stop()
+}
+
+// furnish makes the namespaces, the people and what they talk to.
+func (s *stack) furnish(ctx context.Context, modelURL, notesURL string) error {
+	api, err := client.New(s.cluster.Config, client.Options{Scheme: s.scheme})
+	if err != nil {
+		return fmt.Errorf("connect to the cluster: %w", err)
+	}
+	objects := []client.Object{userRole()} // the operator's namespace came with the history API
+	for _, name := range []string{"alice", "bob", "empty"} {
+		objects = append(objects, namespace(name), provider(name, modelURL), toolServer(name, notesURL), scribe(name), orchestrator(name))
+		if name != "empty" {
+			objects = append(objects, binding(name))
+		}
+	}
+	objects = append(objects, serviceAccount("alice", "robot"))
+	for _, object := range objects {
+		if err := api.Create(ctx, object); err != nil {
+			return fmt.Errorf("create %T %s: %w", object, object.GetName(), err)
+		}
+	}
+	s.users = map[string]*rest.Config{"admin": s.cluster.Config}
+	for _, name := range []string{"alice", "bob", "nobody"} {
+		if s.users[name], err = s.cluster.AddUser(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func namespace(name string) client.Object {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}

@@ -1,0 +1,90 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { AxeResults } from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { launch, visit } from './browser';
+import { Stack } from './stack';
+import { answered, begin, inspect } from './talk';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+let stack: Stack;
+let browser: Browser;
+
+beforeAll(async () => {
+  [stack, browser] = await Promise.all([Stack.start(), launch()]);
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await stack?.close();
+});
+
+/** What axe finds that is serious, as "rule: element". */
+async function findings(page: Page): Promise<string[]> {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => (window as unknown as { axe: { run: () => Promise<AxeResults> } }).axe.run());
+  return violations.filter(({ impact }) => impact === 'serious' || impact === 'critical').flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html}`));
+}
+
+describe.each([
+  { theme: 'light', width: 1360 },
+  { theme: 'dark', width: 1360 },
+  { theme: 'light', width: 390 },
+] as const)('in $theme at $width pixels', ({ theme, width }) => {
+  let page: Page;
+  const looks = { colorScheme: theme, viewport: { width, height: 844 }, reducedMotion: 'reduce' } as const;
+
+  beforeAll(async () => {
+    page = await visit(browser, await stack.open('alice', 'alice'), looks);
+  });
+
+  it('every state is accessible', async () => {
+    const found: Record<string, string[]> = {};
+    const check = async (state: string) => {
+      const all = await findings(page);
+      if (all.length > 0) found[state] = all;
+    };
+    const menu = async () => width < 860 && (await page.getByRole('button', { name: 'Show the chats' }).click());
+    await page.getByRole('heading', { name: 'What should be done?' }).waitFor();
+    await check('home');
+    await menu();
+    await begin(page, 'Write a note about the release.');
+    await page.getByRole('region', { name: 'Approval of notes__add' }).waitFor({ timeout: 40_000 });
+    await check('a request');
+    await inspect(page, 'Scribe');
+    await page.getByRole('log', { name: 'Transcript' }).getByText('Assignment').waitFor();
+    await page.locator('.inspector .tool-head').first().click();
+    await check('the inspector');
+    await page.getByRole('button', { name: 'Close the inspector' }).click();
+    await page.getByRole('button', { name: 'Deny' }).click();
+    await answered(page, 'was not allowed');
+    await check('an answer');
+    for (const view of ['Timeline', 'Usage']) {
+      await page.getByRole('group', { name: 'View' }).getByRole('link', { name: view }).click();
+      await page.locator(`.${view.toLowerCase()}`).first().waitFor();
+      await check(view);
+    }
+    for (const place of ['Roles and tools', 'Usage']) {
+      await menu();
+      await page.getByRole('navigation', { name: 'Chats' }).getByRole('link', { name: place }).click();
+      await page.locator('.panel').first().waitFor();
+      await check(place);
+    }
+    expect(found).toEqual({});
+  });
+});
+
+it('the pages of those who cannot come in are accessible', async () => {
+  const { url } = await stack.tokens();
+  const outside = await visit(browser, url);
+  await outside.getByRole('heading', { name: 'Sign in to Nestor' }).waitFor();
+  expect(await findings(outside)).toEqual([]);
+  const nobody = await visit(browser, await stack.open('nobody', 'alice'));
+  await nobody.getByRole('alert').waitFor();
+  expect(await findings(nobody)).toEqual([]);
+});

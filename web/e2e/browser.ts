@@ -1,0 +1,29 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { existsSync } from 'node:fs';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+
+const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+
+/** The system's Chromium; CHROMIUM names another one. */
+export function launch(): Promise<Browser> {
+  const executablePath = process.env.CHROMIUM ?? places.find((place) => existsSync(place));
+  if (!executablePath) throw new Error('There is no Chromium: install the package chromium, or set CHROMIUM to its path.');
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+}
+
+/** Whatever a page complains about. */
+export const complaints = new WeakMap<Page, string[]>();
+
+export async function visit(browser: Browser, link: string, options: BrowserContextOptions = {}): Promise<Page> {
+  const context = await browser.newContext({ viewport: { width: 1360, height: 860 }, locale: 'en-GB', timezoneId: 'UTC', ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  const said: string[] = [];
+  complaints.set(page, said);
+  page.on('console', (message) => message.type() === 'error' && said.push(message.text()));
+  page.on('pageerror', (error) => said.push(String(error)));
+  await page.goto(link);
+  return page;
+}

@@ -1,0 +1,232 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { complaints, launch, visit } from './browser';
+import { Stack } from './stack';
+import { answered, badge, begin, inspect, say, task } from './talk';
+
+let stack: Stack;
+let browser: Browser;
+let alice: Page;
+
+beforeAll(async () => {
+  [stack, browser] = await Promise.all([Stack.start(), launch()]);
+  alice = await visit(browser, await stack.open('alice', 'alice'));
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await stack?.close();
+});
+
+afterEach(() => {
+  // Alice may not list namespaces, which the page asks; nothing else may go wrong.
+  const said = complaints.get(alice)!.splice(0).filter((text) => !text.includes('status of 403'));
+  expect(said).toEqual([]);
+});
+
+describe('a chat', () => {
+  it('begins with a message and shows the answer while it is being written', async () => {
+    await begin(alice, 'Explain the plan');
+    await alice.getByRole('article', { name: 'The assistant is writing' }).waitFor();
+    await answered(alice, 'Keep the old store');
+    await alice.getByRole('cell', { name: '3 days' }).waitFor();
+    expect(await alice.getByRole('article', { name: 'The assistant is writing' }).count()).toBe(0);
+  });
+
+  it('fans out and in, and shows it under the message that caused it', async () => {
+    await begin(alice, 'Review the authentication module for potential issues.');
+    await alice.getByText('3 tasks').waitFor();
+    await answered(alice, 'The review of the authentication module');
+    await alice.getByText('3 tasks, all finished').waitFor();
+    const order = await alice.locator('.conversation-inner > *').evaluateAll((all) => all.map((part) => part.className.split(' ')[0]));
+    expect(order.slice(0, 2)).toEqual(['message', 'task-group']);
+    await alice.getByRole('link', { name: 'Timeline' }).click();
+    await alice.getByRole('img', { name: /Timeline of 3 runs/ }).waitFor();
+    expect(await alice.locator('.timeline .bar').count()).toBe(3);
+  });
+
+  it('takes an answer to the agent that asked', async () => {
+    await begin(alice, 'Summarise what was released this year.');
+    await alice.getByRole('region', { name: 'Question of Researcher' }).waitFor({ timeout: 40_000 });
+    await badge(task(alice, 'Researcher'), 'Waiting for you');
+    await alice.locator('.waiting-banner').getByRole('button', { name: 'Answer' }).click();
+    await alice.getByLabel('Answer to Researcher').waitFor();
+    expect(await alice.evaluate(() => document.activeElement?.tagName)).toBe('TEXTAREA');
+    await say(alice, 'It is 2024');
+    await answered(alice, 'Three releases came out');
+    await badge(task(alice, 'Researcher'), 'Done');
+    expect(await alice.locator('.waiting-banner').count()).toBe(0);
+  });
+
+  it('runs a tool that was approved, with the arguments that were shown', async () => {
+    await begin(alice, 'Write a note about the release.');
+    const request = alice.getByRole('region', { name: 'Approval of notes__add' });
+    await request.waitFor({ timeout: 40_000 });
+    expect(await request.locator('.arguments').innerText()).toContain('- <b>approvals</b> show the exact arguments');
+    await request.getByLabel('Comment for the agent').fill('Go ahead');
+    await request.getByRole('button', { name: 'Approve' }).click();
+    await answered(alice, 'The note is in the notebook.');
+    await request.getByText('Approved', { exact: true }).waitFor();
+  });
+
+  it('does not run a tool that was denied', async () => {
+    await begin(alice, 'Write a note about the release, please.');
+    const request = alice.getByRole('region', { name: 'Approval of notes__add' });
+    await request.waitFor({ timeout: 40_000 });
+    await request.getByRole('button', { name: 'Deny' }).click();
+    await answered(alice, 'was not allowed to write the note');
+    await badge(task(alice, 'Scribe'), 'Failed');
+  });
+
+  it('stops work', async () => {
+    await begin(alice, 'Survey every lighthouse in the world.');
+    await badge(task(alice, 'Researcher'), 'Running');
+    await task(alice, 'Researcher').getByRole('button', { name: 'Cancel' }).click();
+    await badge(task(alice, 'Researcher'), 'Cancelled');
+  });
+
+  it('is deleted with everything in it', async () => {
+    await begin(alice, 'What is 17 * 23?');
+    await answered(alice, '391');
+    const name = decodeURIComponent(new URL(alice.url()).pathname.split('/').at(-1)!);
+    await alice.getByRole('button', { name: 'Delete this chat' }).click();
+    await alice.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await alice.getByRole('heading', { name: 'What should be done?' }).waitFor();
+    await alice.locator('.chat-list').getByText(name).waitFor({ state: 'detached' });
+  });
+});
+
+describe('a live run', () => {
+  it('is inspected, survives a reload and another operator', async () => {
+    await begin(alice, 'Count slowly.');
+    await inspect(alice, 'Scribe');
+    const transcript = alice.getByRole('log', { name: 'Transcript' });
+    await transcript.getByText('Number 1 is next').waitFor();
+    await alice.getByRole('article', { name: 'The model is writing' }).first().waitFor();
+    await transcript.getByText('Number 3 is next').waitFor();
+
+    await alice.reload();
+    await transcript.getByText('Number 3 is next').waitFor();
+    await transcript.getByText('Number 5 is next').waitFor();
+
+    await stack.operator('restart');
+    await transcript.getByText('Finished').waitFor({ timeout: 60_000 });
+    await answered(alice, 'The count is finished.', 60_000);
+    // Nothing was told twice, and nothing was done twice.
+    await alice.getByLabel('Find in the transcript').fill('Number 3 is next');
+    await transcript.getByText('Number 3 is next').waitFor();
+    expect(await transcript.getByText(/Number \d+ is next/).count()).toBe(1);
+    await alice.keyboard.press('Escape');
+    await alice.getByRole('complementary').waitFor({ state: 'detached' });
+  });
+
+  it('shows what the tools were given and what they answered', async () => {
+    await begin(alice, 'Write a note about the release!');
+    await alice.getByRole('button', { name: 'Approve' }).click({ timeout: 40_000 });
+    await answered(alice, 'The note is in the notebook.');
+    await inspect(alice, 'Scribe');
+    await alice.locator('.inspector .tool-head', { hasText: 'notes__add' }).click();
+    await alice.locator('.inspector').getByText('<img src=x onerror="window.pwned=1">').waitFor();
+    expect(await alice.evaluate(() => 'pwned' in window)).toBe(false);
+  });
+});
+
+describe('markup of models', () => {
+  it('does nothing', async () => {
+    await begin(alice, 'Say something hostile');
+    await answered(alice, 'Before <script>window.pwned=1</script>');
+    const said = alice.getByRole('article', { name: 'Assistant', exact: true });
+    expect(await said.locator('script, img, iframe').count()).toBe(0);
+    expect(await said.locator('a').evaluateAll((links) => links.map((link) => link.getAttribute('href')))).toEqual(['https://example.com/', 'https://example.com/track.png']);
+    await said.getByText('[click me](javascript:window.pwned=1)').click();
+    expect(await alice.evaluate(() => 'pwned' in window)).toBe(false);
+  });
+});
+
+describe('people', () => {
+  it('see the chats of their own namespace and no others', async () => {
+    const bob = await visit(browser, await stack.open('bob', 'bob'));
+    await begin(bob, 'What is 17 * 23?');
+    await answered(bob, '391');
+    expect(await bob.locator('.chat-item').count()).toBe(1);
+    await bob.goto(`${new URL(bob.url()).origin}/alice`);
+    await bob.getByRole('heading', { name: 'You may not see the chats of alice' }).waitFor();
+    expect(await bob.locator('.chat-item').count()).toBe(0);
+    await bob.context().close();
+  });
+
+  it('without rights get a page that says what to do', async () => {
+    const nobody = await visit(browser, await stack.open('nobody', 'alice'));
+    await nobody.getByRole('alert').getByText('signed in as nobody').waitFor();
+    await nobody.getByText('kubectl create rolebinding nestor-user -n alice').waitFor();
+    await nobody.context().close();
+  });
+
+  it('sign in with a token, and out again', async () => {
+    const { url, token } = await stack.tokens();
+    const page = await visit(browser, url);
+    await page.getByLabel('Token').fill('wrong');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').getByText('The cluster does not know this token').waitFor();
+    await page.getByLabel('Token').fill(token);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('system:serviceaccount:alice:robot').waitFor();
+    expect(await page.evaluate(() => document.cookie)).toBe('');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in to Nestor' }).waitFor();
+    await page.context().close();
+  });
+
+  it('need a link that nobody has used', async () => {
+    const link = await stack.open('alice', 'alice');
+    await (await visit(browser, link)).context().close();
+    const second = await visit(browser, link);
+    await second.getByRole('heading', { name: 'This page needs its link' }).waitFor();
+    await second.context().close();
+  });
+});
+
+describe('the page', () => {
+  it('is painted soon', async () => {
+    const page = await visit(browser, await stack.open('alice', 'alice'));
+    await page.bringToFront(); // what is not seen is not painted
+    await page.waitForFunction(() => performance.getEntriesByName('first-contentful-paint').length > 0);
+    await page.getByRole('heading', { name: 'What should be done?' }).waitFor();
+    const [paint, bytes] = await page.evaluate(() => [
+      performance.getEntriesByName('first-contentful-paint')[0]!.startTime,
+      performance.getEntriesByType('resource').reduce((sum, entry) => sum + (entry as PerformanceResourceTiming).decodedBodySize, 0),
+    ]);
+    console.log(`first paint after ${Math.round(paint)} ms; ${Math.round(bytes / 1024)} KiB of files`);
+    expect(paint).toBeLessThan(5000);
+    await page.context().close();
+  });
+
+  it('is used with the keyboard', async () => {
+    await alice.locator('body').press('n');
+    await alice.getByRole('heading', { name: 'What should be done?' }).waitFor();
+    await alice.locator('body').press('j');
+    await alice.waitForURL(/\/chats\//);
+    await alice.locator('body').press('t');
+    await alice.waitForURL(/view=timeline/);
+    await alice.locator('body').press('c');
+    await alice.locator('body').press('/');
+    await alice.waitForFunction(() => document.activeElement?.tagName === 'TEXTAREA');
+    await alice.locator('body').evaluate(() => (document.activeElement as HTMLElement).blur());
+    await alice.locator('body').press('?');
+    await alice.getByRole('dialog', { name: 'Keyboard' }).waitFor();
+    await alice.keyboard.press('Escape');
+    await alice.getByRole('dialog', { name: 'Keyboard' }).waitFor({ state: 'detached' });
+  });
+
+  it('says when it is offline, and goes on by itself', async () => {
+    await alice.route('**/api/stream*', (route) => route.abort());
+    await alice.reload();
+    await alice.getByText('It is tried again by itself.').waitFor();
+    await alice.unroute('**/api/stream*');
+    await alice.getByText('It is tried again by itself.').waitFor({ state: 'detached' });
+    complaints.get(alice)!.length = 0; // the browser tells of every request that failed
+  });
+});

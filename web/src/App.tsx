@@ -1,0 +1,162 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { catalog, Refusal, roles, Unreachable, whoami } from './api/client';
+import { transcriptOf } from './api/history';
+import type { Person } from './api/types';
+import { Empty, Loading } from './parts/Empty';
+import { Icon } from './parts/Icon';
+import { roleFinder, SiteContext, useSnapshot, type Site } from './state/context';
+import { useKeys, useLoad } from './state/hooks';
+import { go, hrefOf, useRoute, type Route } from './state/route';
+import { Store } from './state/store';
+import { ConnectionBanner, Toasts, useToasts } from './views/Notices';
+import { ChatPage } from './views/ChatPage';
+import { Help } from './views/Help';
+import { Home } from './views/Home';
+import { RolesPage } from './views/RolesPage';
+import { Sidebar, step } from './views/Sidebar';
+import { SignIn } from './views/SignIn';
+import { UsagePage } from './views/UsagePage';
+
+/** The page: first who somebody is, then what they may see. */
+export function App() {
+  const route = useRoute();
+  const [loaded, again] = useLoad(() => whoami(route?.namespace), [route?.namespace]);
+  const person = loaded.state === 'done' ? loaded.value : undefined;
+  useEffect(() => {
+    if (!route && person) go(hrefOf({ namespace: person.namespace }), true);
+  }, [route, person]);
+  if (loaded.state === 'failed') return <Outside error={loaded.error} again={again} />;
+  if (!person || !route || person.namespace !== route.namespace) {
+    return (
+      <main className="center" id="main">
+        <Loading what="Nestor" />
+      </main>
+    );
+  }
+  return <Inside key={route.namespace} person={person} route={route} again={again} />;
+}
+
+/** What somebody sees who cannot come in. */
+function Outside({ error, again }: { error: Error; again: () => void }) {
+  if (error instanceof Refusal && error.signedOut) return <SignIn by={error.signIn ?? 'token'} onDone={again} />;
+  const retry = (
+    <button type="button" className="button primary" onClick={again}>
+      Try again
+    </button>
+  );
+  return (
+    <main className="center" id="main">
+      <Empty alert icon="alert" title={error instanceof Unreachable ? 'The server does not answer' : 'The cluster does not answer'} actions={retry}>
+        {error.message}
+      </Empty>
+    </main>
+  );
+}
+
+/** How many entries of a transcript are shown at first. Of the chat's own only what is being said is of interest. */
+const tail = 200;
+
+function Inside({ person, route, again }: { person: Person; route: Route; again: () => void }) {
+  const { namespace } = person;
+  const [store] = useState(() => new Store());
+  const toasts = useToasts();
+  const [known] = useLoad(() => Promise.all([catalog(), roles(namespace).catch(() => [])]), [namespace]);
+  const find = useMemo(() => roleFinder(known.state === 'done' ? known.value[0] : undefined, known.state === 'done' ? known.value[1] : []), [known]);
+  const site = useMemo<Site>(() => ({ store, person, namespace, toast: toasts.show, roles: find }), [store, person, namespace, toasts.show, find]);
+  useEffect(() => {
+    if (!person.may.readChats) return;
+    const transcripts = person.may.readTranscripts && route.chat ? [{ name: transcriptOf('chat', route.chat), tail: 1 }] : [];
+    if (route.agent) transcripts.push({ name: transcriptOf('subagent', route.agent), tail });
+    store.listen({ namespace, chat: route.chat, transcripts });
+  }, [store, namespace, person.may, route.chat, route.agent]);
+  useEffect(() => () => store.stop(), [store]);
+  useEffect(() => {
+    document.title = route.chat ? `${route.chat} – Nestor` : 'Nestor';
+  }, [route.chat]);
+  return (
+    <SiteContext value={site}>
+      <Frame route={route} person={person} again={again} />
+      <Toasts toasts={toasts.toasts} onClose={toasts.close} />
+    </SiteContext>
+  );
+}
+
+function Frame({ route, person, again }: { route: Route; person: Person; again: () => void }) {
+  const { chats, connection } = useSnapshot();
+  const [menu, setMenu] = useState(false);
+  const [help, setHelp] = useState(false);
+  const address = hrefOf(route);
+  const last = useRef(address);
+  useEffect(() => {
+    if (last.current !== address) setMenu(false);
+    last.current = address;
+  }, [address]);
+  const onMenu = useCallback(() => setMenu((open) => !open), []);
+  useKeys({
+    n: () => go(hrefOf({ namespace: person.namespace })),
+    j: () => step(chats, person.namespace, route.chat, 1),
+    k: () => step(chats, person.namespace, route.chat, -1),
+    '?': () => setHelp(true),
+  });
+  if (connection.state === 'refused' && connection.refusal.signedOut) return <SignIn by={person.signIn} onDone={again} />;
+  return (
+    <div className={`frame${menu ? ' menu-open' : ''}`}>
+      <a className="skip" href="#main">
+        To the content
+      </a>
+      <Sidebar route={route} onHelp={() => setHelp(true)} />
+      {menu && <button type="button" className="scrim" aria-label="Hide the chats" onClick={() => setMenu(false)} />}
+      <div className="content">
+        <ConnectionBanner connection={connection} />
+        {!person.may.readChats ? <NoRights person={person} again={again} onMenu={onMenu} /> : <Content route={route} onMenu={onMenu} />}
+      </div>
+      {help && <Help onClose={() => setHelp(false)} />}
+    </div>
+  );
+}
+
+function Content({ route, onMenu }: { route: Route; onMenu: () => void }) {
+  switch (route.page) {
+    case 'chat':
+      return <ChatPage key={route.chat} route={{ ...route, chat: route.chat! }} onMenu={onMenu} />;
+    case 'roles':
+      return <RolesPage onMenu={onMenu} />;
+    case 'usage':
+      return <UsagePage onMenu={onMenu} />;
+    default:
+      return <Home onMenu={onMenu} />;
+  }
+}
+
+/** A clear page for somebody who may see nothing here. */
+function NoRights({ person, again, onMenu }: { person: Person; again: () => void; onMenu: () => void }) {
+  return (
+    <main className="chat-main" id="main">
+      <header className="chat-head bare">
+        <button type="button" className="button ghost icon-only menu" aria-label="Show the chats" onClick={onMenu}>
+          <Icon name="menu" />
+        </button>
+      </header>
+      <Empty
+        alert
+        icon="key"
+        title={`You may not see the chats of ${person.namespace}`}
+        actions={
+          <button type="button" className="button" onClick={again}>
+            Try again
+          </button>
+        }
+      >
+        <p>
+          You are signed in as <strong>{person.user}</strong>. Choose another namespace in the sidebar, or ask whoever runs the cluster to bind you the role nestor-user in {person.namespace}:
+        </p>
+        <pre className="code">
+          <code>{`kubectl create rolebinding nestor-user -n ${person.namespace} \\\n  --clusterrole=nestor-user --user=${person.user}`}</code>
+        </pre>
+      </Empty>
+    </main>
+  );
+}

@@ -1,0 +1,119 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import type { Catalog, Chat, Message, Person, Provider, Role, ToolServer } from './types';
+import { labelChat } from './types';
+import type { Transcript, UsageReport } from './history';
+
+/** What the server or the API server said instead of an answer. */
+export class Refusal extends Error {
+  constructor(
+    readonly code: number,
+    readonly reason: string,
+    message: string,
+    /** How to sign in, when nobody is. */
+    readonly signIn?: 'link' | 'token',
+  ) {
+    super(message);
+  }
+
+  get signedOut() {
+    return this.code === 401;
+  }
+
+  get forbidden() {
+    return this.code === 403;
+  }
+
+  get notFound() {
+    return this.code === 404;
+  }
+}
+
+/** The server cannot be reached at all. */
+export class Unreachable extends Error {
+  constructor() {
+    super('The server of this page does not answer. Is it still running?');
+  }
+}
+
+export async function ask(path: string, init?: RequestInit): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(path, { credentials: 'same-origin', cache: 'no-store', ...init });
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    throw new Unreachable();
+  }
+  if (!response.ok) throw await refusal(response);
+  return response;
+}
+
+async function refusal(response: Response): Promise<Refusal> {
+  let reason = '';
+  let message = response.statusText || `The server answered ${response.status}.`;
+  try {
+    const status = (await response.json()) as { reason?: string; message?: string };
+    reason = status.reason ?? '';
+    message = status.message ?? message;
+  } catch {
+    // Not every refusal has words.
+  }
+  const signIn = response.headers.get('Nestor-Sign-In');
+  return new Refusal(response.status, reason, message, signIn === 'link' || signIn === 'token' ? signIn : undefined);
+}
+
+async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  return (await ask(path, { signal })).json() as Promise<T>;
+}
+
+async function post<T>(path: string, body: unknown): Promise<T> {
+  const response = await ask(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
+  return (response.status === 204 ? undefined : await response.json()) as T;
+}
+
+const nestor = (namespace: string, resource: string) => `/k8s/apis/nestor.dev/v1alpha1/namespaces/${encodeURIComponent(namespace)}/${resource}`;
+const history = (namespace: string, resource: string) => `/k8s/apis/history.nestor.dev/v1alpha1/namespaces/${encodeURIComponent(namespace)}/${resource}`;
+
+export const whoami = (namespace?: string) => get<Person>('/api/whoami' + (namespace ? `?namespace=${encodeURIComponent(namespace)}` : ''));
+export const catalog = () => get<Catalog>('/api/catalog');
+export const signIn = (token: string) => post<void>('/api/login', { token });
+export const signOut = () => post<void>('/api/logout', {});
+
+export async function namespaces(): Promise<string[]> {
+  const list = await get<{ items: { metadata: { name: string } }[] }>('/k8s/api/v1/namespaces?limit=500');
+  return list.items.map((item) => item.metadata.name);
+}
+
+const list = async <T>(namespace: string, resource: string) => (await get<{ items: T[] }>(`${nestor(namespace, resource)}?limit=500`)).items;
+export const roles = (namespace: string) => list<Role>(namespace, 'agentroles');
+export const toolServers = (namespace: string) => list<ToolServer>(namespace, 'toolservers');
+export const providers = (namespace: string) => list<Provider>(namespace, 'modelproviders');
+
+export function createChat(namespace: string, name: string, spec: Chat['spec']): Promise<Chat> {
+  return post(nestor(namespace, 'agentchats'), { apiVersion: 'nestor.dev/v1alpha1', kind: 'AgentChat', metadata: { name, namespace }, spec });
+}
+
+export async function deleteChat(namespace: string, name: string): Promise<void> {
+  await ask(`${nestor(namespace, 'agentchats')}/${encodeURIComponent(name)}`, { method: 'DELETE' });
+}
+
+/** All that a person writes in a chat: words, decisions and cancellations. */
+export function write(namespace: string, chat: string, spec: Omit<Message['spec'], 'chat' | 'role'>): Promise<Message> {
+  return post(nestor(namespace, 'agentmessages'), {
+    apiVersion: 'nestor.dev/v1alpha1',
+    kind: 'AgentMessage',
+    metadata: { generateName: `${chat}-`, namespace, labels: { [labelChat]: chat } },
+    spec: { chat, ...spec },
+  });
+}
+
+export function transcript(namespace: string, name: string, page: { since?: number; limit?: number; tail?: number }, signal?: AbortSignal): Promise<Transcript> {
+  const query = new URLSearchParams();
+  for (const [key, value] of Object.entries(page)) query.set(key, String(value));
+  return get(`${history(namespace, 'transcripts')}/${encodeURIComponent(name)}?${query}`, signal);
+}
+
+export async function usages(namespace: string): Promise<UsageReport[]> {
+  return (await get<{ items: UsageReport[] }>(history(namespace, 'usages'))).items;
+}

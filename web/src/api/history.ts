@@ -1,0 +1,99 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The kinds of history.nestor.dev: what happened, whole, from the ledger.
+
+export type EntryKind =
+  | 'Started' | 'User' | 'Assistant' | 'Summary' | 'ToolResult' | 'ChildResult' | 'Question' | 'Approval' | 'Answer'
+  | 'Decision' | 'Error' | 'Limit' | 'Cancelled' | 'Restarted' | 'Delta';
+
+export interface EntryToolCall {
+  id: string;
+  tool?: string;
+  arguments?: string;
+  phase: string;
+  result?: string;
+}
+
+export interface ChildRun {
+  name: string;
+  toolCall?: string;
+  role?: string;
+  tool?: string;
+  instruction?: string;
+}
+
+export interface TokenUsage {
+  promptTokens?: number;
+  cachedTokens?: number;
+  completionTokens?: number;
+  costMicros?: number;
+}
+
+export interface Outcome {
+  errorKind?: string;
+  error?: string;
+  summary?: string;
+  result?: string;
+  details?: string;
+  iterations?: number;
+  durationMillis?: number;
+}
+
+export interface Delta {
+  text?: string;
+  reasoning?: string;
+  toolCall?: { index: number; tool?: string; arguments?: string };
+  restart?: boolean;
+  lost?: boolean;
+}
+
+export interface Entry {
+  seq: number;
+  time: string;
+  kind: EntryKind;
+  content?: string;
+  systemPrompt?: string;
+  message?: string;
+  by?: string;
+  toolCalls?: EntryToolCall[];
+  children?: ChildRun[];
+  child?: string;
+  error?: string;
+  truncated?: boolean;
+  usage?: TokenUsage;
+  outcome?: Outcome;
+  delta?: Delta;
+}
+
+export interface Transcript {
+  entries?: Entry[];
+  next?: number;
+  status: { phase: string; lastSeq?: number };
+}
+
+export interface Tally {
+  total: number;
+  live?: number;
+  succeeded?: number;
+  failed?: number;
+  successPercent?: number;
+  meanDurationMillis?: number;
+}
+
+export interface UsageReport {
+  metadata: { name: string };
+  by: 'Total' | 'Chat' | 'Role' | 'Model';
+  value?: string;
+  modelCalls: Tally & {
+    promptTokens?: number;
+    completionTokens?: number;
+    totalTokens?: number;
+    costMicros?: number;
+    unknownCostCalls?: number;
+  };
+  runs: Tally;
+}
+
+/** The name of the transcript of an object. */
+export const transcriptOf = (kind: 'chat' | 'subagent' | 'task', name: string) => `${kind}.${name}`;

@@ -1,0 +1,204 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The objects as the Kubernetes API serves them; only the fields that the page shows. The API reference has all of them.
+
+export interface Meta {
+  name: string;
+  namespace: string;
+  uid: string;
+  resourceVersion?: string;
+  generation?: number;
+  creationTimestamp: string;
+  deletionTimestamp?: string;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+}
+
+export interface Condition {
+  type: string;
+  status: 'True' | 'False' | 'Unknown';
+  reason: string;
+  message: string;
+}
+
+export interface Resource {
+  metadata: Meta;
+}
+
+export interface Usage {
+  promptTokens?: number;
+  completionTokens?: number;
+  totalTokens?: number;
+  modelCalls?: number;
+  /** Absent when the price of a call is unknown, which is not the same as free. */
+  costMicros?: number;
+}
+
+export interface Waiting {
+  kind: 'Question' | 'Approval';
+  text?: string;
+  toolCall?: string;
+  since?: string;
+}
+
+export interface Chat extends Resource {
+  spec: {
+    role?: string;
+    modelProvider?: string;
+    model?: string;
+    user?: string;
+    limits?: { maxDepth?: number; maxParallelTasks?: number; maxTotalTokens?: number; maxCostMicros?: number };
+  };
+  status?: {
+    phase?: 'Idle' | 'Running' | 'Waiting';
+    waiting?: (Waiting & { task: string; subAgent?: string })[];
+    tasks?: Partial<Record<'pending' | 'running' | 'waiting' | 'success' | 'failed' | 'cancelled', number>>;
+    messages?: number;
+    lastMessage?: string;
+    usage?: Usage;
+    conditions?: Condition[];
+  };
+}
+
+export interface Message extends Resource {
+  spec: {
+    chat?: string;
+    task?: string;
+    role?: 'User' | 'Assistant' | 'System';
+    user?: string;
+    content?: string;
+    approval?: { task: string; toolCall?: string; decision: 'Approve' | 'Deny'; comment?: string };
+    cancel?: { task?: string };
+    inReplyTo?: string;
+    about?: string;
+  };
+  status?: { phase?: 'Pending' | 'Handled' | 'Rejected'; reason?: string; conditions?: Condition[] };
+}
+
+export interface Result {
+  summary?: string;
+  details?: string;
+  filesModified?: string[];
+  filesCreated?: string[];
+  testsRun?: number;
+  testsPassed?: number;
+  warnings?: string[];
+  suggestions?: string[];
+}
+
+export type TaskPhase = 'Pending' | 'Running' | 'Waiting' | 'Success' | 'Failed' | 'Cancelled';
+
+export interface Task extends Resource {
+  spec: {
+    chat?: string;
+    type: 'Agent' | 'Tool';
+    role?: string;
+    tool?: string;
+    arguments?: unknown;
+    instruction?: string;
+    contextFiles?: string[];
+    successCriteria?: string;
+    context?: string;
+    continueFrom?: string;
+    triggerMessage?: string;
+    group?: string;
+    cancel?: boolean;
+  };
+  status?: {
+    phase?: TaskPhase;
+    subAgent?: string;
+    waiting?: Waiting;
+    result?: Result;
+    error?: { kind: string; message?: string };
+    iterations?: number;
+    durationMillis?: number;
+    usage?: Usage;
+    startTime?: string;
+    completionTime?: string;
+    conditions?: Condition[];
+  };
+}
+
+export type ToolCallPhase = 'Pending' | 'AwaitingApproval' | 'Running' | 'Success' | 'Failed' | 'Denied' | 'Unknown';
+
+export interface SubAgent extends Resource {
+  spec: {
+    chat?: string;
+    task: string;
+    parent?: string;
+    role: string;
+    depth: number;
+    instruction?: string;
+    modelProvider?: string;
+    model?: string;
+    limits?: { maxIterations?: number; maxDurationSeconds?: number };
+  };
+  status?: {
+    phase?: string;
+    toolCalls?: { id: string; tool: string; arguments?: string; phase: ToolCallPhase; result?: string; error?: string; at?: string }[];
+    children?: { pending?: number; completed?: number };
+    summary?: string;
+    question?: string;
+    result?: Result;
+    error?: { kind: string; message?: string };
+    bailoutReason?: string;
+    iterations?: number;
+    usage?: Usage;
+    startTime?: string;
+    completionTime?: string;
+    conditions?: Condition[];
+  };
+}
+
+export interface RoleSpec {
+  displayName?: string;
+  description?: string;
+  icon?: string;
+  model?: string;
+  modelProvider?: string;
+  tools?: { allow?: string[]; deny?: string[] };
+  approval?: { mode?: string; tools?: string[] };
+  delegation?: { roles?: string[] };
+  asTool?: { name: string };
+  limits?: { maxIterations?: number; maxDurationSeconds?: number; maxTotalTokens?: number; maxCostMicros?: number };
+}
+
+export interface Role extends Resource {
+  spec: RoleSpec;
+  status?: { conditions?: Condition[] };
+}
+
+export interface ToolInfo {
+  name: string;
+  description?: string;
+  readOnly?: boolean;
+}
+
+export interface ToolServer extends Resource {
+  spec: { url: string; transport?: string };
+  status?: { tools?: ToolInfo[]; toolCount?: number; conditions?: Condition[] };
+}
+
+export interface Provider extends Resource {
+  spec: { baseURL: string; defaultModel?: string };
+  status?: { conditions?: Condition[] };
+}
+
+/** What Nestor brings along and no resource shows. */
+export interface Catalog {
+  roles: (RoleSpec & { name: string })[];
+  tools: ToolInfo[];
+}
+
+export interface Person {
+  user: string;
+  signIn: 'link' | 'token';
+  namespace: string;
+  version: string;
+  may: Record<'readChats' | 'watchChats' | 'readMessages' | 'createChats' | 'deleteChats' | 'createMessages' | 'readTranscripts', boolean>;
+}
+
+export const labelChat = 'nestor.dev/chat';
+export const labelParent = 'nestor.dev/parent';
+export const annotationCall = 'nestor.dev/call';

@@ -1,0 +1,75 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+const number = new Intl.NumberFormat('en');
+const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+
+/** 850 ms, 4.2 s, 1 min 05 s, 2 h 03 min. */
+export function duration(milliseconds: number): string {
+  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
+  const seconds = milliseconds / 1000;
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  if (seconds < 60) return `${Math.floor(seconds)} s`;
+  const minutes = Math.floor(seconds / 60);
+  const left = Math.floor(seconds % 60);
+  if (minutes < 60) return left === 0 ? `${minutes} min` : `${minutes} min ${pad(left)} s`;
+  return minutes % 60 === 0 ? `${minutes / 60} h` : `${Math.floor(minutes / 60)} h ${pad(minutes % 60)} min`;
+}
+
+const pad = (value: number) => String(value).padStart(2, '0');
+
+/** 812, 1.2K, 3.4M. */
+export const tokens = (count: number | undefined) => (count === undefined ? '–' : count < 1000 ? number.format(count) : compact.format(count));
+
+export const whole = (count: number | undefined) => number.format(count ?? 0);
+
+/** Money, of millionths: as many digits as say something. Unknown is not free. */
+export function money(micros: number | undefined): string {
+  if (micros === undefined) return 'unknown';
+  const value = micros / 1e6;
+  if (value === 0) return '0';
+  return value.toLocaleString('en', value >= 1 ? { minimumFractionDigits: 2, maximumFractionDigits: 2 } : { maximumSignificantDigits: 2 });
+}
+
+/** now, 5 min, 3 h, 2 d. */
+export function ago(time: string, now: number): string {
+  const seconds = (now - Date.parse(time)) / 1000;
+  if (seconds < 60) return 'now';
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 86400) return `${Math.floor(seconds / 3600)} h`;
+  return `${Math.floor(seconds / 86400)} d`;
+}
+
+export const clock = (time: string | number) => new Date(time).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+export const clockSeconds = (time: string | number) => new Date(time).toLocaleTimeString('en-GB');
+
+/** JSON for reading, or the text as it stands if it is none. */
+export function pretty(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
+/** A valid name for a chat that tells what it is about. */
+export function slug(text: string, suffix: string): string {
+  const words = text
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^a-z0-9\s-]/g, '')
+    .split(/[\s-]+/)
+    .filter(Boolean)
+    .slice(0, 5)
+    .join('-')
+    .slice(0, 40)
+    .replace(/-+$/, '');
+  return `${words || 'chat'}-${suffix}`;
+}
+
+export function randomSuffix(): string {
+  const letters = 'bcdfghjklmnpqrstvwxz2456789';
+  return Array.from(crypto.getRandomValues(new Uint8Array(5)), (byte) => letters[byte % letters.length]).join('');
+}
+
+export const plural = (count: number, one: string, many = one + 's') => `${whole(count)} ${count === 1 ? one : many}`;

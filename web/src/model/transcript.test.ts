@@ -1,0 +1,82 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { describe, expect, it } from 'vitest';
+import { anEntry } from '../testing';
+import { emptyTranscript, filterRows, hear, itemsOf, recall, rowsOf } from './transcript';
+
+describe('a transcript', () => {
+  const three = [anEntry(1, { kind: 'Started', content: 'do it' }), anEntry(3, { content: 'hello' }), anEntry(5, { kind: 'User' })];
+
+  it('takes entries once, in order', () => {
+    const once = hear(emptyTranscript, three);
+    const again = hear(once, [...three, anEntry(6, { content: 'more' })]);
+    expect(again.entries.map((entry) => entry.seq)).toEqual([1, 3, 5, 6]);
+    expect(again.complete).toBe(true);
+  });
+
+  it('hears a reply piece by piece, until the whole comes', () => {
+    const delta = (value: object) => anEntry(5, { kind: 'Delta', delta: value });
+    let state = hear(emptyTranscript, [delta({ text: 'old', restart: true }), delta({ text: 'Hel', restart: true }), delta({ text: 'lo' }), delta({ toolCall: { index: 0, tool: 'read', arguments: '{"a' } }), delta({ toolCall: { index: 0, arguments: '":1}' } })]);
+    expect(state.speaking).toEqual({ text: 'Hello', reasoning: '', toolCalls: [{ tool: 'read', arguments: '{"a":1}' }], lost: false });
+    state = hear(state, [anEntry(6, { content: 'Hello' })]);
+    expect(state.speaking).toBeUndefined();
+  });
+
+  it('ends with an outcome', () => {
+    expect(hear(emptyTranscript, [anEntry(9, { outcome: { summary: 'done' } })]).ended).toBe(true);
+  });
+
+  it('puts older entries before, without doubles', () => {
+    const state = hear(emptyTranscript, [anEntry(10, {}), anEntry(11, {})]);
+    const longer = recall(state, [anEntry(8, {}), anEntry(9, {}), anEntry(10, {})], false);
+    expect(longer.entries.map((entry) => entry.seq)).toEqual([8, 9, 10, 11]);
+    expect(longer.complete).toBe(false);
+  });
+});
+
+describe('rows', () => {
+  const call = { id: 'c1', tool: 'write', arguments: '{}', phase: 'AwaitingApproval' };
+
+  it('have results and decisions with the call', () => {
+    const rows = rowsOf([
+      anEntry(1, { toolCalls: [call] }),
+      anEntry(2, { kind: 'Decision', by: 'alice', content: 'go', toolCalls: [{ id: 'c1', phase: 'Running' }] }),
+      anEntry(3, { kind: 'ToolResult', content: 'written', toolCalls: [{ id: 'c1', phase: 'Success' }] }),
+    ]);
+    expect(rows).toHaveLength(1);
+    expect(rows[0]!.calls[0]).toMatchObject({ phase: 'Success', output: 'written', decision: { decided: 'Approved', by: 'alice', comment: 'go' } });
+  });
+
+  it('stand alone when their call is not loaded', () => {
+    const rows = rowsOf([anEntry(3, { kind: 'ToolResult', content: 'written', toolCalls: [{ id: 'c1', phase: 'Success' }] })]);
+    expect(rows.map((row) => row.entry.kind)).toEqual(['ToolResult']);
+  });
+
+  it('name the agents that a call started', () => {
+    const rows = rowsOf([anEntry(1, { toolCalls: [{ ...call, tool: 'spawn_agents' }], children: [{ name: 'chat-1', toolCall: 'c1' }, { name: 'chat-2', toolCall: 'c1' }] })]);
+    expect(rows[0]!.calls[0]!.children).toEqual(['chat-1', 'chat-2']);
+  });
+
+  it('stand in the list piece by piece', () => {
+    const rows = rowsOf([anEntry(1, { toolCalls: [call, { ...call, id: 'c2' }], outcome: { summary: 'done' } })]);
+    expect(itemsOf(rows).map((item) => item.key)).toEqual(['1', '1/c1', '1/c2', '1/outcome']);
+  });
+
+  it('can be filtered and searched', () => {
+    const rows = rowsOf([anEntry(1, { kind: 'Started', content: 'Begin' }), anEntry(2, { toolCalls: [{ ...call, phase: 'Failed', arguments: '{"path":"main.go"}' }] }), anEntry(3, { kind: 'Error', content: 'rate limit', error: 'Retry' })]);
+    const keys = (filter: Parameters<typeof filterRows>[1], search = '') => filterRows(rows, filter, search).map((row) => row.key);
+    expect(keys('all')).toEqual(['1', '2', '3']);
+    expect(keys('words')).toEqual(['1', '3']);
+    expect(keys('tools')).toEqual(['2']);
+    expect(keys('errors')).toEqual(['2', '3']);
+    expect(keys('all', 'MAIN.go')).toEqual(['2']);
+  });
+
+  it('of ten thousand entries are made in a moment', () => {
+    const many = Array.from({ length: 10_000 }, (_, i) => (i % 2 ? anEntry(i, { kind: 'ToolResult', content: 'x', toolCalls: [{ id: `c${i - 1}`, phase: 'Success' }] }) : anEntry(i, { toolCalls: [{ ...call, id: `c${i}` }] })));
+    const begun = performance.now();
+    expect(rowsOf(many)).toHaveLength(5000);
+    expect(performance.now() - begun).toBeLessThan(1000);
+  });
+});

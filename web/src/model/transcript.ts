@@ -1,0 +1,178 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import type { Entry, EntryToolCall } from '../api/history';
+
+/** What a model is saying right now. */
+export interface Speaking {
+  text: string;
+  reasoning: string;
+  toolCalls: { tool: string; arguments: string }[];
+  lost: boolean;
+}
+
+/** What the page knows of an agent's transcript. */
+export interface TranscriptState {
+  /** In the order of seq, without gaps between the first and the last. */
+  entries: Entry[];
+  speaking?: Speaking;
+  /** The first entry is here. */
+  complete: boolean;
+  ended: boolean;
+  absent: boolean;
+  problem?: string;
+}
+
+export const emptyTranscript: TranscriptState = { entries: [], complete: false, ended: false, absent: false };
+
+/** Adds what a stream brought. Entries that are there already change nothing. */
+export function hear(state: TranscriptState, arrived: Entry[]): TranscriptState {
+  const entries = [...state.entries];
+  let speaking = state.speaking;
+  let ended = state.ended;
+  for (const entry of arrived) {
+    if (entry.kind === 'Delta') {
+      speaking = speak(speaking, entry);
+      continue;
+    }
+    if (entry.seq <= (entries.at(-1)?.seq ?? -1)) continue;
+    entries.push(entry);
+    if (entry.kind === 'Assistant' || entry.kind === 'Error' || entry.outcome) speaking = undefined;
+    ended = ended || entry.outcome !== undefined;
+  }
+  return { ...state, entries, speaking, ended, absent: false, problem: undefined, complete: state.complete || entries[0]?.kind === 'Started' };
+}
+
+function speak(speaking: Speaking | undefined, entry: Entry): Speaking {
+  const delta = entry.delta ?? {};
+  const before = delta.restart || !speaking ? { text: '', reasoning: '', toolCalls: [], lost: false } : speaking;
+  const toolCalls = [...before.toolCalls];
+  if (delta.toolCall) {
+    const { index, tool = '', arguments: pieces = '' } = delta.toolCall;
+    const call = toolCalls[index] ?? { tool: '', arguments: '' };
+    toolCalls[index] = { tool: call.tool || tool, arguments: call.arguments + pieces };
+  }
+  return {
+    text: before.text + (delta.text ?? ''),
+    reasoning: before.reasoning + (delta.reasoning ?? ''),
+    toolCalls,
+    lost: before.lost || Boolean(delta.lost),
+  };
+}
+
+/** Puts older entries before those that are there. */
+export function recall(state: TranscriptState, older: Entry[], complete: boolean): TranscriptState {
+  const first = state.entries[0]?.seq ?? Infinity;
+  return { ...state, entries: [...older.filter((entry) => entry.seq < first), ...state.entries], complete };
+}
+
+/** A tool call with all that the transcript tells of it. */
+export interface Call extends EntryToolCall {
+  at: string;
+  output?: string;
+  /** The agents that it started. */
+  children: string[];
+  decision?: { decided: string; by?: string; comment?: string };
+}
+
+/** A row of the inspector. */
+export interface Row {
+  key: string;
+  entry: Entry;
+  calls: Call[];
+}
+
+/**
+ * Brings a transcript into the rows that people read: a tool's result, the decision about it and the results of the agents
+ * that it started stand with the call, not on their own.
+ */
+export function rowsOf(entries: Entry[]): Row[] {
+  const rows: Row[] = [];
+  const calls = new Map<string, Call>();
+  const byChild = new Map<string, Call>();
+  for (const entry of entries) {
+    if (settles(entry, calls)) continue;
+    const row: Row = { key: `${entry.seq}`, entry, calls: [] };
+    for (const call of entry.toolCalls ?? []) {
+      if (entry.kind !== 'Assistant') continue;
+      const known: Call = { ...call, at: entry.time, output: call.result, children: [] };
+      calls.set(call.id, known);
+      row.calls.push(known);
+    }
+    for (const child of entry.children ?? []) {
+      const call = child.toolCall ? calls.get(child.toolCall) : undefined;
+      call?.children.push(child.name);
+      if (call) byChild.set(child.name, call);
+    }
+    if (entry.kind === 'ChildResult' && entry.child) {
+      const call = byChild.get(entry.child);
+      const settled = entry.toolCalls?.find((c) => c.id === call?.id);
+      if (call && settled) Object.assign(call, { phase: settled.phase, output: settled.result ?? call.output });
+    }
+    rows.push(row);
+  }
+  return rows;
+}
+
+/** Tells whether an entry only says what became of calls that are there; then it has been said. */
+function settles(entry: Entry, calls: Map<string, Call>): boolean {
+  if (entry.kind !== 'ToolResult' && entry.kind !== 'Decision' && entry.kind !== 'Answer') return false;
+  const about = entry.toolCalls ?? [];
+  if (about.length === 0 || entry.outcome || !about.every((call) => calls.has(call.id))) return false;
+  for (const update of about) {
+    const call = calls.get(update.id)!;
+    call.phase = update.phase;
+    if (entry.kind === 'Decision') {
+      call.decision = { decided: update.phase === 'Denied' ? 'Denied' : 'Approved', by: entry.by, comment: entry.content };
+      call.output = update.result ?? call.output;
+    } else {
+      call.output = update.result ?? entry.content ?? call.output;
+    }
+  }
+  return true;
+}
+
+/** A piece of a row that stands in the list by itself: a row with many calls is long, and only what is in sight is drawn. */
+export type Item = { key: string; row: Row } & ({ part: 'words' } | { part: 'outcome' } | { part: 'call'; call: Call });
+
+export function itemsOf(rows: Row[]): Item[] {
+  return rows.flatMap((row) => [
+    { key: row.key, row, part: 'words' as const },
+    ...row.calls.map((call) => ({ key: `${row.key}/${call.id}`, row, part: 'call' as const, call })),
+    ...(row.entry.outcome ? [{ key: `${row.key}/outcome`, row, part: 'outcome' as const }] : []),
+  ]);
+}
+
+/** About how high an item is before it is drawn: the nearer, the less the list moves. */
+export function heightOf(item: Item | undefined): number {
+  if (item?.part !== 'words') return item?.part === 'call' ? 40 : 96;
+  const text = item.row.entry.content ?? '';
+  return (item.row.entry.kind === 'Assistant' ? 42 : 66) + (text ? Math.min(40, Math.ceil(text.length / 62)) * 20 + 4 : 0);
+}
+
+/** Which rows a person wants to see. */
+export type Filter = 'all' | 'words' | 'tools' | 'errors';
+
+export function filterRows(rows: Row[], filter: Filter, search: string): Row[] {
+  const wanted = search.trim().toLowerCase();
+  return rows.filter((row) => passes(row, filter) && (wanted === '' || textOf(row).includes(wanted)));
+}
+
+function passes({ entry, calls }: Row, filter: Filter): boolean {
+  switch (filter) {
+    case 'all':
+      return true;
+    case 'words':
+      return Boolean(entry.content) && entry.kind !== 'ToolResult';
+    case 'tools':
+      return calls.length > 0 || entry.kind === 'ToolResult' || entry.kind === 'ChildResult';
+    case 'errors':
+      return Boolean(entry.error || entry.outcome?.errorKind) || entry.kind === 'Limit' || entry.kind === 'Error' || calls.some((call) => failedPhases.has(call.phase));
+  }
+}
+
+const failedPhases = new Set(['Failed', 'Denied', 'Unknown']);
+
+function textOf({ entry, calls }: Row): string {
+  return [entry.content, entry.child, ...calls.flatMap((call) => [call.tool, call.arguments, call.output])].join('\n').toLowerCase();
+}

@@ -1,0 +1,182 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { annotationCall, labelParent, type Message, type SubAgent, type Task, type Usage } from '../api/types';
+
+/** A task with its agent and what that agent delegated. */
+export interface Node {
+  name: string;
+  task: Task;
+  agent?: SubAgent;
+  parent?: Node;
+  children: Node[];
+  depth: number;
+}
+
+/** The tasks of a chat as a tree. */
+export interface Tree {
+  roots: Node[];
+  byName: Map<string, Node>;
+  /** The roots by the message that caused them; those without one, or whose message is gone, under ''. */
+  byTrigger: Map<string, Node[]>;
+}
+
+export function buildTree(tasks: Task[], agents: SubAgent[], messages: Message[]): Tree {
+  const agentOf = new Map(agents.map((agent) => [agent.metadata.name, agent]));
+  const byName = new Map<string, Node>();
+  for (const task of tasks) {
+    const name = task.metadata.name;
+    byName.set(name, { name, task, agent: agentOf.get(name), children: [], depth: 1 });
+  }
+  const roots: Node[] = [];
+  for (const node of byName.values()) {
+    node.parent = byName.get(node.task.metadata.labels?.[labelParent] ?? '');
+    (node.parent?.children ?? roots).push(node);
+  }
+  roots.forEach((root) => settle(root, 1));
+  roots.sort(byStart);
+  const known = new Set(messages.map((message) => message.metadata.name));
+  const byTrigger = new Map<string, Node[]>();
+  for (const root of roots) {
+    const named = root.task.spec.triggerMessage ?? '';
+    const trigger = known.has(named) ? named : '';
+    byTrigger.set(trigger, [...(byTrigger.get(trigger) ?? []), root]);
+  }
+  return { roots, byName, byTrigger };
+}
+
+function settle(node: Node, depth: number): void {
+  node.depth = depth;
+  node.children.sort(byStart);
+  node.children.forEach((child) => settle(child, depth + 1));
+}
+
+/** Names end in a number that grows, which tells more than times of a second's precision. */
+function byStart(a: Node, b: Node): number {
+  return a.task.metadata.creationTimestamp.localeCompare(b.task.metadata.creationTimestamp) || a.name.localeCompare(b.name, 'en', { numeric: true });
+}
+
+/** Every node of a tree, parents before their children. */
+export function flatten(nodes: Node[]): Node[] {
+  return nodes.flatMap((node) => [node, ...flatten(node.children)]);
+}
+
+/** The way from the top down to a node. */
+export function ancestry(node: Node): Node[] {
+  return node.parent ? [...ancestry(node.parent), node] : [node];
+}
+
+export type Badge = 'pending' | 'running' | 'delegating' | 'waiting' | 'success' | 'failed' | 'timedout' | 'cancelling' | 'cancelled';
+
+export function badgeOf(node: Node): Badge {
+  const { phase, error } = node.task.status ?? {};
+  switch (phase) {
+    case 'Success':
+      return 'success';
+    case 'Cancelled':
+      return 'cancelled';
+    case 'Failed':
+      return error?.kind === 'TimedOut' ? 'timedout' : error?.kind === 'Cancelled' ? 'cancelled' : 'failed';
+  }
+  if (node.task.spec.cancel || node.agent?.status?.phase === 'Cancelling') return 'cancelling';
+  if (phase === 'Waiting') return 'waiting';
+  if (phase !== 'Running') return 'pending';
+  return node.agent?.status?.phase === 'AwaitingSubAgents' ? 'delegating' : 'running';
+}
+
+export const finished = (node: Node) => ['success', 'failed', 'timedout', 'cancelled'].includes(badgeOf(node));
+
+/** How long a task has taken so far, in milliseconds; nothing before it began. */
+export function elapsed(node: Node, now: number): number | undefined {
+  const { startTime, completionTime, durationMillis } = node.task.status ?? {};
+  if (durationMillis !== undefined && completionTime) return durationMillis;
+  if (!startTime) return undefined;
+  return Math.max(0, (completionTime ? Date.parse(completionTime) : now) - Date.parse(startTime));
+}
+
+/** What a task used itself: its usage counts that of its children, too. */
+export function ownUsage(node: Node): Usage {
+  const all = node.task.status?.usage ?? {};
+  const below = node.children.map((child) => child.task.status?.usage ?? {});
+  const left = (of: (usage: Usage) => number | undefined) => Math.max(0, (of(all) ?? 0) - below.reduce((sum, usage) => sum + (of(usage) ?? 0), 0));
+  const priced = all.costMicros !== undefined && below.every((usage) => usage.costMicros !== undefined || !usage.modelCalls);
+  return {
+    promptTokens: left((usage) => usage.promptTokens),
+    completionTokens: left((usage) => usage.completionTokens),
+    totalTokens: left((usage) => usage.totalTokens),
+    modelCalls: left((usage) => usage.modelCalls),
+    ...(priced ? { costMicros: left((usage) => usage.costMicros) } : {}),
+  };
+}
+
+/** The order in which a chat is read: by time, and within a second as one thing leads to another. */
+export function inOrder(messages: Message[]): Message[] {
+  const rank = (message: Message) => (message.spec.role === 'Assistant' || message.spec.role === 'System' ? 1 : 0);
+  return [...messages].sort(
+    (a, b) =>
+      a.metadata.creationTimestamp.localeCompare(b.metadata.creationTimestamp) ||
+      rank(a) - rank(b) ||
+      a.metadata.name.localeCompare(b.metadata.name, 'en', { numeric: true }),
+  );
+}
+
+/** A request that a person decide about a tool call. */
+export interface Request {
+  message: string;
+  task: string;
+  call?: string;
+  tool: string;
+  /** As the model wrote them, whole. */
+  arguments: string;
+  state: 'open' | 'deciding' | 'approved' | 'denied' | 'over';
+  comment?: string;
+  who: string;
+}
+
+const requestText = /^Agent (.+) asks for approval of `([^`]+)` \(task (\S+), call (\S+)\):\n([\s\S]*)$/;
+
+/**
+ * The request in a message of the operator, if it is one. Only the operator can mark a message with a call, so a model's
+ * words are never taken for a request.
+ */
+export function requestIn(message: Message, tree: Tree, messages: Message[]): Request | undefined {
+  const call = message.metadata.annotations?.[annotationCall];
+  const match = requestText.exec(message.spec.content ?? '');
+  if (!call || !message.spec.about || message.spec.role !== 'Assistant' || !match) return undefined;
+  const task = message.spec.about;
+  const node = tree.byName.get(task);
+  const ofTool = node?.task.spec.type === 'Tool';
+  const decision = messages.findLast(
+    ({ spec, status }) => spec.approval?.task === task && (ofTool || spec.approval.toolCall === call) && status?.phase !== 'Rejected',
+  )?.spec.approval;
+  return {
+    message: message.metadata.name,
+    task,
+    call: ofTool ? undefined : call,
+    who: match[1]!,
+    tool: match[2]!,
+    arguments: match[5]!,
+    state: stateOf(node, call, ofTool, decision),
+    comment: decision?.comment,
+  };
+}
+
+function stateOf(node: Node | undefined, call: string, ofTool: boolean, decision?: { decision: string }): Request['state'] {
+  const phase = node?.agent?.status?.toolCalls?.find((known) => known.id === call)?.phase;
+  const open = node !== undefined && (ofTool ? node.task.status?.phase === 'Waiting' : phase === 'AwaitingApproval');
+  if (open) return decision ? 'deciding' : 'open';
+  if (decision) return decision.decision === 'Approve' ? 'approved' : 'denied';
+  // The object may be a moment behind the message.
+  return node && !finished(node) && phase === undefined ? 'open' : 'over';
+}
+
+/** Tells whether a message is an agent's question, and whether it still waits for an answer. */
+export function questionIn(message: Message, tree: Tree): { node: Node; open: boolean; text: string; who: string } | undefined {
+  const call = message.metadata.annotations?.[annotationCall];
+  const match = /^Agent (.+?) needs input: ([\s\S]*)$/.exec(message.spec.content ?? '');
+  const node = tree.byName.get(message.spec.about ?? '');
+  if (!call || !node || message.spec.role !== 'Assistant' || !match) return undefined;
+  const waiting = node.task.status?.waiting;
+  const open = node.task.status?.phase === 'Waiting' && waiting?.kind === 'Question' && (waiting.toolCall === undefined || waiting.toolCall === call);
+  return { node, open, text: match[2]!, who: match[1]! };
+}

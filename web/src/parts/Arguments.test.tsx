@@ -1,0 +1,22 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// @vitest-environment jsdom
+
+import { cleanup, render } from '@testing-library/react';
+import { afterEach, expect, it } from 'vitest';
+import { Arguments } from './Arguments';
+
+afterEach(cleanup);
+
+it('shows every argument, whole and exactly', () => {
+  const long = 'line one\n' + 'x'.repeat(5000) + '\n<b>last</b>';
+  const { container } = render(<Arguments text={JSON.stringify({ path: 'a.go', content: long, force: true, options: { deep: [1, 2] } })} />);
+  expect([...container.querySelectorAll('dt')].map((term) => term.textContent)).toEqual(['path', 'content', 'force', 'options']);
+  expect(container.querySelectorAll('dd')[1]?.textContent).toBe(long);
+  expect(container.querySelector('b')).toBeNull();
+});
+
+it('shows what is not JSON as it stands', () => {
+  expect(render(<Arguments text='{"path": "a' />).container.textContent).toBe('{"path": "a');
+});

@@ -1,0 +1,35 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { pretty } from '../model/format';
+import { Code } from './Markdown';
+
+/**
+ * Shows the exact arguments of a tool call. Long texts in them stand on lines of their own, because nobody can judge a file
+ * that is one line with escapes; nothing is left out or shortened.
+ */
+export function Arguments({ text }: { text: string }) {
+  const fields = fieldsOf(text);
+  if (!fields) return <Code text={pretty(text)} label="Arguments" />;
+  return (
+    <dl className="arguments">
+      {fields.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{typeof value === 'string' && !value.includes('\n') && value.length <= 80 ? <code>{value === '' ? '""' : value}</code> : <Code text={typeof value === 'string' ? value : JSON.stringify(value, null, 2)} label={name} />}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function fieldsOf(text: string): [string, unknown][] | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+    const fields = Object.entries(value);
+    return fields.length > 0 ? fields : undefined;
+  } catch {
+    return undefined; // not JSON: shown as it stands
+  }
+}

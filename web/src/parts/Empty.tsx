@@ -1,0 +1,30 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import type { ReactNode } from 'react';
+import { Icon, type IconName } from './Icon';
+
+/** What stands where there is nothing to show: why, and what to do. */
+export function Empty({ icon, title, children, actions, alert = false }: { icon: IconName; title: string; children?: ReactNode; actions?: ReactNode; alert?: boolean }) {
+  return (
+    <div className={`empty${alert ? ' alert' : ''}`} role={alert ? 'alert' : undefined}>
+      <span className="empty-icon">
+        <Icon name={icon} size={22} />
+      </span>
+      <h2>{title}</h2>
+      {children && <div className="empty-text">{children}</div>}
+      {actions && <div className="empty-actions">{actions}</div>}
+    </div>
+  );
+}
+
+/** What stands where something is on its way. */
+export function Loading({ what, lines = 3 }: { what: string; lines?: number }) {
+  return (
+    <div className="loading" role="status" aria-label={`Loading ${what}`}>
+      {Array.from({ length: lines }, (_, i) => (
+        <span key={i} className="skeleton" />
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,114 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { memo } from 'react';
+import type { Message } from '../api/types';
+import { clock } from '../model/format';
+import { questionIn, requestIn, type Tree } from '../model/tree';
+import { Approval } from './Approval';
+import { Icon } from './Icon';
+import { Markdown } from './Markdown';
+import { RoleIcon } from './RoleIcon';
+
+/** One message of the main chat. */
+export const MessageView = memo(function MessageView({
+  message,
+  messages,
+  tree,
+  onAnswer,
+  onInspect,
+}: {
+  message: Message;
+  messages: Message[];
+  tree: Tree;
+  onAnswer: (message: Message) => void;
+  onInspect: (name: string) => void;
+}) {
+  const { spec, status, metadata } = message;
+  if (spec.approval) return shownWithRequest(message, messages, tree) ? null : <Decision message={message} />;
+  if (spec.cancel) return <Line message={message} text={spec.cancel.task ? `Cancelled ${spec.cancel.task}` : 'Cancelled all work'} />;
+  const request = requestIn(message, tree, messages);
+  if (request) return <Approval chat={spec.chat!} request={request} />;
+  const question = questionIn(message, tree);
+  if (question) return <Question message={message} question={question} onAnswer={onAnswer} onInspect={onInspect} />;
+  if (spec.role === 'System') return <Line message={message} text={spec.content ?? ''} />;
+  if (spec.role === 'Assistant') {
+    return (
+      <article className="message assistant" aria-label="Assistant">
+        <Markdown text={spec.content ?? ''} />
+        <time dateTime={metadata.creationTimestamp}>{clock(metadata.creationTimestamp)}</time>
+      </article>
+    );
+  }
+  return (
+    <article className="message user" aria-label={spec.user ?? 'You'}>
+      <div className="bubble">{spec.content}</div>
+      <span className="message-foot">
+        {status?.phase === 'Rejected' ? (
+          <span className="rejected">Not taken: {reasonOf(message)}</span>
+        ) : (
+          status?.phase !== 'Handled' && <span className="pending">{status?.reason === 'ChatNotReady' ? 'Waits until the chat is ready' : 'Sent'}</span>
+        )}
+        {spec.user && <span>{spec.user}</span>}
+        <time dateTime={metadata.creationTimestamp}>{clock(metadata.creationTimestamp)}</time>
+      </span>
+    </article>
+  );
+});
+
+/** A decision stands with the request that it decides. */
+function shownWithRequest({ spec, status }: Message, messages: Message[], tree: Tree): boolean {
+  if (status?.phase === 'Rejected') return false;
+  return messages.some((other) => {
+    const request = requestIn(other, tree, messages);
+    return request?.task === spec.approval!.task && request.call === spec.approval!.toolCall;
+  });
+}
+
+const reasonOf = (message: Message) => message.status?.conditions?.find((c) => c.type === 'Succeeded')?.message ?? message.status?.reason ?? '';
+
+function Question({ message, question, onAnswer, onInspect }: { message: Message; question: NonNullable<ReturnType<typeof questionIn>>; onAnswer: (message: Message) => void; onInspect: (name: string) => void }) {
+  return (
+    <section className={`question${question.open ? ' open' : ''}`} aria-label={`Question of ${question.who}`} id={`request-${message.metadata.name}`} tabIndex={-1}>
+      <header>
+        <RoleIcon role={question.node.task.spec.role} />
+        <span>
+          <strong>{question.who}</strong> asks
+        </span>
+        <button type="button" className="button ghost small" onClick={() => onInspect(question.node.name)}>
+          <Icon name="eye" size={14} /> Inspect
+        </button>
+      </header>
+      <Markdown text={question.text} />
+      {question.open ? (
+        <footer>
+          <button type="button" className="button primary small" onClick={() => onAnswer(message)}>
+            <Icon name="reply" size={14} /> Answer
+          </button>
+        </footer>
+      ) : (
+        <p className="answered">
+          <Icon name="check" size={12} /> No longer waiting
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Decision({ message }: { message: Message }) {
+  const { approval } = message.spec;
+  const verb = approval!.decision === 'Approve' ? 'Approved' : 'Denied';
+  return <Line message={message} text={`${verb} a call of ${approval!.task}${approval!.comment ? `: “${approval!.comment}”` : ''}`} />;
+}
+
+/** Something that happened rather than was said. */
+function Line({ message, text }: { message: Message; text: string }) {
+  const rejected = message.status?.phase === 'Rejected';
+  return (
+    <p className={`line${rejected ? ' rejected' : ''}`}>
+      <span>{text}</span>
+      {rejected && <span>Not taken: {reasonOf(message)}</span>}
+      <time dateTime={message.metadata.creationTimestamp}>{clock(message.metadata.creationTimestamp)}</time>
+    </p>
+  );
+}

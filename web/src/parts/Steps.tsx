@@ -1,0 +1,47 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { useState } from 'react';
+import { finished, type Node } from '../model/tree';
+import { Icon } from './Icon';
+import { isDelegation, ToolCard } from './ToolCard';
+
+/** How many steps stand in a task block before somebody asks for more. */
+const shown = 3;
+
+/** A question or a delegation does not run: it waits for somebody. */
+function standing({ tool, phase }: { tool: string; phase: string }): string {
+  if (phase !== 'Running') return phase;
+  return tool === 'ask_user' ? 'WaitingForUser' : isDelegation(tool) ? 'Delegated' : phase;
+}
+
+/** The newest tool calls of a task's agent. The inspector has all of them. */
+export function Steps({ node, inspect }: { node: Node; inspect: (name: string) => void }) {
+  const [all, setAll] = useState(false);
+  const [open, setOpen] = useState<string>();
+  const calls = node.agent?.status?.toolCalls ?? [];
+  if (calls.length === 0) return null;
+  const visible = all ? calls : calls.slice(-shown);
+  return (
+    <div className={`steps${finished(node) ? '' : ' active'}`}>
+      {visible.map((call) => (
+        <ToolCard
+          key={call.id}
+          call={{ ...call, phase: standing(call), at: call.at ?? '', output: call.result ?? call.error, children: [] }}
+          open={open === call.id}
+          onToggle={() => setOpen(open === call.id ? undefined : call.id)}
+        />
+      ))}
+      {!all && calls.length > shown && (
+        <button type="button" className="button ghost small" onClick={() => setAll(true)}>
+          Show {calls.length - shown} earlier
+        </button>
+      )}
+      {all && (
+        <button type="button" className="button ghost small" onClick={() => inspect(node.name)}>
+          <Icon name="eye" size={14} /> All in the inspector
+        </button>
+      )}
+    </div>
+  );
+}

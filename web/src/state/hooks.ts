@@ -1,0 +1,92 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+
+/** The time, as often as somebody looks at a clock. */
+export function useNow(active: boolean, every = 1000): number {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    if (!active) return;
+    setNow(Date.now());
+    const timer = setInterval(() => setNow(Date.now()), every);
+    return () => clearInterval(timer);
+  }, [active, every]);
+  return now;
+}
+
+export type Theme = 'system' | 'light' | 'dark';
+
+const key = 'nestor-theme';
+
+export function useTheme(): [Theme, (theme: Theme) => void] {
+  const [theme, setTheme] = useState<Theme>(() => (document.documentElement.dataset.theme as Theme | undefined) ?? 'system');
+  const choose = useCallback((chosen: Theme) => {
+    setTheme(chosen);
+    if (chosen === 'system') delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = chosen;
+    try {
+      if (chosen === 'system') localStorage.removeItem(key);
+      else localStorage.setItem(key, chosen);
+    } catch {
+      // Without storage it holds until the page is closed.
+    }
+  }, []);
+  return [theme, choose];
+}
+
+/** Whether a media query matches. */
+export function useMedia(query: string): boolean {
+  const list = useMemo(() => window.matchMedia(query), [query]);
+  return useSyncExternalStore(
+    (watcher) => {
+      list.addEventListener('change', watcher);
+      return () => list.removeEventListener('change', watcher);
+    },
+    () => list.matches,
+  );
+}
+
+export type Loaded<T> = { state: 'loading' } | { state: 'done'; value: T } | { state: 'failed'; error: Error };
+
+/** What a request brought. It is made again when one of the keys changes, or when asked to. */
+export function useLoad<T>(load: () => Promise<T>, keys: unknown[]): [Loaded<T>, () => void] {
+  const [loaded, setLoaded] = useState<Loaded<T>>({ state: 'loading' });
+  const [round, setRound] = useState(0);
+  const latest = useRef(load);
+  latest.current = load;
+  useEffect(() => {
+    let current = true;
+    setLoaded({ state: 'loading' });
+    latest.current().then(
+      (value) => current && setLoaded({ state: 'done', value }),
+      (error: Error) => current && setLoaded({ state: 'failed', error }),
+    );
+    return () => {
+      current = false;
+    };
+    // The keys say when.
+  }, [...keys, round]);
+  return [loaded, useCallback(() => setRound((n) => n + 1), [])];
+}
+
+/** Single keys, where nobody is typing. */
+export function useKeys(keys: Record<string, (() => void) | undefined>): void {
+  const latest = useRef(keys);
+  latest.current = keys;
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      if (event.metaKey || event.ctrlKey || event.altKey || event.defaultPrevented) return;
+      const target = event.target as HTMLElement;
+      if (target.closest('dialog')) return; // it has keys of its own
+      const typing = target.closest('input, textarea, select, [contenteditable]');
+      if (typing && event.key !== 'Escape') return;
+      const action = latest.current[event.key];
+      if (!action) return;
+      event.preventDefault();
+      action();
+    };
+    window.addEventListener('keydown', pressed);
+    return () => window.removeEventListener('keydown', pressed);
+  }, []);
+}

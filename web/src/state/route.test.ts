@@ -1,0 +1,20 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { expect, it } from 'vitest';
+import { hrefOf, parseRoute } from './route';
+
+it.each([
+  ['/alice', '', { namespace: 'alice', page: 'home', view: 'chat' }],
+  ['/alice/chats/one', '', { namespace: 'alice', page: 'chat', chat: 'one', view: 'chat' }],
+  ['/alice/chats/one', 'view=timeline&agent=one-1', { namespace: 'alice', page: 'chat', chat: 'one', view: 'timeline', agent: 'one-1' }],
+  ['/alice/roles', '', { namespace: 'alice', page: 'roles', view: 'chat' }],
+] as const)('%s?%s is a place', (path, query, want) => {
+  const route = parseRoute(path, query)!;
+  expect(route).toMatchObject(want);
+  expect(hrefOf(route)).toBe(query ? `${path}?${query}` : path);
+});
+
+it('knows no place without a namespace', () => {
+  expect(parseRoute('/', '')).toBeUndefined();
+});

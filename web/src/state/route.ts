@@ -1,0 +1,78 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { useCallback, useSyncExternalStore } from 'react';
+
+export type ChatView = 'chat' | 'timeline' | 'usage';
+
+/** Where in the page a person is. The address says all of it, so it can be shared and survives a reload. */
+export interface Route {
+  namespace: string;
+  page: 'home' | 'chat' | 'roles' | 'usage';
+  chat?: string;
+  view: ChatView;
+  /** The task whose agent is inspected. */
+  agent?: string;
+}
+
+export function parseRoute(path: string, query: string): Route | undefined {
+  const [namespace, page, name] = path.split('/').filter(Boolean).map(decodeURIComponent);
+  if (!namespace) return undefined;
+  const search = new URLSearchParams(query);
+  const view = search.get('view');
+  const chat = page === 'chats' ? name : undefined;
+  return {
+    namespace,
+    page: chat ? 'chat' : page === 'roles' || page === 'usage' ? page : 'home',
+    chat,
+    view: view === 'timeline' || view === 'usage' ? view : 'chat',
+    agent: chat ? (search.get('agent') ?? undefined) : undefined,
+  };
+}
+
+export function hrefOf(route: Partial<Route> & { namespace: string }): string {
+  const base = `/${encodeURIComponent(route.namespace)}`;
+  if (route.page === 'roles' || route.page === 'usage') return `${base}/${route.page}`;
+  if (!route.chat) return base;
+  const query = new URLSearchParams();
+  if (route.view && route.view !== 'chat') query.set('view', route.view);
+  if (route.agent) query.set('agent', route.agent);
+  const suffix = query.toString();
+  return `${base}/chats/${encodeURIComponent(route.chat)}${suffix ? `?${suffix}` : ''}`;
+}
+
+const moved = 'nestor-moved';
+
+export function go(href: string, replace = false): void {
+  if (replace) history.replaceState(null, '', href);
+  else history.pushState(null, '', href);
+  window.dispatchEvent(new Event(moved));
+}
+
+function subscribe(watcher: () => void): () => void {
+  window.addEventListener('popstate', watcher);
+  window.addEventListener(moved, watcher);
+  return () => {
+    window.removeEventListener('popstate', watcher);
+    window.removeEventListener(moved, watcher);
+  };
+}
+
+export function useRoute(): Route | undefined {
+  const address = useSyncExternalStore(subscribe, () => location.pathname + location.search);
+  const [path = '', query = ''] = address.split('?');
+  return parseRoute(path, query);
+}
+
+/** Handlers of a link inside the page: a plain click stays in the page, any other is the browser's. */
+export function useLink(href: string) {
+  const onClick = useCallback(
+    (event: React.MouseEvent) => {
+      if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+      event.preventDefault();
+      go(href);
+    },
+    [href],
+  );
+  return { href, onClick };
+}

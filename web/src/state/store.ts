@@ -1,0 +1,201 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import type { ServerEvent } from '../api/sse';
+import { Stream, type Connection, type Wanted } from '../api/stream';
+import type { Entry } from '../api/history';
+import type { Chat, Message, Resource, SubAgent, Task } from '../api/types';
+import { emptyTranscript, hear, recall, type TranscriptState } from '../model/transcript';
+
+export type Kind = 'agentchats' | 'agentmessages' | 'agenttasks' | 'subagents';
+
+interface Objects {
+  agentchats: Chat;
+  agentmessages: Message;
+  agenttasks: Task;
+  subagents: SubAgent;
+}
+
+/** Why a source tells nothing at the moment. */
+export interface Problem {
+  code: number;
+  message: string;
+  /** It will not be tried again. */
+  final: boolean;
+}
+
+/** What the page knows, at one moment. */
+export interface Snapshot {
+  chats: Chat[];
+  messages: Message[];
+  tasks: Task[];
+  agents: SubAgent[];
+  /** The kinds of which everything has arrived. */
+  synced: ReadonlySet<Kind>;
+  problems: ReadonlyMap<string, Problem>;
+  transcripts: ReadonlyMap<string, TranscriptState>;
+  connection: Connection;
+}
+
+/** Changes are shown together: a burst of events is one rendering. */
+const batch = 40;
+
+/** Store keeps what the stream tells, and tells those who watch it when that has changed. */
+export class Store {
+  private objects: { [K in Kind]: Map<string, Objects[K]> } = { agentchats: new Map(), agentmessages: new Map(), agenttasks: new Map(), subagents: new Map() };
+  /** A new list takes the place of the old one only when it is whole. */
+  private arriving = new Map<Kind, Map<string, Resource>>();
+  private synced = new Set<Kind>();
+  private problems = new Map<string, Problem>();
+  private transcripts = new Map<string, TranscriptState>();
+  private connection: Connection = { state: 'connecting' };
+  private want?: Wanted;
+  private watchers = new Set<() => void>();
+  private timer?: ReturnType<typeof setTimeout>;
+  private snapshot: Snapshot = this.take();
+  private readonly stream = new Stream(
+    (event) => this.hear(event),
+    (connection) => this.connected(connection),
+  );
+
+  readonly subscribe = (watcher: () => void) => {
+    this.watchers.add(watcher);
+    return () => void this.watchers.delete(watcher);
+  };
+
+  readonly read = () => this.snapshot;
+
+  listen(want: Wanted): void {
+    if (JSON.stringify(want) === JSON.stringify(this.want)) return;
+    this.forget(want);
+    this.want = want;
+    this.stream.listen(want);
+    this.show();
+  }
+
+  stop(): void {
+    this.want = undefined;
+    this.stream.stop();
+  }
+
+  /** Shows an object that was just written, before the stream tells of it. */
+  put<K extends Kind>(kind: K, object: Objects[K]): void {
+    if (this.objects[kind].has(object.metadata.uid)) return;
+    this.objects[kind].set(object.metadata.uid, object);
+    this.show();
+  }
+
+  /** Adds older entries of a transcript. */
+  recall(name: string, older: Entry[], complete: boolean): void {
+    this.transcripts.set(name, recall(this.transcripts.get(name) ?? emptyTranscript, older, complete));
+    this.show();
+  }
+
+  private forget(want: Wanted): void {
+    const before = this.want;
+    const moved = before?.namespace !== want.namespace;
+    if (moved) this.clear('agentchats');
+    if (moved || before?.chat !== want.chat) for (const kind of ['agentmessages', 'agenttasks', 'subagents'] as const) this.clear(kind);
+    const wanted = new Set(want.transcripts.map(({ name }) => name));
+    for (const name of this.transcripts.keys()) {
+      if (moved || !wanted.has(name)) {
+        this.transcripts.delete(name);
+        this.problems.delete(name);
+      }
+    }
+  }
+
+  private clear(kind: Kind): void {
+    this.objects[kind].clear();
+    this.arriving.delete(kind);
+    this.synced.delete(kind);
+    this.problems.delete(kind);
+  }
+
+  private hear(event: ServerEvent): void {
+    const data = JSON.parse(event.data) as {
+      resource?: Kind;
+      transcript?: string;
+      type?: string;
+      object?: Resource;
+      entries?: Entry[];
+      status?: { code: number; message: string };
+    };
+    const source = data.resource ?? data.transcript ?? '';
+    switch (event.name) {
+      case 'reset':
+        this.arriving.set(data.resource!, new Map());
+        break;
+      case 'object':
+        this.object(data.resource!, data.type!, data.object!);
+        break;
+      case 'synced':
+        this.sync(data.resource!);
+        break;
+      case 'transcript':
+        this.problems.delete(source);
+        this.transcripts.set(source, hear(this.transcripts.get(source) ?? emptyTranscript, data.entries!));
+        break;
+      case 'ended':
+        this.transcripts.set(source, { ...(this.transcripts.get(source) ?? emptyTranscript), ended: true, speaking: undefined });
+        break;
+      case 'absent':
+        this.transcripts.set(source, { ...(this.transcripts.get(source) ?? emptyTranscript), absent: true });
+        break;
+      case 'trouble':
+      case 'refused':
+        this.problems.set(source, { code: data.status!.code, message: data.status!.message, final: event.name === 'refused' });
+        break;
+      default:
+        return; // a ping, or news of a later version
+    }
+    this.show();
+  }
+
+  private object(kind: Kind, type: string, object: Resource): void {
+    const into = (this.arriving.get(kind) ?? this.objects[kind]) as Map<string, Resource>;
+    if (type === 'DELETED') into.delete(object.metadata.uid);
+    else into.set(object.metadata.uid, object);
+    this.problems.delete(kind);
+  }
+
+  private sync(kind: Kind): void {
+    const arrived = this.arriving.get(kind);
+    if (arrived) (this.objects[kind] as Map<string, Resource>) = arrived;
+    this.arriving.delete(kind);
+    this.synced.add(kind);
+    this.problems.delete(kind);
+  }
+
+  private connected(connection: Connection): void {
+    this.connection = connection;
+    this.show();
+  }
+
+  private show(): void {
+    this.timer ??= setTimeout(() => {
+      this.timer = undefined;
+      this.snapshot = this.take();
+      this.watchers.forEach((watcher) => watcher());
+    }, batch);
+  }
+
+  private take(): Snapshot {
+    const before = this.snapshot;
+    return {
+      chats: same(before?.chats, [...this.objects.agentchats.values()]),
+      messages: same(before?.messages, [...this.objects.agentmessages.values()]),
+      tasks: same(before?.tasks, [...this.objects.agenttasks.values()]),
+      agents: same(before?.agents, [...this.objects.subagents.values()]),
+      synced: new Set(this.synced),
+      problems: new Map(this.problems),
+      transcripts: new Map(this.transcripts),
+      connection: this.connection,
+    };
+  }
+}
+
+/** Keeps the list that is shown if nothing in it has changed, so that what depends on it is not computed again. */
+function same<T>(before: T[] | undefined, now: T[]): T[] {
+  return before && before.length === now.length && before.every((item, i) => item === now[i]) ? before : now;
+}

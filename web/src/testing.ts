@@ -1,0 +1,32 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import type { Message, SubAgent, Task } from './api/types';
+import type { Entry } from './api/history';
+import { annotationCall, labelParent } from './api/types';
+
+// Builders for tests: each object says only what a test is about.
+
+export function aTask(name: string, task: { spec?: Partial<Task['spec']>; status?: Task['status']; parent?: string; created?: string } = {}): Task {
+  return {
+    metadata: { name, namespace: 'default', uid: `${name}-uid`, creationTimestamp: task.created ?? '2026-01-01T00:00:00Z', labels: task.parent ? { [labelParent]: task.parent } : {} },
+    spec: { type: 'Agent', role: 'coder', ...task.spec },
+    status: task.status,
+  };
+}
+
+export function anAgent(name: string, status: SubAgent['status'], role = 'coder'): SubAgent {
+  return { metadata: { name, namespace: 'default', uid: `${name}-agent`, creationTimestamp: '2026-01-01T00:00:00Z' }, spec: { task: name, role, depth: 1 }, status };
+}
+
+export function aMessage(name: string, spec: Message['spec'], more: { call?: string; created?: string; status?: Message['status'] } = {}): Message {
+  return {
+    metadata: { name, namespace: 'default', uid: `${name}-uid`, creationTimestamp: more.created ?? '2026-01-01T00:00:00Z', annotations: more.call ? { [annotationCall]: more.call } : {} },
+    spec: { chat: 'chat', ...spec },
+    status: more.status,
+  };
+}
+
+export function anEntry(seq: number, entry: Partial<Entry>): Entry {
+  return { seq, time: '2026-01-01T00:00:00Z', kind: 'Assistant', ...entry };
+}

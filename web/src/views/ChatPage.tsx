@@ -1,0 +1,201 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { useCallback, useMemo, useRef, useState } from 'react';
+import { deleteChat, write } from '../api/client';
+import type { Chat, Message } from '../api/types';
+import { money, tokens } from '../model/format';
+import { buildTree, inOrder, questionIn } from '../model/tree';
+import { Badge } from '../parts/Badge';
+import { Composer } from '../parts/Composer';
+import { Confirm } from '../parts/Dialog';
+import { Empty, Loading } from '../parts/Empty';
+import { Icon, type IconName } from '../parts/Icon';
+import { useSite, useSnapshot } from '../state/context';
+import { useKeys } from '../state/hooks';
+import { go, hrefOf, useLink, type ChatView, type Route } from '../state/route';
+import { ChatUsage } from './ChatUsage';
+import { Conversation } from './Conversation';
+import { Inspector } from './Inspector';
+import { Timeline } from './Timeline';
+import { WaitingBanner } from './WaitingBanner';
+
+/** A chat: what was said, what is being done about it, and where to write. */
+export function ChatPage({ route, onMenu }: { route: Route & { chat: string }; onMenu: () => void }) {
+  const site = useSite();
+  const { chats, messages, tasks, agents, synced, problems } = useSnapshot();
+  const { namespace } = site;
+  const chat = chats.find((known) => known.metadata.name === route.chat);
+  const ordered = useMemo(() => inOrder(messages), [messages]);
+  const tree = useMemo(() => buildTree(tasks, agents, messages), [tasks, agents, messages]);
+  const input = useRef<HTMLTextAreaElement>(null);
+  const [answering, setAnswering] = useState<string>();
+
+  const inspect = useCallback((agent?: string) => go(hrefOf({ ...route, agent })), [route.namespace, route.chat, route.view]);
+  const answer = useCallback((message?: Message) => {
+    setAnswering(message?.metadata.name);
+    input.current?.focus();
+  }, []);
+  useKeys({
+    '/': () => input.current?.focus(),
+    c: () => go(hrefOf({ namespace, chat: route.chat, agent: route.agent })),
+    t: () => go(hrefOf({ ...route, view: 'timeline' })),
+    u: () => go(hrefOf({ ...route, view: 'usage' })),
+    i: () => inspect(route.agent ? undefined : tree.roots.at(-1)?.name),
+    Escape: route.agent ? () => inspect(undefined) : undefined,
+  });
+
+  const say = async (spec: Parameters<typeof write>[2]) => {
+    try {
+      site.store.put('agentmessages', await write(namespace, route.chat, spec));
+      return true;
+    } catch (error) {
+      site.toast((error as Error).message, 'error');
+      return false;
+    }
+  };
+  const asked = ordered.find((message) => message.metadata.name === answering);
+  const question = asked && questionIn(asked, tree);
+  const reply = question?.open ? { who: question.who, text: question.text } : undefined;
+  const send = async (content: string) => {
+    const sent = await say({ content, ...(reply ? { inReplyTo: answering } : {}) });
+    if (sent) setAnswering(undefined);
+    return sent;
+  };
+
+  if (!chat) {
+    if (!synced.has('agentchats') && !problems.get('agentchats')?.final) return <Loading what="the chat" lines={6} />;
+    return <Gone name={route.chat} onMenu={onMenu} />;
+  }
+  const working = chat.status?.phase === 'Running' || chat.status?.phase === 'Waiting';
+  const actions = { inspect, answer: () => answerOldest(ordered, tree, answer), inspected: route.agent, cancel: site.person.may.createMessages ? (task: string) => void say({ cancel: { task } }) : undefined };
+  return (
+    <div className={`chat-page${route.agent ? ' inspecting' : ''}`}>
+      <main className="chat-main" id="main">
+        <ChatHead chat={chat} route={route} onMenu={onMenu} onStop={working && site.person.may.createMessages ? () => void say({ cancel: {} }) : undefined} />
+        <NotReady chat={chat} />
+        {route.view === 'chat' && <Conversation chat={chat} ordered={ordered} tree={tree} actions={actions} onAnswer={answer} />}
+        {route.view === 'timeline' && <Timeline tree={tree} ordered={ordered} inspect={inspect} />}
+        {route.view === 'usage' && <ChatUsage chat={chat} tree={tree} />}
+        <div className="chat-foot">
+          <WaitingBanner chat={chat} ordered={ordered} tree={tree} route={route} onAnswer={answer} />
+          <Composer
+            onSend={send}
+            onStop={working && site.person.may.createMessages ? () => void say({ cancel: {} }) : undefined}
+            reply={reply}
+            onCancelReply={() => setAnswering(undefined)}
+            disabled={site.person.may.createMessages ? undefined : 'You may read this chat, but not write in it.'}
+            placeholder="Write a message"
+            input={input}
+          />
+        </div>
+      </main>
+      {route.agent && <Inspector key={route.agent} name={route.agent} chat={route.chat} tree={tree} onClose={() => inspect(undefined)} onInspect={inspect} onAnswer={actions.answer} />}
+    </div>
+  );
+}
+
+/** Leads to the oldest question that is open, or to the input. */
+function answerOldest(ordered: Message[], tree: ReturnType<typeof buildTree>, answer: (message?: Message) => void): void {
+  answer(ordered.find((message) => questionIn(message, tree)?.open));
+}
+
+const views: { view: ChatView; label: string; icon: IconName }[] = [
+  { view: 'chat', label: 'Chat', icon: 'chat' },
+  { view: 'timeline', label: 'Timeline', icon: 'timeline' },
+  { view: 'usage', label: 'Usage', icon: 'chart' },
+];
+
+function ChatHead({ chat, route, onMenu, onStop }: { chat: Chat; route: Route; onMenu: () => void; onStop?: () => void }) {
+  const site = useSite();
+  const [asking, setAsking] = useState(false);
+  const { usage, phase } = chat.status ?? {};
+  const remove = async () => {
+    setAsking(false);
+    try {
+      await deleteChat(site.namespace, chat.metadata.name);
+      go(hrefOf({ namespace: site.namespace }));
+    } catch (error) {
+      site.toast((error as Error).message, 'error');
+    }
+  };
+  return (
+    <header className="chat-head">
+      <button type="button" className="button ghost icon-only menu" aria-label="Show the chats" onClick={onMenu}>
+        <Icon name="menu" />
+      </button>
+      <h1 title={chat.metadata.name}>{chat.metadata.name}</h1>
+      {phase === 'Running' && <Badge kind="running" label="Working" />}
+      {phase === 'Waiting' && <Badge kind="waiting" />}
+      <span className="chat-usage">
+        {Boolean(usage?.totalTokens) && (
+          <span title={`${usage!.promptTokens ?? 0} in, ${usage!.completionTokens ?? 0} out`}>{tokens(usage!.totalTokens)} tokens</span>
+        )}
+        {Boolean(usage?.modelCalls) && usage!.costMicros !== undefined && <span>cost {money(usage!.costMicros)}</span>}
+      </span>
+      <div className="tabs" role="group" aria-label="View">
+        {views.map(({ view, label, icon }) => (
+          <Tab key={view} href={hrefOf({ ...route, view })} current={route.view === view} icon={icon} label={label} />
+        ))}
+      </div>
+      {onStop && (
+        <button type="button" className="button small stop-all" aria-label="Stop all" onClick={onStop}>
+          <Icon name="stop" size={12} /> <span className="wide-only">Stop all</span>
+        </button>
+      )}
+      {site.person.may.deleteChats && (
+        <button type="button" className="button ghost icon-only" aria-label="Delete this chat" title="Delete this chat" onClick={() => setAsking(true)}>
+          <Icon name="trash" />
+        </button>
+      )}
+      {asking && (
+        <Confirm title="Delete this chat?" action="Delete" onConfirm={() => void remove()} onClose={() => setAsking(false)}>
+          <p>
+            <strong>{chat.metadata.name}</strong> goes with all its messages, tasks and agents. What is running is stopped. The ledger keeps the record.
+          </p>
+        </Confirm>
+      )}
+    </header>
+  );
+}
+
+function Tab({ href, current, icon, label }: { href: string; current: boolean; icon: IconName; label: string }) {
+  return (
+    <a className="tab" aria-current={current ? 'page' : undefined} aria-label={label} {...useLink(href)}>
+      <Icon name={icon} size={14} /> <span className="wide-only">{label}</span>
+    </a>
+  );
+}
+
+/** Says why a chat cannot answer, and what to do. */
+function NotReady({ chat }: { chat: Chat }) {
+  const ready = chat.status?.conditions?.find((condition) => condition.type === 'Ready');
+  if (!chat.status?.conditions) {
+    const young = Date.now() - Date.parse(chat.metadata.creationTimestamp) < 10_000;
+    return young ? null : <p className="banner">No operator has looked at this chat yet. Is nestor-operator running?</p>;
+  }
+  if (ready?.status !== 'False' || ready.reason === 'Progressing') return null;
+  return (
+    <p className="banner failed" role="status">
+      <Icon name="alert" size={14} />
+      <span>{ready.message || ready.reason}</span>
+    </p>
+  );
+}
+
+function Gone({ name, onMenu }: { name: string; onMenu: () => void }) {
+  const { namespace } = useSite();
+  const home = useLink(hrefOf({ namespace }));
+  return (
+    <main className="chat-main" id="main">
+      <header className="chat-head bare">
+        <button type="button" className="button ghost icon-only menu" aria-label="Show the chats" onClick={onMenu}>
+          <Icon name="menu" />
+        </button>
+      </header>
+      <Empty icon="chat" title="There is no such chat" actions={<a className="button primary" {...home}>New chat</a>}>
+        <strong>{name}</strong> does not exist in {namespace}, or it was deleted.
+      </Empty>
+    </main>
+  );
+}

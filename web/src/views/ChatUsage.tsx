@@ -1,0 +1,91 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { useMemo } from 'react';
+import type { Chat, Usage } from '../api/types';
+import { duration, money, plural, tokens, whole } from '../model/format';
+import { elapsed, flatten, ownUsage, type Node, type Tree } from '../model/tree';
+import { Bars, Tile, type BarRow } from '../parts/Bars';
+import { RoleIcon, useRoleName } from '../parts/RoleIcon';
+
+/** How many agents are listed by themselves. */
+const top = 12;
+
+/** What a chat has used, and who used it. */
+export function ChatUsage({ chat, tree }: { chat: Chat; tree: Tree }) {
+  const roleName = useRoleName();
+  const usage = chat.status?.usage ?? {};
+  const limits = chat.spec.limits ?? {};
+  const nodes = useMemo(() => flatten(tree.roots), [tree]);
+  const byRole = useMemo(() => sumByRole(chat, nodes), [chat, nodes]);
+  const agents = useMemo(
+    () =>
+      nodes
+        .map((node) => ({ node, own: ownUsage(node) }))
+        .filter(({ own }) => (own.totalTokens ?? 0) > 0)
+        .sort((a, b) => (b.own.totalTokens ?? 0) - (a.own.totalTokens ?? 0))
+        .slice(0, top),
+    [nodes],
+  );
+  return (
+    <div className="usage" tabIndex={0} role="region" aria-label="Usage">
+      <div className="tiles">
+        <Tile label="Tokens" value={tokens(usage.totalTokens ?? 0)} more={`${tokens(usage.promptTokens ?? 0)} in, ${tokens(usage.completionTokens ?? 0)} out`} />
+        <Tile label="Cost" value={usage.modelCalls ? money(usage.costMicros) : '0'} more={usage.modelCalls && usage.costMicros === undefined ? 'a model has no price' : limit(limits.maxCostMicros, money)} />
+        <Tile label="Model calls" value={whole(usage.modelCalls)} />
+        <Tile label="Tasks" value={whole(nodes.length)} more={limit(limits.maxTotalTokens, (most) => `${tokens(most)} tokens`)} />
+      </div>
+      <Bars
+        title="Tokens by role"
+        empty="Nothing has been used yet."
+        rows={byRole.map(({ role, own, count }) => bar(role, <><RoleIcon role={role} /> {roleName(role)}</>, own, plural(count, 'run')))}
+      />
+      {agents.length > 0 && (
+        <Bars
+          title="Tokens by agent"
+          empty=""
+          rows={agents.map(({ node, own }) => bar(node.name, <><RoleIcon role={node.task.spec.role} /> <span className="mono">{node.name}</span></>, own, duration(elapsed(node, Date.now()) ?? 0)))}
+        />
+      )}
+      <p className="chart-key">
+        <span className="swatch first" /> in <span className="swatch second" /> out
+      </p>
+    </div>
+  );
+}
+
+const limit = (most: number | undefined, words: (most: number) => string) => (most ? `limit ${words(most)}` : undefined);
+
+function bar(key: string, label: React.ReactNode, usage: Usage, more: string): BarRow {
+  return {
+    key,
+    label,
+    parts: [
+      { kind: 'first', value: usage.promptTokens ?? 0, label: `${whole(usage.promptTokens)} tokens in` },
+      { kind: 'second', value: usage.completionTokens ?? 0, label: `${whole(usage.completionTokens)} tokens out` },
+    ],
+    value: tokens(usage.totalTokens),
+    more,
+  };
+}
+
+/** What each role used; what the tasks did not use, the orchestrator did. */
+function sumByRole(chat: Chat, nodes: Node[]): { role: string; own: Usage; count: number }[] {
+  const sums = new Map<string, { own: Usage; count: number }>();
+  const add = (role: string, own: Usage) => {
+    const sum = sums.get(role) ?? { own: {}, count: 0 };
+    const plus = (key: 'promptTokens' | 'completionTokens' | 'totalTokens') => (sum.own[key] ?? 0) + (own[key] ?? 0);
+    sums.set(role, { own: { promptTokens: plus('promptTokens'), completionTokens: plus('completionTokens'), totalTokens: plus('totalTokens') }, count: sum.count + 1 });
+  };
+  const left = { promptTokens: chat.status?.usage?.promptTokens ?? 0, completionTokens: chat.status?.usage?.completionTokens ?? 0 };
+  for (const node of nodes) {
+    const own = ownUsage(node);
+    if (node.task.spec.role) add(node.task.spec.role, own);
+    left.promptTokens -= own.promptTokens ?? 0;
+    left.completionTokens -= own.completionTokens ?? 0;
+  }
+  const prompt = Math.max(0, left.promptTokens);
+  const completion = Math.max(0, left.completionTokens);
+  if (prompt + completion > 0) add(chat.spec.role ?? 'orchestrator', { promptTokens: prompt, completionTokens: completion, totalTokens: prompt + completion });
+  return [...sums].map(([role, sum]) => ({ role, ...sum })).sort((a, b) => (b.own.totalTokens ?? 0) - (a.own.totalTokens ?? 0));
+}

@@ -1,0 +1,116 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { Fragment, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { transcriptOf } from '../api/history';
+import type { Chat, Message } from '../api/types';
+import { finished, type Tree } from '../model/tree';
+import { Empty, Loading } from '../parts/Empty';
+import { Icon } from '../parts/Icon';
+import { Markdown } from '../parts/Markdown';
+import { MessageView } from '../parts/MessageView';
+import { TaskGroup, type TaskActions } from '../parts/TaskBlock';
+import { useSnapshot } from '../state/context';
+
+/** How many messages are shown before somebody asks for more. */
+const page = 100;
+
+/** What was said in the main chat, each message with the tasks that it caused. */
+export function Conversation({ chat, ordered, tree, actions, onAnswer }: { chat: Chat; ordered: Message[]; tree: Tree; actions: TaskActions; onAnswer: (message: Message) => void }) {
+  const { synced, problems } = useSnapshot();
+  const [shown, setShown] = useState(page);
+  const visible = ordered.slice(-shown);
+  const stray = tree.byTrigger.get('') ?? [];
+  const { scroller, end, away, toEnd } = useStickToEnd();
+  const refused = problems.get('agentmessages');
+  if (refused?.final) return <Empty icon="key" title="You may not read this chat" alert>{refused.message}</Empty>;
+  if (!synced.has('agentmessages')) return <div className="conversation"><Loading what="messages" lines={6} /></div>;
+  return (
+    <div className="conversation-frame">
+      <div className="conversation" ref={scroller} tabIndex={0} role="log" aria-label="Conversation" aria-live="polite">
+        <div className="conversation-inner">
+          {ordered.length > visible.length && (
+            <button type="button" className="button small earlier" onClick={() => setShown(shown + page)}>
+              Show earlier messages
+            </button>
+          )}
+          {ordered.length === 0 && (
+            <Empty icon="chat" title="Nothing has been said yet">
+              Write what you want done. The orchestrator answers, or gives the work to agents whose steps you can watch here.
+            </Empty>
+          )}
+          {visible.map((message) => (
+            <Fragment key={message.metadata.uid}>
+              <MessageView message={message} messages={ordered} tree={tree} onAnswer={onAnswer} onInspect={actions.inspect} />
+              {tree.byTrigger.has(message.metadata.name) && <TaskGroup nodes={tree.byTrigger.get(message.metadata.name)!} actions={actions} />}
+            </Fragment>
+          ))}
+          {stray.length > 0 && <TaskGroup nodes={stray} actions={actions} />}
+          <Speaking chat={chat} idle={tree.roots.every(finished)} />
+          <div ref={end} className="end" />
+        </div>
+      </div>
+      {away && (
+        <button type="button" className="button small to-end" onClick={toEnd}>
+          <Icon name="down" size={14} /> Latest
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** What the orchestrator is saying right now, word by word. */
+function Speaking({ chat, idle }: { chat: Chat; idle: boolean }) {
+  const { transcripts } = useSnapshot();
+  const speaking = transcripts.get(transcriptOf('chat', chat.metadata.name))?.speaking;
+  if (speaking?.text) {
+    return (
+      <article className="message assistant speaking" aria-label="The assistant is writing" aria-live="off">
+        <Markdown text={speaking.text} />
+      </article>
+    );
+  }
+  if (!speaking && (chat.status?.phase !== 'Running' || !idle)) return null;
+  return (
+    <p className="thinking" role="status">
+      <span className="pulse" aria-hidden="true" />
+      {speaking?.toolCalls.length ? 'The orchestrator is delegating' : 'The orchestrator is thinking'}
+    </p>
+  );
+}
+
+/** Keeps the newest in sight, unless the person has scrolled away from it. */
+function useStickToEnd() {
+  const scroller = useRef<HTMLDivElement>(null);
+  const end = useRef<HTMLDivElement>(null);
+  const stuck = useRef(true);
+  const [away, setAway] = useState(false);
+  useEffect(() => {
+    const box = scroller.current;
+    if (!box) return;
+    const moved = () => {
+      stuck.current = box.scrollHeight - box.scrollTop - box.clientHeight < 80;
+      setAway(!stuck.current);
+    };
+    const grown = new ResizeObserver(() => {
+      if (stuck.current) box.scrollTop = box.scrollHeight;
+      else moved();
+    });
+    box.addEventListener('scroll', moved, { passive: true });
+    grown.observe(box);
+    if (box.firstElementChild) grown.observe(box.firstElementChild);
+    return () => {
+      box.removeEventListener('scroll', moved);
+      grown.disconnect();
+    };
+  });
+  useLayoutEffect(() => {
+    const box = scroller.current;
+    if (box) box.scrollTop = box.scrollHeight;
+  }, []);
+  const toEnd = () => {
+    const box = scroller.current;
+    box?.scrollTo({ top: box.scrollHeight, behavior: 'smooth' });
+  };
+  return { scroller, end, away, toEnd };
+}

@@ -1,0 +1,35 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { Dialog } from '../parts/Dialog';
+
+const keys: [string, string][] = [
+  ['n', 'New chat'],
+  ['j  k', 'Next, previous chat'],
+  ['/', 'Write'],
+  ['c  t  u', 'Chat, timeline, usage'],
+  ['i', 'Inspect the newest task, or close the inspector'],
+  ['Esc', 'Close'],
+  ['Enter', 'Send'],
+  ['Shift Enter', 'New line'],
+  ['?', 'This help'],
+];
+
+export function Help({ onClose }: { onClose: () => void }) {
+  return (
+    <Dialog title="Keyboard" onClose={onClose}>
+      <dl className="keys">
+        {keys.map(([key, what]) => (
+          <div key={key}>
+            <dt>
+              {key.split('  ').map((one) => (
+                <kbd key={one}>{one}</kbd>
+              ))}
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  );
+}

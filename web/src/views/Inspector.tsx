@@ -1,0 +1,125 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { useMemo, useState } from 'react';
+import { transcriptOf } from '../api/history';
+import { duration, money, plural, tokens } from '../model/format';
+import { ancestry, badgeOf, elapsed, finished, type Node, type Tree } from '../model/tree';
+import { emptyTranscript, filterRows, rowsOf, type Filter } from '../model/transcript';
+import { Badge } from '../parts/Badge';
+import { Empty, Loading } from '../parts/Empty';
+import { Icon } from '../parts/Icon';
+import { RoleIcon, useRoleName } from '../parts/RoleIcon';
+import { useSnapshot } from '../state/context';
+import type { Problem } from '../state/store';
+import { useNow } from '../state/hooks';
+import { TranscriptList } from './TranscriptList';
+
+const filters: { filter: Filter; label: string }[] = [
+  { filter: 'all', label: 'All' },
+  { filter: 'words', label: 'Messages' },
+  { filter: 'tools', label: 'Tools' },
+  { filter: 'errors', label: 'Errors' },
+];
+
+/** All that one agent heard, thought, said and did. It is to look at: people talk to agents by way of the main chat. */
+export function Inspector({ name, chat, tree, onClose, onInspect, onAnswer }: { name: string; chat: string; tree: Tree; onClose: () => void; onInspect: (name?: string) => void; onAnswer: () => void }) {
+  const { transcripts, problems, synced } = useSnapshot();
+  const [filter, setFilter] = useState<Filter>('all');
+  const [search, setSearch] = useState('');
+  const transcript = transcriptOf('subagent', name);
+  const state = transcripts.get(transcript) ?? emptyTranscript;
+  const problem = problems.get(transcript);
+  const node = tree.byName.get(name);
+  const rows = useMemo(() => rowsOf(state.entries), [state.entries]);
+  const shown = useMemo(() => filterRows(rows, filter, search), [rows, filter, search]);
+  return (
+    <aside className="inspector" aria-label={`Inspector of ${name}`}>
+      <header className="inspector-head">
+        {node ? <InspectorTitle node={node} chat={chat} onInspect={onInspect} /> : <h2>{name}</h2>}
+        <button type="button" className="button ghost icon-only" aria-label="Close the inspector" title="Close (Esc)" onClick={onClose}>
+          <Icon name="close" />
+        </button>
+      </header>
+      {node?.task.status?.phase === 'Waiting' && (
+        <div className="inspector-note">
+          <Icon name="hand" size={14} />
+          <span>This agent waits for you. Agents are answered in the main chat.</span>
+          <button type="button" className="button small" onClick={onAnswer}>
+            To the chat
+          </button>
+        </div>
+      )}
+      <div className="inspector-tools">
+        <div className="segments" role="group" aria-label="Show">
+          {filters.map(({ filter: value, label }) => (
+            <button key={value} type="button" className="segment" aria-pressed={filter === value} onClick={() => setFilter(value)}>
+              {label}
+            </button>
+          ))}
+        </div>
+        <label className="search">
+          <Icon name="search" size={14} />
+          <input value={search} placeholder="Find" aria-label="Find in the transcript" onChange={(event) => setSearch(event.target.value)} />
+        </label>
+      </div>
+      {problem && state.entries.length === 0 ? (
+        <Trouble problem={problem} />
+      ) : state.absent && state.entries.length === 0 ? (
+        <Empty icon="clock" title="This agent has not begun">Its transcript appears here as soon as it does.</Empty>
+      ) : state.entries.length === 0 && !state.speaking ? (
+        synced.has('agenttasks') && !node ? <Empty icon="eye" title="This agent is gone">Its task was removed. The ledger keeps its transcript.</Empty> : <Loading what="the transcript" lines={8} />
+      ) : shown.length === 0 && (filter !== 'all' || search) ? (
+        <Empty icon="search" title="Nothing fits">{state.complete ? 'Nothing in this transcript is like that.' : 'Nothing in the part that is loaded is like that. Show everything and scroll up for more.'}</Empty>
+      ) : (
+        <TranscriptList transcript={transcript} rows={shown} state={state} filtered={filter !== 'all' || search !== ''} onInspect={onInspect} />
+      )}
+    </aside>
+  );
+}
+
+/** Why a transcript cannot be shown, and what to do. */
+function Trouble({ problem }: { problem: Problem }) {
+  const title = problem.code === 403 ? 'You may not read transcripts' : problem.code === 404 ? 'There is no history API' : 'The transcript cannot be read';
+  return (
+    <Empty icon={problem.code === 403 ? 'key' : 'alert'} title={title} alert>
+      <p>{problem.code === 404 ? 'history.nestor.dev is not served in this cluster.' : problem.message}</p>
+      <p>{problem.final ? 'The task in the chat shows the newest steps.' : 'It is tried again by itself.'}</p>
+    </Empty>
+  );
+}
+
+function InspectorTitle({ node, chat, onInspect }: { node: Node; chat: string; onInspect: (name?: string) => void }) {
+  const roleName = useRoleName();
+  const now = useNow(!finished(node));
+  const { status, spec } = node.task;
+  const took = elapsed(node, now);
+  const above = ancestry(node).slice(0, -1);
+  return (
+    <div className="inspector-title">
+      <nav className="crumbs" aria-label="Who asked for it">
+        <button type="button" onClick={() => onInspect(undefined)}>
+          {chat}
+        </button>
+        {above.map((parent) => (
+          <button key={parent.name} type="button" onClick={() => onInspect(parent.name)}>
+            {roleName(parent.task.spec.role)}
+          </button>
+        ))}
+      </nav>
+      <h2>
+        <RoleIcon role={spec.role} large />
+        {roleName(spec.role)}
+        <Badge kind={badgeOf(node)} />
+      </h2>
+      <p className="facts">
+        <span className="mono">{node.name}</span>
+        {took !== undefined && <span>{duration(took)}</span>}
+        {Boolean(status?.iterations) && <span>{plural(status!.iterations!, 'iteration')}</span>}
+        {Boolean(status?.usage?.totalTokens) && <span>{tokens(status!.usage!.totalTokens)} tokens</span>}
+        {Boolean(status?.usage?.modelCalls) && <span>cost {money(status!.usage!.costMicros)}</span>}
+        <span className="read-only">read-only</span>
+      </p>
+    </div>
+  );
+}

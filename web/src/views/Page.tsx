@@ -1,0 +1,23 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import type { ReactNode } from 'react';
+import { Icon } from '../parts/Icon';
+
+/** A page beside the chats. */
+export function Page({ title, subtitle, onMenu, children }: { title: string; subtitle?: string; onMenu: () => void; children: ReactNode }) {
+  return (
+    <main className="page" id="main" tabIndex={0}>
+      <header className="page-head">
+        <button type="button" className="button ghost icon-only menu" aria-label="Show the chats" onClick={onMenu}>
+          <Icon name="menu" />
+        </button>
+        <div>
+          <h1>{title}</h1>
+          {subtitle && <p>{subtitle}</p>}
+        </div>
+      </header>
+      <div className="page-body">{children}</div>
+    </main>
+  );
+}

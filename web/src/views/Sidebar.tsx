@@ -1,0 +1,169 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { useMemo, useState } from 'react';
+import { signOut } from '../api/client';
+import type { Chat } from '../api/types';
+import type { Badge } from '../model/tree';
+import { ago, plural } from '../model/format';
+import { Empty, Loading } from '../parts/Empty';
+import { Icon, type IconName } from '../parts/Icon';
+import { StatusDot } from '../parts/Badge';
+import { useSite, useSnapshot } from '../state/context';
+import { useNow, useTheme, type Theme } from '../state/hooks';
+import { go, hrefOf, useLink, type Route } from '../state/route';
+import { NamespacePicker } from './NamespacePicker';
+
+/** The chats of a namespace, and the way to everything else. */
+export function Sidebar({ route, onHelp }: { route: Route; onHelp: () => void }) {
+  const { namespace, person } = useSite();
+  const home = useLink(hrefOf({ namespace }));
+  return (
+    <nav className="sidebar" aria-label="Chats">
+      <div className="sidebar-head">
+        <a className="brand" {...home}>
+          <img src="/icon.svg" alt="" width={22} height={22} /> Nestor
+        </a>
+        <a className="button primary small" {...home} aria-keyshortcuts="n">
+          <Icon name="plus" size={14} /> New chat
+        </a>
+      </div>
+      <NamespacePicker />
+      <ChatList current={route.chat} />
+      <div className="sidebar-foot">
+        <Place href={hrefOf({ namespace, page: 'roles' })} icon="users" current={route.page === 'roles'}>
+          Roles and tools
+        </Place>
+        <Place href={hrefOf({ namespace, page: 'usage' })} icon="chart" current={route.page === 'usage'}>
+          Usage
+        </Place>
+        <div className="sidebar-person">
+          <span className="person" title={`You are ${person.user}`}>
+            {person.user}
+          </span>
+          {person.signIn === 'token' && (
+            <button
+              type="button"
+              className="button ghost small"
+              onClick={() => void signOut().then(() => location.assign('/'))}
+            >
+              Sign out
+            </button>
+          )}
+          <button type="button" className="button ghost icon-only small" aria-label="Keyboard help" title="Keyboard help (?)" onClick={onHelp}>
+            <Icon name="help" size={14} />
+          </button>
+          <ThemeButton />
+        </div>
+      </div>
+    </nav>
+  );
+}
+
+function Place({ href, icon, current, children }: { href: string; icon: IconName; current: boolean; children: string }) {
+  return (
+    <a className="place" aria-current={current ? 'page' : undefined} {...useLink(href)}>
+      <Icon name={icon} /> {children}
+    </a>
+  );
+}
+
+const nextTheme: Record<Theme, Theme> = { system: 'light', light: 'dark', dark: 'system' };
+const themeIcon: Record<Theme, IconName> = { system: 'auto', light: 'sun', dark: 'moon' };
+
+function ThemeButton() {
+  const [theme, setTheme] = useTheme();
+  const label = `Theme: ${theme}. Change to ${nextTheme[theme]}`;
+  return (
+    <button type="button" className="button ghost icon-only small" aria-label={label} title={label} onClick={() => setTheme(nextTheme[theme])}>
+      <Icon name={themeIcon[theme]} size={14} />
+    </button>
+  );
+}
+
+/** How many chats make a search worth its place. */
+const searchable = 8;
+
+function ChatList({ current }: { current?: string }) {
+  const { person } = useSite();
+  const { chats, synced, problems } = useSnapshot();
+  const [search, setSearch] = useState('');
+  const now = useNow(true, 30_000);
+  const sorted = useMemo(() => [...chats].sort((a, b) => b.metadata.creationTimestamp.localeCompare(a.metadata.creationTimestamp) || a.metadata.name.localeCompare(b.metadata.name)), [chats]);
+  const shown = sorted.filter((chat) => chat.metadata.name.includes(search.trim().toLowerCase()));
+  const problem = problems.get('agentchats');
+  if (problem?.final || !person.may.readChats) return <p className="sidebar-note">You may not list the chats of this namespace.</p>;
+  if (!synced.has('agentchats')) return <Loading what="chats" lines={5} />;
+  if (chats.length === 0) return <Empty icon="chat" title="No chats yet">Write a message to begin the first one.</Empty>;
+  return (
+    <>
+      {chats.length >= searchable && (
+        <label className="search">
+          <Icon name="search" size={14} />
+          <input value={search} placeholder="Find a chat" aria-label="Find a chat" onChange={(event) => setSearch(event.target.value)} />
+        </label>
+      )}
+      <ul className="chat-list">
+        {shown.map((chat) => (
+          <ChatItem key={chat.metadata.uid} chat={chat} current={chat.metadata.name === current} now={now} />
+        ))}
+        {shown.length === 0 && <li className="sidebar-note">No chat is called that.</li>}
+      </ul>
+    </>
+  );
+}
+
+const counted: [keyof NonNullable<NonNullable<Chat['status']>['tasks']>, Badge, string][] = [
+  ['waiting', 'waiting', 'waiting'],
+  ['running', 'running', 'running'],
+  ['pending', 'pending', 'pending'],
+  ['failed', 'failed', 'failed'],
+  ['cancelled', 'cancelled', 'cancelled'],
+  ['success', 'success', 'done'],
+];
+
+function ChatItem({ chat, current, now }: { chat: Chat; current: boolean; now: number }) {
+  const { namespace } = useSite();
+  const { name, creationTimestamp, deletionTimestamp } = chat.metadata;
+  const link = useLink(hrefOf({ namespace, chat: name }));
+  const tasks = chat.status?.tasks ?? {};
+  const [kind, label] = standing(chat);
+  return (
+    <li>
+      <a className="chat-item" aria-current={current ? 'page' : undefined} {...link}>
+        <StatusDot kind={kind} label={label} />
+        <span className="chat-name">{name}</span>
+        <span className="chat-age">{deletionTimestamp ? 'deleting' : ago(creationTimestamp, now)}</span>
+        <span className="chat-tasks">
+          {counted.map(([key, badge, words]) => {
+            const count = tasks[key] ?? 0;
+            return (
+              count > 0 && (
+                <span key={key} className={`count ${badge}`} title={`${plural(count, 'task')} ${words}`}>
+                  <StatusDot kind={badge} label={`${plural(count, 'task')} ${words}`} />
+                  {count}
+                </span>
+              )
+            );
+          })}
+        </span>
+      </a>
+    </li>
+  );
+}
+
+/** How a chat stands, in one sign. */
+export function standing(chat: Chat): [Badge | 'idle', string] {
+  const ready = chat.status?.conditions?.find((condition) => condition.type === 'Ready');
+  if (chat.status?.phase === 'Waiting') return ['waiting', 'Waiting for you'];
+  if (ready?.status === 'False') return ['failed', ready.message || ready.reason];
+  if (chat.status?.phase === 'Running') return ['running', 'Working'];
+  return ['idle', 'Idle'];
+}
+
+/** The chat before or after the current one. */
+export function step(chats: Chat[], namespace: string, current: string | undefined, by: number): void {
+  const names = [...chats].sort((a, b) => b.metadata.creationTimestamp.localeCompare(a.metadata.creationTimestamp) || a.metadata.name.localeCompare(b.metadata.name)).map((chat) => chat.metadata.name);
+  const next = names[Math.max(0, Math.min(names.length - 1, names.indexOf(current ?? '') + by))];
+  if (next) go(hrefOf({ namespace, chat: next }));
+}

@@ -1,0 +1,65 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { useState } from 'react';
+import { signIn } from '../api/client';
+import { Empty } from '../parts/Empty';
+
+/** What somebody sees who is not signed in. */
+export function SignIn({ by, onDone }: { by: 'link' | 'token'; onDone: () => void }) {
+  const [token, setToken] = useState('');
+  const [problem, setProblem] = useState('');
+  const [busy, setBusy] = useState(false);
+  if (by === 'link') {
+    return (
+      <main className="center" id="main">
+        <Empty icon="key" title="This page needs its link">
+          <p>The link that opens it works once, in one browser.</p>
+          <p>
+            Run <code>kubectl nestor ui</code> again and open the link that it prints.
+          </p>
+        </Empty>
+      </main>
+    );
+  }
+  const submit = async () => {
+    setBusy(true);
+    setProblem('');
+    try {
+      await signIn(token);
+      onDone();
+    } catch (error) {
+      setProblem((error as Error).message);
+      setBusy(false);
+    }
+  };
+  return (
+    <main className="center" id="main">
+      <form
+        className="sign-in"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        <img src="/icon.svg" alt="" width={40} height={40} />
+        <h1>Sign in to Nestor</h1>
+        <p>
+          Everything here is done as you. Use a token of your cluster, for example from <code>kubectl create token NAME</code>.
+        </p>
+        <label>
+          <span>Token</span>
+          <input className="input" type="password" autoComplete="off" value={token} onChange={(event) => setToken(event.target.value)} aria-invalid={Boolean(problem)} aria-describedby={problem ? 'sign-in-problem' : undefined} />
+        </label>
+        {problem && (
+          <p className="note failed" id="sign-in-problem" role="alert">
+            {problem === 'Unauthorized' ? 'The cluster does not know this token, or it has ended. Make a new one.' : problem}
+          </p>
+        )}
+        <button type="submit" className="button primary" disabled={!token.trim() || busy}>
+          Sign in
+        </button>
+      </form>
+    </main>
+  );
+}

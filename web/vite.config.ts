@@ -1,0 +1,27 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vitest/config';
+
+// The page's server, for `npm run dev`: the address that `kubectl nestor ui --address` was given.
+const server = process.env.NESTOR_UI ?? 'http://127.0.0.1:8088';
+
+export default defineConfig({
+  plugins: [react()],
+  build: {
+    target: 'es2022',
+    // The content security policy allows no inline script, and browsers that run this need no polyfill.
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: 0,
+    chunkSizeWarningLimit: 400,
+  },
+  server: {
+    proxy: Object.fromEntries(['/api', '/k8s', '/login'].map((path) => [path, { target: server, changeOrigin: true }])),
+  },
+  test: {
+    include: ['src/**/*.test.{ts,tsx}'],
+    // Those that need a document say so; it takes a while to make one.
+    environment: 'node',
+  },
+});
