@@ -18,6 +18,8 @@ GOTESTFLAGS ?=
 
 export GOWORK := off
 
+include web/web.mk
+
 ##@ Start here
 
 .PHONY: help

@@ -29,9 +29,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller"
 	"github.com/nestor-dev/nestor/internal/fault"
-	"github.com/nestor-dev/nestor/internal/history"
 	"github.com/nestor-dev/nestor/internal/history/live"
-	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/version"
 )
@@ -48,6 +46,7 @@ type options struct {
 	history     string
 	historyCert string
 	historyKey  string
+	web         string
 	logLevel    string
 	logFormat   string
 	qps         float64
@@ -70,6 +69,7 @@ func (o *options) register(set *flag.FlagSet) {
 	set.StringVar(&o.workspaceImage, "workspace-image", "", "`image` of workspace pods, with nestor-workspace, bash and git; without it chats that have a workspace wait")
 	set.StringVar(&o.operatorLabels, "operator-labels", "", "comma-separated `labels` (name=value) of the operator's own pods, which alone may connect to workspaces (default app.kubernetes.io/name=nestor-operator)")
 	set.StringVar(&o.localWorkspaces, "local-workspaces", "", "comma-separated `directories` of this machine: chats may have a workspace in one of them, served by this process with the rights of its user. For an operator on your own machine only")
+	set.StringVar(&o.web, "web-bind-address", "0", "`address` where the web page is served, such as :8082, behind something that speaks TLS; people sign in with their own tokens; 0 turns it off")
 	set.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	set.StringVar(&o.logFormat, "log-format", "text", "text or json")
 	set.Float64Var(&o.qps, "kube-api-qps", 500, "requests a second that the operator may make of the API server")
@@ -120,6 +120,9 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 	if err := o.serveHistory(ctx, mgr, kept, hub); err != nil {
 		return errors.Join(err, kept.Close())
 	}
+	if err := o.servePage(mgr); err != nil {
+		return errors.Join(err, kept.Close())
+	}
 	logger.Info("Starting", "version", version.String(), "operatorNamespace", operatorNamespace(), "ledger", kept.Name())
 	return errors.Join(mgr.Start(ctx), kept.Close())
 }
@@ -149,24 +152,6 @@ func (o *options) manager(config *rest.Config) (ctrl.Manager, error) {
 		return nil, fmt.Errorf("add the readiness check: %w", err)
 	}
 	return mgr, nil
-}
-
-// serveHistory adds the history API to what the manager runs, leader or not.
-func (o *options) serveHistory(ctx context.Context, mgr ctrl.Manager, kept ledger.Ledger, hub *live.Hub) error {
-	if o.history == "0" || o.history == "" {
-		return nil
-	}
-	server, err := history.New(ctx, history.Options{
-		Cluster: mgr.GetConfig(), Ledger: kept, Live: hub, Address: o.history, CertFile: o.historyCert, KeyFile: o.historyKey,
-		Hosts: []string{"nestor-history." + operatorNamespace() + ".svc"},
-	})
-	if err != nil {
-		return err
-	}
-	if err := mgr.Add(server); err != nil {
-		return fmt.Errorf("add the history API: %w", err)
-	}
-	return nil
 }
 
 // cache narrows what is watched to the namespaces that were named.

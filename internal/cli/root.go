@@ -88,7 +88,7 @@ func NewCommand(streams genericiooptions.IOStreams, environ []string) *cobra.Com
 	f := &Factory{getter: flags, streams: streams, environ: environ}
 	for group, commands := range map[string][]*cobra.Command{
 		groupTalk:  {newChat(f), newNew(f), newSend(f), newApprove(f), newDeny(f), newCancel(f), newRun(f)},
-		groupLook:  {newTree(f), newTranscript(f), newUsage(f), newRoles(f)},
+		groupLook:  {newTree(f), newTranscript(f), newUI(f), newUsage(f), newRoles(f)},
 		groupSetup: {newDoctor(f), newVersion(f)},
 	} {
 		for _, command := range commands {

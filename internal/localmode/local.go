@@ -51,6 +51,7 @@ type Local struct {
 	ledger   ledger.Ledger
 	history  *history.Server
 	modelURL string
+	page     string
 	log      *os.File
 	failed   chan error
 	broken   atomic.Bool
@@ -75,6 +76,7 @@ func (l *Local) steps() []step {
 		{"starting the operator", l.startOperator},
 		{"registering the history API", l.registerHistory},
 		{"creating a model provider, roles and a chat", l.furnish},
+		{"serving the web page", l.servePage},
 		{"writing the commands for your shell", l.writeCommands},
 	}
 }

@@ -32,7 +32,11 @@ func (l *Local) commandFile() string { return filepath.Join(l.Dir, "use.sh") }
 // WhatNext tells a newcomer what to do with a running demo.
 func (l *Local) WhatNext() string {
 	return fmt.Sprintf(`
-Talk to it from another terminal:
+Open the web page (the link signs you in, once):
+
+  %s
+
+Or talk to it from another terminal:
 
   . %s        # kubectl for this cluster, and the commands say, talk, waiting and approve
 
@@ -48,7 +52,7 @@ Talk to it from another terminal:
 
 The agents' files are in %s, the log of all parts is %s.
 Ctrl-C stops everything and keeps the state; make demo-clean removes it.
-`, quote(l.commandFile()), l.ChatName(), l.Sample, l.Log)
+`, l.page, quote(l.commandFile()), l.ChatName(), l.Sample, l.Log)
 }
 
 func quote(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }

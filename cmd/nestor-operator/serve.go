@@ -1,0 +1,65 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/nestor-dev/nestor/internal/history"
+	"github.com/nestor-dev/nestor/internal/history/live"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/server"
+)
+
+// serveHistory adds the history API to what the manager runs, leader or not.
+func (o *options) serveHistory(ctx context.Context, mgr ctrl.Manager, kept ledger.Ledger, hub *live.Hub) error {
+	if o.history == "0" || o.history == "" {
+		return nil
+	}
+	server, err := history.New(ctx, history.Options{
+		Cluster: mgr.GetConfig(), Ledger: kept, Live: hub, Address: o.history, CertFile: o.historyCert, KeyFile: o.historyKey,
+		Hosts: []string{"nestor-history." + operatorNamespace() + ".svc"},
+	})
+	if err != nil {
+		return err
+	}
+	if err := mgr.Add(server); err != nil {
+		return fmt.Errorf("add the history API: %w", err)
+	}
+	return nil
+}
+
+// servePage adds the web page to what the manager runs, leader or not. It has no rights but those of who looks.
+func (o *options) servePage(mgr ctrl.Manager) error {
+	if o.web == "0" || o.web == "" {
+		return nil
+	}
+	if err := mgr.Add(page{address: o.web, handler: server.New(server.Options{Identity: server.Tokens(mgr.GetConfig(), true)})}); err != nil {
+		return fmt.Errorf("add the web page: %w", err)
+	}
+	return nil
+}
+
+// page is the web page as a part of the manager.
+type page struct {
+	address string
+	handler http.Handler
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (page) NeedLeaderElection() bool { return false }
+
+// Start implements manager.Runnable.
+func (p page) Start(ctx context.Context) error {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", p.address)
+	if err != nil {
+		return fmt.Errorf("serve the web page: %w", err)
+	}
+	return server.Serve(ctx, listener, p.handler)
+}

@@ -1,0 +1,49 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nestor-dev/nestor/internal/server"
+)
+
+type uiOptions struct{ address string }
+
+func newUI(f *Factory) *cobra.Command {
+	o := uiOptions{}
+	cmd := &cobra.Command{
+		Use:   "ui",
+		Short: "Serve the web page on this machine, with your own rights",
+		Long: text(`
+			Serve the web page on this machine until Ctrl-C. It acts with your own rights, as kubectl does.
+
+			The link that it prints signs you in, once: whoever opens it acts as you, so do not pass it on.
+		`),
+		Example: text(`
+			# Open the link that it prints in a browser
+			kubectl nestor ui
+
+			# On a port of your choice, for another namespace
+			kubectl nestor ui -n team-a --address 127.0.0.1:8088
+		`),
+		Args: args(0, 0, "no arguments"),
+		RunE: f.runner(func(ctx context.Context, s *session, _ []string) error { return o.run(ctx, s) }),
+	}
+	cmd.Flags().StringVar(&o.address, "address", "", "Where to listen, on loopback. Default: a free port.")
+	return cmd
+}
+
+func (o *uiOptions) run(ctx context.Context, s *session) error {
+	link, done, err := server.Local(ctx, server.LocalOptions{Config: s.config, Namespace: s.namespace, Address: o.address})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.Out, "%s\n", link)
+	fmt.Fprintln(s.ErrOut, "The link signs you in, once. Ctrl-C ends the page.")
+	return <-done
+}
