@@ -39,8 +39,8 @@ func (s settings) random(purpose string) *rand.Rand {
 // The short form, which is part of `make test`: few agents, and only some of the mishaps.
 const (
 	shortSeed     = 8
-	shortAgents   = 30
-	shortDuration = 6 * time.Second
+	shortAgents   = 20
+	shortDuration = 3 * time.Second
 )
 
 func readSettings(t *testing.T) settings {

@@ -56,7 +56,7 @@ func (w *world) wave(ctx context.Context, prefix string, agents int) error {
 			return err
 		}
 	}
-	pause(ctx, 2*time.Second)
+	pause(ctx, time.Second)
 	for _, o := range orders {
 		if err := client.IgnoreNotFound(w.stack.API.Delete(ctx, o.objects()[0])); err != nil {
 			return fmt.Errorf("delete order %s: %w", o.name, err)
