@@ -30,6 +30,7 @@ help: ## Show this index
 
 .PHONY: demo
 demo: control-plane ## Run all of Nestor on this machine until Ctrl-C (DEMO_SCRIPT=tour plays a tour; OPENAI_API_KEY or MODEL_BASE_URL and MODEL for a real model)
+	@if command -v npm >/dev/null && [ ! -e web/dist/index.html ]; then echo "building the web page"; $(MAKE) --no-print-directory web >/dev/null; fi
 	@echo "building the demo"
 	@go build -ldflags "$(LDFLAGS)" -o bin/demo ./hack/demo
 	@KUBEBUILDER_ASSETS="$(K8S_BIN)" exec bin/demo
@@ -41,7 +42,8 @@ demo-clean: ## Remove what the demo has kept
 
 .PHONY: test
 test: control-plane mcp-servers ## Run all tests (PACKAGES=./internal/agent/... for some)
-	KUBEBUILDER_ASSETS="$(K8S_BIN)" go test $(GOTESTFLAGS) $(PACKAGES)
+	KUBEBUILDER_ASSETS="$(K8S_BIN)" go test -timeout 14m $(GOTESTFLAGS) $(PACKAGES)
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory web-test; else echo "no npm: the tests of the web page are skipped"; fi
 
 ##@ Build
 

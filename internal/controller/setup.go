@@ -84,8 +84,6 @@ func countIn(registry prometheus.Registerer) (*metrics.Metrics, error) {
 	return counted, nil
 }
 
-// The operator that leads holds a lease in its own namespace.
-// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update,namespace=nestor-system
 // Observer hears what agents do while they do it. Its methods must not block.
 type Observer interface {
 	// Changed is told of an agent whose state has moved on.
@@ -102,6 +100,9 @@ func (nobody) Listen(string, string, model.Delta) {}
 
 // drainTimeout is how long effects in flight may take to finish when the operator stops.
 const drainTimeout = 20 * time.Second
+
+// The operator that leads holds a lease in its own namespace.
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update,namespace=nestor-system
 
 // Setup registers all controllers, and the engine, with a manager.
 func Setup(mgr ctrl.Manager, options Options) error {

@@ -85,7 +85,7 @@ func translate(req Request, spoken dialect) ([]byte, error) {
 		if len(t.Parameters) > 0 && (t.Parameters[0] != '{' || !json.Valid(t.Parameters)) {
 			return nil, fmt.Errorf("the schema of tool %s is not a JSON object", t.Name)
 		}
-		body.Tools = append(body.Tools, sentTool{Type: "function", Function: sentFunction{Name: t.Name, Description: t.Description, Parameters: t.Parameters}})
+		body.Tools = append(body.Tools, sentTool{Type: "function", Function: sentFunction(t)})
 	}
 	return json.Marshal(body)
 }

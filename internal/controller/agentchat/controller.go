@@ -26,7 +26,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/projection"
 )
 
-// workers is how many chats are looked at at a time.
+// workers is how many chats are looked at together.
 const workers = 8
 
 // Reconciler runs orchestrators.

@@ -36,7 +36,7 @@ type Reconciler struct {
 	Changed *poke.Queue
 }
 
-// workers is how many messages are looked at at a time, and seen how long one may wait for a turn before it says so.
+// workers is how many messages are looked at together, and seen how long one may wait for a turn before it says so.
 const (
 	workers = 8
 	seen    = time.Second

@@ -28,7 +28,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/projection"
 )
 
-// workers is how many tasks are looked at at a time.
+// workers is how many tasks are looked at together.
 const workers = 16
 
 // Reconciler runs tasks.

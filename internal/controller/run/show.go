@@ -18,7 +18,7 @@ import (
 // The API server is the scarce resource: however many agents are at work, progress may take this many writes a second.
 // What must be seen at once is written at once and does not count.
 const (
-	progressRate  = 100
+	progressRate  = 25
 	progressBurst = 100
 	progressWait  = time.Second
 )

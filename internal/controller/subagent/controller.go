@@ -28,7 +28,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/projection"
 )
 
-// workers is how many sub-agents are looked at at a time.
+// workers is how many sub-agents are looked at together.
 const workers = 16
 
 // Reconciler runs sub-agents.
@@ -88,9 +88,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return status.Result(err)
 	}
 	next := projection.SubAgent(state, sub.Status, sub.Generation)
-	// That it is at work, and how far, is progress; and of an end its task tells at once, so that its own status may lag a little
-	// when very many end at the same time.
-	progress := next.Phase == v1alpha1.SubAgentActive || next.Phase == sub.Status.Phase || state.Phase.Terminal()
+	// That it is at work, and how far, is progress. Of an end its task tells: while other tasks wait to be looked at, its own
+	// status can wait too.
+	progress := next.Phase == v1alpha1.SubAgentActive || next.Phase == sub.Status.Phase || (state.Phase.Terminal() && r.Tasks.Len() > 0)
 	return run.Show(ctx, r.Runner, &sub, &sub.Status, next, progress)
 }
 
