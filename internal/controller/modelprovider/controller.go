@@ -63,7 +63,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{RequeueAfter: again}, status.Write(ctx, r.Client, &object, &object.Status.Conditions, condition, nil)
+	if err := status.Write(ctx, r.Client, &object, &object.Status.Conditions, condition, nil); err != nil {
+		return status.Result(err)
+	}
+	return ctrl.Result{RequeueAfter: again}, nil
 }
 
 // judge says what is known of a provider, and when to look again. What is not known is asked.
