@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/yaml"
@@ -108,14 +109,14 @@ func (l *Local) furnishModel(ctx context.Context) error {
 		if err := client.IgnoreNotFound(l.Client.Delete(ctx, secret)); err != nil {
 			return fmt.Errorf("delete the key of the last model: %w", err)
 		}
-	} else if _, err := controllerutil.CreateOrUpdate(ctx, l.Client, secret, func() error {
+	} else if err := l.put(ctx, secret, func() error {
 		secret.Data = map[string][]byte{"key": []byte(m.Key)}
 		return nil
 	}); err != nil {
 		return fmt.Errorf("keep the key of the model: %w", err)
 	}
 	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: "default"}}
-	_, err := controllerutil.CreateOrUpdate(ctx, l.Client, provider, func() error {
+	err := l.put(ctx, provider, func() error {
 		provider.Spec.BaseURL, provider.Spec.DefaultModel, provider.Spec.APIKeySecretRef = l.modelURL, "scripted", nil
 		if m.Real() {
 			provider.Spec.DefaultModel = m.Name
@@ -147,7 +148,7 @@ func (l *Local) furnishRoles(ctx context.Context) error {
 			return fmt.Errorf("read %s: %w", entry.Name(), err)
 		}
 		role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: wanted.Name}}
-		if _, err := controllerutil.CreateOrUpdate(ctx, l.Client, role, func() error {
+		if err := l.put(ctx, role, func() error {
 			role.Spec = wanted.Spec
 			return nil
 		}); err != nil {
@@ -155,4 +156,12 @@ func (l *Local) furnishRoles(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// put creates an object, or brings it up to what is wanted. The operator is at work already and may write its status meanwhile.
+func (l *Local) put(ctx context.Context, object client.Object, want controllerutil.MutateFn) error {
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		_, err := controllerutil.CreateOrUpdate(ctx, l.Client, object, want)
+		return err
+	})
 }
