@@ -87,7 +87,7 @@ func badTasks(w *world) []TableEntry {
 		Entry("an agent that had begun and of which the ledger knows nothing", mischief(func(ctx context.Context, r *room) {
 			r.create(ctx, MakeTask("work", "Submit done").Obj())
 			Eventually(r.sub("work")).WithContext(ctx).Should(BeDone(v1alpha1.SubAgentPending, v1alpha1.ReasonProviderNotFound))
-			sub := must(ctx, r.sub("work"))
+			sub := r.agent(ctx, "work")
 			sub.Status.StartTime = &metav1.Time{Time: sub.CreationTimestamp.Time}
 			Expect(w.API.Status().Update(ctx, sub)).To(Succeed())
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())

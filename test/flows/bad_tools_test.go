@@ -33,7 +33,7 @@ func badTools(w *world) []TableEntry {
 		Entry("a tool that fails", told("the disk is full", "Use the tool that fails")),
 		Entry("a tool that says more than a model can read", mischief(func(ctx context.Context, r *room) {
 			told("water", "Use the tool that floods")(ctx, r)
-			answer := must(ctx, w.requestsOf(must(ctx, r.sub("work")).UID))[1].last()
+			answer := must(ctx, w.requestsOf(r.agent(ctx, "work").UID))[1].last()
 			Expect(answer).To(ContainSubstring("read_result"))
 			Expect(len(answer)).To(BeNumerically("<", 40_000))
 		})),
@@ -45,7 +45,7 @@ func badTools(w *world) []TableEntry {
 			r.create(ctx, MakeTask("work", "Wait at "+r.namespace).Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			Expect(must(ctx, r.task("work")).Status.Result.Summary).To(ContainSubstring("box__wait"))
-			Expect(must(ctx, r.sub("work")).Status.ToolCalls).To(ContainElement(And(HaveField("Tool", "box__wait"), HaveField("Phase", v1alpha1.ToolCallFailed))))
+			Expect(r.agent(ctx, "work").Status.ToolCalls).To(ContainElement(And(HaveField("Tool", "box__wait"), HaveField("Phase", v1alpha1.ToolCallFailed))))
 			Eventually(w.tools.waitsAt(r.namespace)).WithContext(ctx).Should(BeFalse())
 		})),
 		Entry("a tool server that vanishes during a call", mischief(func(ctx context.Context, r *room) {
@@ -58,7 +58,7 @@ func badTools(w *world) []TableEntry {
 			Eventually(own.waitsAt("nothing")).WithContext(ctx).Should(BeTrue())
 			go own.Close()
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
-			Expect(must(ctx, r.sub("work")).Status.ToolCalls).To(ContainElement(And(HaveField("Tool", "box__wait"), HaveField("Phase", v1alpha1.ToolCallFailed))))
+			Expect(r.agent(ctx, "work").Status.ToolCalls).To(ContainElement(And(HaveField("Tool", "box__wait"), HaveField("Phase", v1alpha1.ToolCallFailed))))
 		})),
 		Entry("a tool server that is deleted before a call", mischief(func(ctx context.Context, r *room) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), MakeToolServer("box", w.tools.URL), MakeRole("orchestrator").Allow("box__*").Obj())
@@ -102,7 +102,7 @@ func badControl(w *world) []TableEntry {
 		Entry("a result that is not one", mischief(func(ctx context.Context, r *room) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), MakeTask("work", "Submit nonsense").MaxIterations(3).Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(Or(BeIn(v1alpha1.TaskSuccess), BeIn(v1alpha1.TaskFailed)))
-			Expect(must(ctx, w.requestsOf(must(ctx, r.sub("work")).UID))[1].last()).To(ContainSubstring("submit_result"))
+			Expect(must(ctx, w.requestsOf(r.agent(ctx, "work").UID))[1].last()).To(ContainSubstring("submit_result"))
 		})),
 	}
 }

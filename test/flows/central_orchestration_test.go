@@ -21,7 +21,7 @@ func centralOrchestration(w *world) {
 			Expect(post.Spec.Content).To(Equal("Agent Researcher needs input: Which year is it?"))
 			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeDone(v1alpha1.TaskWaiting, v1alpha1.ReasonWaitingForUser, "Which year is it?"))
 			Eventually(r.sub("chat-1")).WithContext(ctx).Should(BeDone(v1alpha1.SubAgentWaitingForUser, v1alpha1.ReasonWaitingForUser))
-			Expect(must(ctx, r.sub("chat-1")).Status.Question).To(Equal("Which year is it?"))
+			Expect(r.agent(ctx, "chat-1").Status.Question).To(Equal("Which year is it?"))
 			Expect(must(ctx, r.task("chat-1")).Status.Waiting.Kind).To(Equal(v1alpha1.WaitingQuestion))
 			Eventually(r.chat).WithContext(ctx).Should(BeIn(v1alpha1.ChatWaiting))
 			Expect(must(ctx, r.chat).Status.Waiting).To(ConsistOf(And(
@@ -37,7 +37,7 @@ func centralOrchestration(w *world) {
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Thanks, I have told the researcher."), ReplyingTo("answer")))
 			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Three releases came out"), ReplyingTo("request")))
-			Expect(must(ctx, r.sub("chat-1")).Status.Result.Summary).To(Equal("Three releases came out in 2024."))
+			Expect(r.agent(ctx, "chat-1").Status.Result.Summary).To(Equal("Three releases came out in 2024."))
 			Eventually(r.chat).WithContext(ctx).Should(BeIn(v1alpha1.ChatIdle))
 		})
 

@@ -91,7 +91,7 @@ func conversations(w *world) {
 			r.create(ctx, MakeMessage("first").Approve("chat-1", waiting[0].ToolCall).Obj())
 			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			Expect([]int{w.tools.wrote(one)(), w.tools.wrote(two)()}).To(Equal([]int{1, 1}))
-			Expect(must(ctx, w.requestsOf(must(ctx, r.sub("chat-1")).UID))).To(HaveLen(2))
+			Expect(must(ctx, w.requestsOf(r.agent(ctx, "chat-1").UID))).To(HaveLen(2))
 		})
 
 		It("splits an answer that is longer than a message may be", func(ctx SpecContext) {

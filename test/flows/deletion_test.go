@@ -93,7 +93,7 @@ func deletion(w *world) {
 			r.create(ctx, MakeTask("work", `Spawn [{"role":"reviewer","task":"Hang"},{"role":"reviewer","task":"Ask: Why?"}]`).Role("planner").Obj())
 			Eventually(r.task("work-2")).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
 			Eventually(w.underWay).WithContext(ctx).Should(Equal(1))
-			root := string(must(ctx, r.sub("work")).UID)
+			root := string(r.agent(ctx, "work").UID)
 			Expect(w.API.Delete(ctx, must(ctx, r.task("work")), client.PropagationPolicy("Background"))).To(Succeed())
 			Eventually(w.underWay).WithContext(ctx).Should(BeZero())
 			Eventually(func(ctx context.Context) (map[string]ledger.Status, error) { return agentsBelow(ctx, w, root) }).WithContext(ctx).Should(And(

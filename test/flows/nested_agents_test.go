@@ -37,14 +37,14 @@ func nestedAgents(w *world) {
 			task := must(ctx, r.task("chat-2"))
 			Expect(task.Spec.ContinueFrom).To(Equal("chat-1"))
 			Expect(task.Spec.TriggerMessage).To(Equal("more"))
-			requests := must(ctx, w.requestsOf(must(ctx, r.sub("chat-2")).UID))
+			requests := must(ctx, w.requestsOf(r.agent(ctx, "chat-2").UID))
 			Expect(requests[0].said()).To(And(ContainSubstring("Research the history of the lighthouse"), ContainSubstring("how tall it was")))
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("at least 100 metres"), ReplyingTo("more")))
 		})
 
 		It("flow 2: the task launches a sub-agent of its own name, and links to it", func(ctx SpecContext) {
 			r := research(ctx, w)
-			task, sub := must(ctx, r.task("chat-1")), must(ctx, r.sub("chat-1"))
+			task, sub := must(ctx, r.task("chat-1")), r.agent(ctx, "chat-1")
 			Expect(task.Status.SubAgent).To(Equal("chat-1"))
 			Expect(sub.Spec.Task).To(Equal("chat-1"))
 			Expect(sub.Spec.Chat).To(Equal("chat"))
@@ -59,7 +59,7 @@ func nestedAgents(w *world) {
 
 		It("flow 3: the sub-agent loops between its model and its tools until it submits", func(ctx SpecContext) {
 			r := research(ctx, w)
-			sub := must(ctx, r.sub("chat-1"))
+			sub := r.agent(ctx, "chat-1")
 			Expect(sub.Status.Iterations).To(BeEquivalentTo(3))
 			Expect(sub.Status.Messages).To(ContainElements(
 				HaveField("Role", v1alpha1.TranscriptUser), HaveField("Role", v1alpha1.TranscriptAssistant), HaveField("Role", v1alpha1.TranscriptTool)))
@@ -72,7 +72,7 @@ func nestedAgents(w *world) {
 
 		It("flow 4: every tool call is shown, and its result goes back to the model", func(ctx SpecContext) {
 			r := research(ctx, w)
-			sub := must(ctx, r.sub("chat-1"))
+			sub := r.agent(ctx, "chat-1")
 			Expect(sub.Status.ToolCalls).To(ContainElements(
 				And(HaveField("Tool", "web_search"), HaveField("Phase", v1alpha1.ToolCallFailed), HaveField("Error", ContainSubstring("no tool"))),
 				And(HaveField("Tool", "think"), HaveField("Phase", v1alpha1.ToolCallSuccess), HaveField("Result", Not(BeEmpty())))))

@@ -73,7 +73,7 @@ func parallelAgents(w *world) {
 			Expect(must(ctx, r.task("work")).Status.Phase).To(Equal(v1alpha1.TaskRunning))
 			w.tools.open(gate)
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
-			requests := must(ctx, w.requestsOf(must(ctx, r.sub("work")).UID))
+			requests := must(ctx, w.requestsOf(r.agent(ctx, "work").UID))
 			Expect(requests).To(HaveLen(2))
 			var got aggregate
 			Expect(json.Unmarshal([]byte(requests[1].last()), &got)).To(Succeed())
@@ -103,7 +103,7 @@ func parallelAgents(w *world) {
 				Eventually(r.task(name)).WithContext(ctx).Should(BeDone(v1alpha1.TaskCancelled, string(v1alpha1.ErrorCancelled)))
 				Eventually(r.sub(name)).WithContext(ctx).Should(BeDone(v1alpha1.SubAgentFailed, string(v1alpha1.ErrorCancelled)))
 			}
-			Expect(must(ctx, r.sub("chat-1")).Status.Children).To(Equal(v1alpha1.ChildCounts{Completed: 3}))
+			Expect(r.agent(ctx, "chat-1").Status.Children).To(Equal(v1alpha1.ChildCounts{Completed: 3}))
 			Eventually(w.underWay).WithContext(ctx).Should(BeZero())
 		})
 
@@ -142,7 +142,7 @@ func parallelAgents(w *world) {
 			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			Eventually(r.task("chat-2")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			for name, why := range map[string]string{"chat-1": "the role", "chat-2": "the depth"} {
-				requests := must(ctx, w.requestsOf(must(ctx, r.sub(name)).UID))
+				requests := must(ctx, w.requestsOf(r.agent(ctx, name).UID))
 				Expect(requests[0].tools()).To(ContainElements("submit_result", "submit_error", "ask_user"))
 				Expect(requests[0].tools()).NotTo(ContainElement(BeElementOf("spawn_agents", "delegate_to_agent", "reply_to_agent", "cancel_task")), "forbidden by "+why)
 				Expect(requests[1].last()).To(ContainSubstring(`There is no tool "spawn_agents" for you`))

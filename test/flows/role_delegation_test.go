@@ -23,7 +23,7 @@ func roleDelegation(w *world) {
 			r.say(ctx, "request", "Add authentication to the API.")
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Authentication is implemented"), ReplyingTo("request")))
 
-			coder, tester := must(ctx, r.sub("chat-1")), must(ctx, r.sub("chat-1-1"))
+			coder, tester := r.agent(ctx, "chat-1"), r.agent(ctx, "chat-1-1")
 			Expect(tester.Spec.Parent).To(Equal("chat-1"))
 			Expect(tester.Spec.Depth).To(BeEquivalentTo(2))
 			Expect(tester.Labels).To(HaveKeyWithValue(v1alpha1.LabelParent, "chat-1"))
@@ -67,7 +67,7 @@ func roleDelegation(w *world) {
 			r.say(ctx, "request", "Delegate to coder: Delegate to tester: Submit a test")
 			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			for name, model := range map[string]string{"chat-1": "qwen/qwen3-coder-30b", "chat-1-1": "deepseek-chat"} {
-				Expect(must(ctx, w.requestsOf(must(ctx, r.sub(name)).UID))).To(HaveEach(HaveField("Model", model)))
+				Expect(must(ctx, w.requestsOf(r.agent(ctx, name).UID))).To(HaveEach(HaveField("Model", model)))
 			}
 			Expect(must(ctx, w.requestsOf(must(ctx, r.chat).UID))).To(HaveEach(HaveField("Model", "scripted")))
 		})
@@ -81,7 +81,7 @@ func roleDelegation(w *world) {
 				r.create(ctx, task.Obj())
 				Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(kind), reason))
 				Eventually(r.sub("work")).WithContext(ctx).Should(BeDone(v1alpha1.SubAgentFailed, string(kind), reason))
-				Expect(must(ctx, r.sub("work")).Status.BailoutReason).To(ContainSubstring(reason))
+				Expect(r.agent(ctx, "work").Status.BailoutReason).To(ContainSubstring(reason))
 			},
 			Entry("iterations", MakeTask("work", "Ponder").MaxIterations(2), v1alpha1.ErrorIterationLimit, "limit of 2 iterations"),
 			Entry("time, at the model", MakeTask("work", "Hang").MaxSeconds(1), v1alpha1.ErrorTimedOut, "time limit of 1 seconds"),
@@ -101,7 +101,7 @@ func roleDelegation(w *world) {
 			task := must(ctx, r.task("work"))
 			Expect(task.Status.Result.Summary).To(Equal("So far: nothing."))
 			Expect(task.Status.Iterations).To(BeEquivalentTo(2), "the last words are not counted")
-			requests := must(ctx, w.requestsOf(must(ctx, r.sub("work")).UID))
+			requests := must(ctx, w.requestsOf(r.agent(ctx, "work").UID))
 			Expect(requests).To(HaveLen(3))
 			Expect(requests[2].tools()).To(BeEmpty())
 		})

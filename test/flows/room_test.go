@@ -67,6 +67,21 @@ func (r *room) sub(name string) func(context.Context) (*v1alpha1.SubAgent, error
 	}
 }
 
+// agent returns a sub-agent once its status has caught up with its task's, which is written first.
+func (r *room) agent(ctx context.Context, name string) *v1alpha1.SubAgent {
+	GinkgoHelper()
+	var sub *v1alpha1.SubAgent
+	Eventually(func(g Gomega, ctx context.Context) {
+		task, err := r.task(name)(ctx)
+		g.Expect(err).NotTo(HaveOccurred())
+		sub, err = r.sub(name)(ctx)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(sub.Status.CompletionTime == nil).To(Equal(task.Status.CompletionTime == nil))
+		g.Expect(sub.Status.Phase == v1alpha1.SubAgentActive && task.Status.Waiting != nil).To(BeFalse())
+	}).WithContext(ctx).Should(Succeed())
+	return sub
+}
+
 func (r *room) message(name string) func(context.Context) (*v1alpha1.AgentMessage, error) {
 	return func(ctx context.Context) (*v1alpha1.AgentMessage, error) {
 		return fetch(ctx, r, name, &v1alpha1.AgentMessage{})

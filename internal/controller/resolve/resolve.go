@@ -31,6 +31,8 @@ type Finder struct {
 	Live client.Reader
 	// Secrets keeps the Secrets that are in use. Nil: every use reads them from the API server.
 	Secrets *Secrets
+	// Absent remembers roles that do not exist. Nil: what the cache does not know does not exist.
+	Absent *Absent
 	// OperatorNamespace is where shared objects stand.
 	OperatorNamespace string
 }

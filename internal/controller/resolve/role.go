@@ -6,6 +6,10 @@ package resolve
 import (
 	"context"
 	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/role"
@@ -24,7 +28,12 @@ func (f Finder) Role(ctx context.Context, namespace, name string) (role.Role, er
 		func(r *v1alpha1.AgentRole) *v1alpha1.AllowedNamespaces { return r.Spec.AllowedNamespaces })
 	var missing *Missing
 	if errors.As(err, &missing) {
-		if builtIn, ok := role.BuiltIn(name); ok {
+		builtIn, ok := role.BuiltIn(name)
+		if !ok {
+			return role.Role{}, err
+		}
+		object, err = f.justCreated(ctx, types.NamespacedName{Namespace: namespace, Name: name})
+		if object == nil && err == nil {
 			return withDefaults(builtIn), nil
 		}
 	}
@@ -32,6 +41,24 @@ func (f Finder) Role(ctx context.Context, namespace, name string) (role.Role, er
 		return role.Role{}, err
 	}
 	return f.ReadRole(ctx, object)
+}
+
+// justCreated returns an AgentRole that the cache does not know yet, or nil. Who applies a role together with the chat that uses
+// it means that role, and not the built-in one of the same name.
+func (f Finder) justCreated(ctx context.Context, name types.NamespacedName) (*v1alpha1.AgentRole, error) {
+	if f.Absent == nil || f.Absent.recently(name) {
+		return nil, nil
+	}
+	var object v1alpha1.AgentRole
+	err := f.Live.Get(ctx, name, &object)
+	if apierrors.IsNotFound(err) {
+		f.Absent.note(name)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get AgentRole %s: %w", name, err)
+	}
+	return &object, nil
 }
 
 // ReadRole reads an AgentRole: what it leaves out is taken from the built-in role of the same name, if there is one.
