@@ -38,6 +38,7 @@ func flows(ledger string) {
 	agentsAsTools(w)
 	parallelAgents(w)
 	conversations(w)
+	upkeep(w)
 	deletion(w)
 	badInputs(w)
 }
