@@ -60,6 +60,17 @@ func (b *budgets) set(record ledger.Agent, s agent.State, released ...agent.Amou
 	})
 }
 
+// keep counts an agent that has ended until its parent has taken over what it used.
+func (b *budgets) keep(record ledger.Agent, s agent.State) {
+	b.change(func() {
+		if b.nodes[record.UID] == nil {
+			n := &node{uid: record.UID, name: record.Name, parent: record.Parent}
+			b.insert(n)
+			b.grow(n, s.Budget.Used, agent.Amount{})
+		}
+	})
+}
+
 // settled forgets a child whose usage its parent has taken over.
 func (b *budgets) settled(parent ledger.Agent, child string) {
 	b.change(func() {

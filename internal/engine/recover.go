@@ -75,7 +75,51 @@ func (e *Engine) takeOverOne(ctx context.Context, uid string) error {
 	if err := a.load(ctx); err != nil {
 		return err
 	}
-	return e.post(uid, delivery{fact: fact, takeOver: true, fresh: true})
+	if err := e.post(uid, delivery{fact: fact, takeOver: true, fresh: true}); err != nil {
+		return err
+	}
+	return e.tellOfEnded(ctx, a)
+}
+
+// tellOfEnded tells an agent of its children that ended while nobody could tell it. What they used counts from this moment: until
+// their parent has taken it over, nothing else would count it, and the others of the tree could spend it again.
+func (e *Engine) tellOfEnded(ctx context.Context, a *actor) error {
+	record, state, err := a.view(ctx)
+	if err != nil {
+		return err
+	}
+	for _, child := range state.Children.Live {
+		if child.Outcome != nil {
+			continue
+		}
+		found, err := e.options.Ledger.Agents(ctx, ledger.AgentFilter{Scope: ledger.Scope{Namespace: record.Namespace}, Name: child.Name}, ledger.Page{})
+		if err != nil {
+			return fmt.Errorf("look for child %s of agent %s: %w", child.Name, a.uid, err)
+		}
+		for _, known := range found.Items {
+			if known.Parent != a.uid || known.Live() {
+				continue
+			}
+			if err := e.tellOf(ctx, known); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tellOf tells the parent of an agent that has ended.
+func (e *Engine) tellOf(ctx context.Context, ended ledger.Agent) error {
+	history, err := e.options.Ledger.Load(ctx, ended.UID)
+	if err != nil {
+		return fmt.Errorf("load agent %s: %w", ended.UID, err)
+	}
+	state, _, err := rebuild(history)
+	if err != nil || !state.Phase.Terminal() {
+		return err // one that was deleted has no outcome; whoever looks at the children says so
+	}
+	e.budgets.keep(ended, state)
+	return e.Deliver(ended.Parent, agent.ChildFinished{Child: ended.Name, Outcome: *state.Outcome, Usage: state.Usage})
 }
 
 // release lets agents go on that have waited for the recovery.
