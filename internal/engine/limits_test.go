@@ -48,6 +48,23 @@ func TestASiblingsReservationIsWaitedFor(t *testing.T) {
 	}
 }
 
+func TestAChildThatEndedUnheardCountsUntilItsParentHears(t *testing.T) {
+	b := tree(100)
+	b.keep(ledger.Agent{UID: "c", Name: "c", Parent: "top"}, having(50))
+	var answers []string
+	answer := func(reason string) { answers = append(answers, reason) }
+	if b.reserve("a", agent.Amount{Tokens: 60}, answer); len(answers) != 1 || answers[0] == "" {
+		t.Fatalf("answers are %q, want one that says that the budget is used up: the child has used half of it", answers)
+	}
+	top := having(50)
+	top.Budget.Limit.Tokens = 100
+	b.set(ledger.Agent{UID: "top", Name: "top"}, top)
+	b.settled(ledger.Agent{UID: "top"}, "c")
+	if used := b.nodes["top"].allUsed.Tokens; used != 50 {
+		t.Errorf("the tree counts %d tokens, want 50: what the child used counts once", used)
+	}
+}
+
 func TestAClaimCanBeGivenUp(t *testing.T) {
 	b := tree(100)
 	b.reserve("a", agent.Amount{Tokens: 60}, func(string) {})
