@@ -106,10 +106,15 @@ var _ = Describe("The economy of writes", Serial, func() {
 		agentTask(c, "short", "Load step 1")
 		Eventually(c.task("short")).Should(Equal("Success"))
 		Eventually(subAgent(c, "short")).Should(Equal(v1alpha1.SubAgentCompleted))
-		// A busy machine may make it last longer than a second, and then that it is at work is shown as well.
+		var task v1alpha1.AgentTask
+		Expect(api.Get(ctx, types.NamespacedName{Namespace: c.namespace, Name: "short"}, &task)).To(Succeed())
+		statuses := 1
+		if *task.Status.DurationMillis > 900 {
+			statuses = 2 // the machine is so busy that it was worth showing that it was at work
+		}
 		Expect(writes.of(c.namespace)).To(HaveKeyWithValue("POST subagents", 1))
-		Expect(writes.of(c.namespace)).To(HaveKeyWithValue("PUT subagents/short/status", BeNumerically("<=", 2)))
-		Expect(writes.of(c.namespace)).To(HaveKeyWithValue("PUT agenttasks/short/status", BeNumerically("<=", 2)))
+		Expect(writes.of(c.namespace)).To(HaveKeyWithValue("PUT subagents/short/status", BeNumerically("<=", statuses)))
+		Expect(writes.of(c.namespace)).To(HaveKeyWithValue("PUT agenttasks/short/status", BeNumerically("<=", statuses)))
 	})
 
 	It("looks at an agent and writes it a number of times that does not grow with its steps", func() {

@@ -10,9 +10,10 @@
 //	Deliver ─▶ mailbox ─▶ Step ─▶ ledger.Append ─▶ perform new effects ─▶ results ─▶ mailbox
 //	                                        └────▶ stop what is in flight and no longer outstanding
 //
-// The engine performs what needs no Kubernetes: model calls (through the scheduler), tool calls, and timers. Children,
-// posts, questions and outcomes are the controllers': they are told that an agent has changed (Options.Changed), look
-// at its state (View) and bring about what is outstanding there, at their own pace and as often as they like.
+// The engine performs what needs no Kubernetes: model calls (through the scheduler), tool calls, timers, and telling a parent
+// what has become of its child. Children, posts and questions are the controllers': they are told that an agent has changed
+// (Options.Changed), look at its state (View) and bring about what is outstanding there, at their own pace and as often as
+// they like. They look at the children of every agent too, so a parent hears of an end even if the process died before.
 //
 // # Crashes
 //

@@ -89,8 +89,8 @@ func (r *Runner) startChild(ctx context.Context, owner Owner, child agent.ChildS
 	return fmt.Errorf("create task %s: %w", name, err)
 }
 
-// deleted tells an agent of a child that had begun and whose task is gone: to delete work is to cancel it. The ledger knows, so
-// this holds after a restart too.
+// deleted says whether a child had begun, so that its task must not be created again, and tells the agent if that task is gone: to
+// delete work is to cancel it. The ledger knows, so this holds after a restart too.
 func (r *Runner) deleted(ctx context.Context, owner Owner, name string) (bool, error) {
 	known, err := r.Ledger.Agents(ctx, ledger.AgentFilter{Scope: ledger.Scope{Namespace: owner.Object.GetNamespace()}, Name: name}, ledger.Page{})
 	if err != nil {
@@ -99,6 +99,10 @@ func (r *Runner) deleted(ctx context.Context, owner Owner, name string) (bool, e
 	uid := string(owner.Object.GetUID())
 	if !slices.ContainsFunc(known.Items, func(a ledger.Agent) bool { return a.Parent == uid }) {
 		return false, nil
+	}
+	err = r.Find(ctx, types.NamespacedName{Namespace: owner.Object.GetNamespace(), Name: name}, &v1alpha1.AgentTask{})
+	if !apierrors.IsNotFound(err) {
+		return true, err // another operator has just created it
 	}
 	return true, r.Engine.Deliver(uid, agent.ChildFinished{Child: name,
 		Outcome: agent.Outcome{Kind: agent.KindCancelled, Error: "its task was deleted"}})
@@ -151,10 +155,7 @@ func groupName(id string) string {
 func (r *Runner) cancelChild(ctx context.Context, owner Owner, name string) error {
 	var task v1alpha1.AgentTask
 	key := types.NamespacedName{Namespace: owner.Object.GetNamespace(), Name: name}
-	err := r.Client.Get(ctx, key, &task)
-	if apierrors.IsNotFound(err) { // the cache may not have heard of it, and then it would run on
-		err = r.Finder.Live.Get(ctx, key, &task)
-	}
+	err := r.Find(ctx, key, &task) // one that only the cache has not heard of would run on
 	if apierrors.IsNotFound(err) {
 		return r.Engine.Deliver(string(owner.Object.GetUID()), agent.ChildFinished{Child: name,
 			Outcome: agent.Outcome{Kind: agent.KindCancelled, Error: "cancelled before it began"}})
@@ -163,6 +164,16 @@ func (r *Runner) cancelChild(ctx context.Context, owner Owner, name string) erro
 		return fmt.Errorf("get task %s: %w", name, err)
 	}
 	return r.Cancel(ctx, &task)
+}
+
+// Find reads an object. What the cache does not know is asked for at the API server: where "it is gone" has consequences, a cache
+// that has not heard of an object yet must not be believed.
+func (r *Runner) Find(ctx context.Context, name types.NamespacedName, object client.Object) error {
+	err := r.Client.Get(ctx, name, object)
+	if apierrors.IsNotFound(err) {
+		return r.Finder.Live.Get(ctx, name, object)
+	}
+	return err
 }
 
 // Cancel asks a task to stop.

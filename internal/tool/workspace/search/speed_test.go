@@ -55,7 +55,7 @@ func (s sought) compile(t testing.TB) *search.Pattern {
 
 // TestSpeedBesideRipgrep compares grep and glob with ripgrep, and with what one
 // would write with the usual Go libraries, on the Go module cache, all in one
-// run. It measures, so it runs only if asked to: make bench.
+// run. It measures, so it runs only if asked to: make bench-go.
 func TestSpeedBesideRipgrep(t *testing.T) {
 	if os.Getenv("NESTOR_BENCH") == "" {
 		t.Skip("set NESTOR_BENCH=1 to measure")
