@@ -27,7 +27,7 @@ const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
 var unneeded = []string{
 	"perl", "perl-base", "perl-modules-*", "libperl*", "liberror-perl", "libgdbm*", "libdb5.3*", "debconf", "dpkg", "adduser", "passwd", "libpam*",
 	"sysvinit-utils", "init-system-helpers", "ssl-cert", "openssl", "netbase", "postgresql-common*", "postgresql-client-common", "libjson-perl", "git-man", "tzdata",
-	"ucf", "sensible-utils", "openssl-provider-legacy", "locales",
+	"libllvm*", "libz3-*", "libipc-run-perl", "libio-pty-perl", "libtext-*-perl", "ucf", "sensible-utils", "openssl-provider-legacy", "locales",
 }
 
 // debPackage is a Debian package that is part of an image.
@@ -105,6 +105,9 @@ func (t tree) read(from io.Reader) error {
 		if err != nil {
 			return err
 		}
+		if slices.Contains(rootLinks, clean(h.Name)) && h.Typeflag == tar.TypeSymlink {
+			continue // it leads to where merged moves the files
+		}
 		name := merged(clean(h.Name))
 		if !useful(name) {
 			continue
@@ -139,7 +142,7 @@ func useful(name string) bool {
 		return path.Base(name) == "copyright"
 	}
 	for _, dir := range []string{"usr/share/man", "usr/share/info", "usr/share/locale", "usr/share/lintian", "usr/share/bug", "usr/share/bash-completion",
-		"usr/share/postgresql/17/man", "usr/share/git-core/contrib", "etc/init.d", "etc/default", "etc/cron.daily", "usr/lib/systemd", "usr/share/perl5"} {
+		"usr/share/postgresql/17/man", "usr/lib/postgresql/17/lib/bitcode", "usr/lib/postgresql/17/lib/llvmjit.so", "usr/lib/postgresql/17/lib/llvmjit_types.bc", "usr/share/git-core/contrib", "etc/init.d", "etc/default", "etc/cron.daily", "usr/lib/systemd", "usr/share/perl5"} {
 		if name == dir || strings.HasPrefix(name, dir+"/") {
 			return false
 		}

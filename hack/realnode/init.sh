@@ -52,7 +52,7 @@ control_plane() {
 	until kubectl get --raw /readyz >/dev/null 2>&1; do sleep 0.2; done
 	mapfile -t flags < <(as controller-manager)
 	start controller-manager kube-controller-manager "${flags[@]}" --root-ca-file="$PKI/ca.crt" --service-account-private-key-file="$PKI/sa.key" \
-		--cluster-signing-cert-file="$PKI/ca.crt" --cluster-signing-key-file="$PKI/ca.key" --use-service-account-credentials=true \
+		--cluster-signing-cert-file="$PKI/ca.crt" --cluster-signing-key-file="$PKI/ca.key" --use-service-account-credentials=true --flex-volume-plugin-dir="$RUN/volume-plugins" \
 		--cluster-cidr="$POD_CIDR" --allocate-node-cidrs=false --service-cluster-ip-range="$SERVICE_CIDR"
 	mapfile -t flags < <(as scheduler)
 	start scheduler kube-scheduler "${flags[@]}"

@@ -71,9 +71,11 @@ start_node() {
 
 # furnish_node brings in what a cluster has besides the API: images, name resolution and volumes.
 furnish_node() {
-	local image
+	local image words
 	await containerd ctl version
-	for image in "$@"; do ctl images import --local=false "$(realpath "$image")" >/dev/null || fail "image $image cannot be imported"; done
+	for image in "$@"; do
+		words=$(ctl images import "$(realpath "$image")" 2>&1) || fail "image $image cannot be imported: $words"
+	done
 	sed "s#@VOLUMES@#$NODE_DIR/volumes#g" "$here/volumes.yaml" | kubectl apply -f - >/dev/null
 	mkdir -m 777 "$NODE_DIR"/volumes/{1..6}
 	await "the node" kubectl wait --for=condition=Ready "node/$NODE_NAME" --timeout=10s
@@ -82,24 +84,32 @@ furnish_node() {
 	await CoreDNS kubectl -n kube-system rollout status deployment/coredns --timeout=10s
 }
 
+# finish lets the cleaner begin, and waits for it.
+finish() {
+	trap '' INT TERM HUP
+	[ -z "${input:-}" ] || kill "$input" 2>/dev/null || true
+	exec 8>&-
+	wait "${cleaner:-}" || true
+	say "stopped; nothing is left"
+}
+
 port=$(free_port)
 trap 'exit 130' INT TERM HUP
+trap finish EXIT
 start_node
 export KUBECONFIG=$NODE_DIR/kubeconfig
 await "the API server" test -e "$RUN/started"
 await "the relay" test -S "$RUN/api.sock"
 socat "TCP-LISTEN:$port,bind=127.0.0.1,fork,reuseaddr" "UNIX-CONNECT:$RUN/api.sock" </dev/null >"$LOG/relay-outside.log" 2>&1 8>&- &
 echo $! >"$RUN/relay.pid"
+disown
 await "the relay" kubectl get --raw /readyz
 say "the API server is ready after $SECONDS s"
 furnish_node "$@"
 say "ready after $SECONDS s: $KUBECONFIG"
 
 # Until the input ends (whoever started this is gone) or the node does.
-(cat >/dev/null) 8>&- <&0 &
+cat <&0 >/dev/null 8>&- &
 input=$!
 wait -n "$input" "$namespaces" || true
 [ ! -e "$RUN/failed" ] || fail "the node has ended by itself"
-exec 8>&-
-wait "$cleaner" || true
-say "stopped; nothing is left"
