@@ -3,10 +3,8 @@
 {{- if eq .Values.ledger.type "sqlite" -}}
 - --ledger=sqlite:/var/lib/nestor/ledger.db
 {{ end -}}
-{{- if gt (int .Values.replicas) 1 -}}
-- --leader-elect
-{{ else if eq .Values.ledger.type "postgres" -}}
-# An update runs two for a moment.
+{{- if eq .Values.ledger.type "postgres" -}}
+# Even one replica is two for a moment, while it is updated.
 - --leader-elect
 {{ end -}}
 - --health-probe-bind-address=:8081
@@ -15,6 +13,8 @@
 {{- end }}
 {{- if .Values.history.enabled }}
 - --history-bind-address=:8443
+- --history-service={{ include "nestor.historyName" . }}
+- --history-cert-secret={{ include "nestor.historyName" . }}-cert
 {{- end }}
 {{- if .Values.web.enabled }}
 - --web-bind-address=:8082
@@ -71,4 +71,18 @@
       {{- include "nestor.selectorLabels" $ | nindent 6 }}
 {{- end }}
 {{- end }}
+{{- end }}
+
+{{- /* What the restricted Pod Security Standard asks for. */}}
+{{- define "nestor.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+seccompProfile: {type: RuntimeDefault}
+{{- end }}
+
+{{- define "nestor.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
 {{- end }}
