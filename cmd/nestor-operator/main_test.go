@@ -36,6 +36,8 @@ func TestWrongUseIsExplained(t *testing.T) {
 		"a log level":        {[]string{"--log-level", "loud"}, "--log-level must be debug, info, warn or error"},
 		"a log format":       {[]string{"--log-format", "xml"}, "--log-format must be text or json"},
 		"half a certificate": {[]string{"--kubeconfig", "no-such-file", "--history-cert-file", "tls.crt"}, "go together"},
+		"two certificates":   {[]string{"--kubeconfig", "no-such-file", "--history-cert-file", "tls.crt", "--history-key-file", "tls.key", "--history-cert-secret", "x"}, "set one of them"},
+		"no service":         {[]string{"--kubeconfig", "no-such-file", "--history-service", ""}, "need a name"},
 		"a label":            {[]string{"--operator-labels", "nestor"}, "--operator-labels must be name=value"},
 		"no cluster":         {[]string{"--kubeconfig", "no-such-file"}, "read the kubeconfig"},
 	} {
