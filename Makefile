@@ -19,6 +19,7 @@ GOTESTFLAGS ?=
 export GOWORK := off
 
 include web/web.mk
+include test/e2e/e2e.mk
 
 ##@ Start here
 

@@ -82,8 +82,8 @@ func (o *options) build(ctx context.Context, i image, platform v1.Platform) (bui
 			return b, fmt.Errorf("read the program: %w", err)
 		}
 		b.program = name
-		own.add(i.name, file{content: string(content), mode: 0o755})
-		entrypoint = []string{"/" + i.name}
+		own.add("usr/local/bin/"+i.name, file{content: string(content), mode: 0o755}) // on the PATH: pods name the program alone
+		entrypoint = []string{"/usr/local/bin/" + i.name}
 	}
 	own.furnishOwn(i)
 	layers = append(layers, own)
