@@ -15,6 +15,7 @@ end() {
 	for _ in $(seq 300); do kill -0 "$pid" 2>/dev/null || return 0; sleep 0.1; done
 }
 
+end "$RUN/input.pid"
 end "$RUN/relay.pid"
 end "$RUN/init.pid"
 [ -s "$NODE_DIR/sysctl" ] && sysctl -qp "$NODE_DIR/sysctl" 2>/dev/null

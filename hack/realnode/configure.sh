@@ -48,7 +48,7 @@ authorization: {mode: Webhook}
 tlsCertFile: $PKI/kubelet.crt
 tlsPrivateKeyFile: $PKI/kubelet.key
 cgroupDriver: cgroupfs
-cgroupRoot: /nestor-node-${NODE_DIR##*/}
+cgroupRoot: /$NODE_CGROUP
 failCgroupV1: false
 failSwapOn: false
 oomScoreAdj: 0

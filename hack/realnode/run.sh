@@ -109,7 +109,8 @@ furnish_node "$@"
 say "ready after $SECONDS s: $KUBECONFIG"
 
 # Until the input ends (whoever started this is gone) or the node does.
-cat <&0 >/dev/null 8>&- &
+cat <&0 >/dev/null 2>&1 8>&- &
 input=$!
+echo "$input" >"$RUN/input.pid"
 wait -n "$input" "$namespaces" || true
 [ ! -e "$RUN/failed" ] || fail "the node has ended by itself"
