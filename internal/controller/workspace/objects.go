@@ -37,6 +37,10 @@ func (p *pods) make(ctx context.Context, spec pod.Spec, name types.NamespacedNam
 }
 
 func (p *pods) create(ctx context.Context, spec pod.Spec, name types.NamespacedName) error {
+	// It was there when the agent began. A pod without it would wait until the call gives up, and say less.
+	if err := p.lacks(ctx, spec); err != nil {
+		return err
+	}
 	for _, object := range []client.Object{pod.NetworkPolicy(spec), pod.Service(spec)} {
 		if err := p.options.Client.Create(ctx, object); err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("create %s: %w", object.GetObjectKind().GroupVersionKind().Kind, err)
