@@ -219,7 +219,7 @@ var _ = Describe("A workspace pod that is lost while a file is changed", func() 
 		Expect(result.OutcomeUnknown).To(BeFalse())
 
 		Expect(r.confirm()).To(Succeed())
-		done := r.call(workspaces, "ls", `{}`)
+		done := r.callAgain()
 		r.start(r.pod(first.UID))
 		Expect(finished(done).Failure).To(BeEmpty())
 	})

@@ -89,19 +89,23 @@ func (p *pods) enter(ctx context.Context, place Place, agent string) (*visit, er
 func (p *pods) await(ctx context.Context, spec pod.Spec, name types.NamespacedName) (*mcp.Session, glimpse, error) {
 	waiting, cancel := context.WithTimeout(ctx, p.options.StartTimeout)
 	defer cancel()
+	waitedFor := "its pod is being looked for"
 	for {
 		turn := p.uses.turn(name)
 		var found corev1.Pod
 		session, words, err := p.advance(waiting, spec, name, &found)
+		if words != "" {
+			waitedFor = words
+		}
 		switch {
-		case ctx.Err() != nil:
-			return nil, glimpse{}, ctx.Err()
-		case waiting.Err() != nil:
-			return nil, glimpse{}, fmt.Errorf("the workspace is not ready after %s, and nothing was run: %s. Try again later", p.options.StartTimeout, words)
-		case err != nil:
-			return nil, glimpse{}, fmt.Errorf("the workspace cannot be started, and nothing was run: %w", err)
 		case session != nil:
 			return session, glimpseOf(&found), nil
+		case ctx.Err() != nil:
+			return nil, glimpse{}, ctx.Err()
+		case err != nil && !errors.Is(err, waiting.Err()):
+			return nil, glimpse{}, fmt.Errorf("the workspace cannot be started, and nothing was run: %w", err)
+		case waiting.Err() != nil:
+			return nil, glimpse{}, fmt.Errorf("the workspace is not ready after %s, and nothing was run: %s. Try again later", p.options.StartTimeout, waitedFor)
 		}
 		select {
 		case <-turn:
@@ -159,7 +163,8 @@ func (p *pods) connect(ctx context.Context, spec pod.Spec, name types.Namespaced
 		},
 	})
 	if status := session.Status(); !status.Ready {
-		return nil, "its pod is ready but does not answer yet: " + status.Message, nil
+		// Somebody may have deleted what leads to it, or what protects it.
+		return nil, "its pod is ready but does not answer yet: " + status.Message, p.furnish(ctx, spec)
 	}
 	return session, "", nil
 }

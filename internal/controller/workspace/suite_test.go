@@ -40,6 +40,7 @@ var (
 	api        client.Client
 	workspaces *workspace.Workspaces
 	impatient  *workspace.Workspaces
+	restarted  workspace.Options // of an operator that starts later
 	clock      *fakeClock
 	network    *podNetwork
 	serial     int
@@ -80,6 +81,7 @@ var _ = BeforeSuite(func() {
 	workspaces, err = workspace.New(options)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(workspaces.Close(context.Background())).To(Succeed()) })
+	restarted = options
 	options.StartTimeout = 300 * time.Millisecond
 	impatient, err = workspace.New(options)
 	Expect(err).NotTo(HaveOccurred())
