@@ -44,8 +44,7 @@ type options struct {
 	probes      string
 	pprof       string
 	history     string
-	historyCert string
-	historyKey  string
+	certificate certificateOptions
 	web         string
 	logLevel    string
 	logFormat   string
@@ -64,8 +63,7 @@ func (o *options) register(set *flag.FlagSet) {
 	set.StringVar(&o.probes, "health-probe-bind-address", "0", "`address` for /healthz and /readyz, such as :8081; 0 turns them off")
 	set.StringVar(&o.pprof, "pprof-bind-address", "0", "`address` for Go's profiles under /debug/pprof, for developers; 0 turns them off")
 	set.StringVar(&o.history, "history-bind-address", "0", "`address` where the history API is served to the API server's aggregator, such as :8443; 0 turns it off")
-	set.StringVar(&o.historyCert, "history-cert-file", "", "`file` with the certificate of the history API, which the APIService's caBundle vouches for (default: one made at the start)")
-	set.StringVar(&o.historyKey, "history-key-file", "", "`file` with its key")
+	o.certificate.register(set)
 	set.StringVar(&o.workspaceImage, "workspace-image", "", "`image` of workspace pods, with nestor-workspace, bash and git; without it chats that have a workspace wait")
 	set.StringVar(&o.operatorLabels, "operator-labels", "", "comma-separated `labels` (name=value) of the operator's own pods, which alone may connect to workspaces (default app.kubernetes.io/name=nestor-operator)")
 	set.StringVar(&o.localWorkspaces, "local-workspaces", "", "comma-separated `directories` of this machine: chats may have a workspace in one of them, served by this process with the rights of its user. For an operator on your own machine only")
@@ -86,8 +84,8 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if (o.historyCert == "") != (o.historyKey == "") {
-		return errors.New("--history-cert-file and --history-key-file go together: set both, or none")
+	if err := o.certificate.check(); err != nil {
+		return err
 	}
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger)
