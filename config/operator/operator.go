@@ -29,8 +29,15 @@ var files embed.FS
 
 // Access returns the operator's service account and rights, the roles of people and the policies.
 func Access() ([]*unstructured.Unstructured, error) {
+	return objects("serviceaccount.yaml", "rbac.yaml", "userroles.yaml", "policies.yaml")
+}
+
+// History returns what registers the history API.
+func History() ([]*unstructured.Unstructured, error) { return objects("history.yaml") }
+
+func objects(names ...string) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
-	for _, name := range []string{"serviceaccount.yaml", "rbac.yaml", "userroles.yaml", "policies.yaml"} {
+	for _, name := range names {
 		found, err := read(name)
 		if err != nil {
 			return nil, err
