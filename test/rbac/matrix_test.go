@@ -45,8 +45,15 @@ type table struct {
 	cells int
 }
 
+// legend explains the table to who reads the file.
+const legend = `# Who may do what in a namespace. yes: it is done; -: no role allows it; policy: a role does, a policy refuses it.
+# outsider has nestor-user in another namespace; viewer, user, runner and admin have the chart's roles; view, edit and owner have
+# the cluster's own (owner: admin), to which the chart's are added.
+`
+
 func newTable() *table {
 	t := &table{}
+	t.WriteString(legend)
 	t.line("", func(who person) string { return string(who) })
 	t.gap()
 	return t

@@ -44,7 +44,7 @@ var _ = Describe("The operator", func() {
 		var text strings.Builder
 		fmt.Fprintf(&text, "%-52s%-40s%s\n\n", "", "in its own namespace", "in others, or in the cluster")
 		for _, a := range asked {
-			name := strings.Trim(a.resource+"/"+a.subresource+" "+a.name, "/ ")
+			name := strings.TrimSuffix(a.resource+"/"+a.subresource, "/") + " " + a.name
 			rights := func(namespace string) string {
 				var verbs []string
 				for _, verb := range []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"} {
