@@ -19,6 +19,7 @@ GOTESTFLAGS ?=
 export GOWORK := off
 
 include web/web.mk
+include charts/charts.mk
 
 ##@ Start here
 
@@ -107,6 +108,7 @@ generate: ## Regenerate deepcopy functions, CRDs, RBAC, OpenAPI definitions and 
 		$(APIMACHINERY) github.com/nestor-dev/nestor/api/history/v1alpha1
 	go run ./hack/clidocs docs/reference/cli.md
 	gofmt -s -w api internal/history/openapi
+	$(MAKE) --no-print-directory generate-charts
 
 .PHONY: verify
 verify: ## Check that generated files are current, then formatting, modules, dependencies and lint

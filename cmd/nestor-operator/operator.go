@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -34,6 +35,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/version"
 )
 
+// ledgerVariable says where the ledger is if no flag does: everybody on a node can read the flags of its processes, and a
+// connection string has a password.
+const ledgerVariable = "NESTOR_LEDGER"
+
 // options are what the flags say.
 type options struct {
 	kubeconfig  string
@@ -57,7 +62,7 @@ type options struct {
 func (o *options) register(set *flag.FlagSet) {
 	set.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that says how to reach the cluster (default: the pod's own, or $KUBECONFIG)")
 	set.StringVar(&o.namespaces, "namespaces", "", "comma-separated `list` of namespaces to watch; the operator's own is always one of them (default: all)")
-	set.StringVar(&o.ledger, "ledger", "sqlite:nestor.db", "where the history of every agent is kept: sqlite:PATH, or postgres://... for several replicas")
+	set.StringVar(&o.ledger, "ledger", "", "where the history of every agent is kept: sqlite:PATH, or postgres://... for several replicas (default $NESTOR_LEDGER, else sqlite:nestor.db)")
 	set.BoolVar(&o.leaderElect, "leader-elect", false, "wait until no other operator is at work; needed when there are several replicas")
 	set.StringVar(&o.metrics, "metrics-bind-address", "0", "`address` for Prometheus metrics, such as :8080; 0 turns them off")
 	set.StringVar(&o.probes, "health-probe-bind-address", "0", "`address` for /healthz and /readyz, such as :8081; 0 turns them off")
@@ -101,7 +106,7 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	kept, err := connect.Open(ctx, o.ledger)
+	kept, err := connect.Open(ctx, cmp.Or(o.ledger, os.Getenv(ledgerVariable), "sqlite:nestor.db"))
 	if err != nil {
 		return err
 	}
