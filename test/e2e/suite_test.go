@@ -34,7 +34,7 @@ var _ = Describe("Nestor", Ordered, ContinueOnFailure, func() {
 	BeforeAll(func(ctx SpecContext) { c.start(ctx) })
 	AfterEach(func(ctx SpecContext) { c.tellOfFailure(ctx) })
 
-	Describe("with SQLite", Ordered, ContinueOnFailure, func() {
+	Describe("with SQLite", func() {
 		installs(c)
 		tours(c)
 		worksInAWorkspace(c)
@@ -44,7 +44,7 @@ var _ = Describe("Nestor", Ordered, ContinueOnFailure, func() {
 		upgrades(c)
 		uninstalls(c)
 	})
-	Describe("with PostgreSQL and two replicas", Ordered, ContinueOnFailure, func() {
+	Describe("with PostgreSQL and two replicas", func() {
 		replicates(c)
 	})
 })
