@@ -16,7 +16,7 @@ const askerScript = `
 name: asker
 rules:
 - match: {role: asker, turn: 1}
-  reply: {toolCalls: [{name: ask_user, arguments: {question: Shall we go on?}}]}
+  reply: {toolCalls: [{name: ask_user, arguments: {question: 'Shall we go on?'}}]}
 - match: {role: asker}
   reply: {toolCalls: [{name: submit_result, arguments: {result: 'You said: {{.last}}'}}]}
 `

@@ -23,7 +23,7 @@ rules:
 - match: {role: clerk, turn: 3}
   reply: {toolCalls: [{name: bash, arguments: {command: "cat notes/today.txt; id -u; git --version; ssh -V; env"}}]}
 - match: {role: clerk}
-  reply: {toolCalls: [{name: submit_result, arguments: {result: '{{.toolResult}}'}}]}
+  reply: {toolCalls: [{name: submit_result, arguments: {result: '{{.last}}'}}]}
 `
 
 func worksInAWorkspace(c *cluster) {
