@@ -8,6 +8,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
@@ -25,8 +26,8 @@ const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
 // unneeded are packages that others insist on and that nothing here uses: they are for installing packages, which nobody can in
 // an image without root, and for git's commands that are written in Perl.
 var unneeded = []string{
-	"perl", "perl-base", "perl-modules-*", "libperl*", "liberror-perl", "libgdbm*", "libdb5.3*", "debconf", "dpkg", "adduser", "passwd", "libpam*",
-	"sysvinit-utils", "init-system-helpers", "ssl-cert", "openssl", "netbase", "postgresql-common*", "postgresql-client-common", "libjson-perl", "git-man", "tzdata",
+	"perl", "perl-base", "perl-modules-*", "libperl*", "liberror-perl", "libgdbm*", "libdb5.3*", "debconf", "dpkg", "adduser", "passwd", "libpam-modules*", "libpam-runtime",
+	"sysvinit-utils", "init-system-helpers", "ssl-cert", "openssl", "netbase", "postgresql-common*", "postgresql-client-common", "libjson-perl", "git-man",
 	"libllvm*", "libz3-*", "libipc-run-perl", "libio-pty-perl", "libtext-*-perl", "ucf", "sensible-utils", "openssl-provider-legacy", "locales",
 }
 
@@ -60,7 +61,35 @@ func (o *options) debian(ctx context.Context, architecture string, wanted []stri
 		}
 	}
 	t.furnish()
-	return t, packages, nil
+	return t, packages, t.checkLibraries()
+}
+
+// checkLibraries looks whether every program finds the libraries that it was linked with: one of the packages that were left
+// out may have been needed after all.
+func (t tree) checkLibraries() error {
+	there := map[string]bool{}
+	for name := range t {
+		there[path.Base(name)] = true
+	}
+	for name, e := range t {
+		if e.header.Typeflag != tar.TypeReg || path.Base(path.Dir(name)) != "bin" {
+			continue
+		}
+		program, err := elf.NewFile(bytes.NewReader(e.content))
+		if err != nil {
+			continue // a script
+		}
+		libraries, err := program.ImportedLibraries()
+		if err != nil {
+			return fmt.Errorf("read the libraries of %s: %w", name, err)
+		}
+		for _, library := range libraries {
+			if !there[library] {
+				return fmt.Errorf("%s needs %s, and no package has it", name, library)
+			}
+		}
+	}
+	return nil
 }
 
 // describe reads what a package says of itself.
