@@ -67,7 +67,7 @@ hack/mcp-servers/node_modules/.package-lock.json: hack/mcp-servers/package-lock.
 
 .PHONY: chaos
 chaos: control-plane ## Let everything fail around a working operator, and check its promises (SEED, AGENTS, DURATION, LEDGERS)
-	KUBEBUILDER_ASSETS="$(K8S_BIN)" CHAOS_SEED=$(or $(SEED),$(shell date +%s)) CHAOS_AGENTS=$(or $(AGENTS),200) CHAOS_DURATION=$(or $(DURATION),60s) \
+	KUBEBUILDER_ASSETS="$(K8S_BIN)" CHAOS_SEED=$(or $(SEED),$(shell date +%s)) CHAOS_AGENTS=$(or $(AGENTS),200) CHAOS_DURATION=$(or $(DURATION),30s) \
 		CHAOS_LEDGERS=$(LEDGERS) go test ./test/chaos -count 1 -timeout 1h -v -artifacts -run TestEverything
 
 .PHONY: bench

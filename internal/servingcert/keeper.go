@@ -18,7 +18,7 @@ import (
 const (
 	// period is how often the Secret and the APIService are looked at: what somebody has done to them is mended after that time.
 	period = 30 * time.Second
-	// retry is how soon they are looked at again after a failure.
+	// retry is how soon they are looked at again after a failure, or while there is no APIService.
 	retry = 5 * time.Second
 )
 
@@ -75,10 +75,13 @@ func (k *Keeper) NeedLeaderElection() bool { return false }
 // Start implements manager.Runnable: it keeps the certificate until ctx ends.
 func (k *Keeper) Start(ctx context.Context) error {
 	for {
-		wait := period
-		if err := k.Sync(ctx); err != nil && ctx.Err() == nil {
+		complete, err := k.look(ctx)
+		if err != nil && ctx.Err() == nil {
 			k.log.Error(err, "Could not keep the serving certificate, trying again")
-			wait = retry
+		}
+		wait := retry
+		if complete {
+			wait = period
 		}
 		select {
 		case <-ctx.Done():
@@ -116,10 +119,7 @@ func (k *Keeper) CurrentCertKeyContent() (certificate, key []byte) {
 
 // Sync looks at the Secret and the APIService once, and does what is due.
 func (k *Keeper) Sync(ctx context.Context) error {
-	err := k.sync(ctx)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.failure = err
+	_, err := k.look(ctx)
 	return err
 }
 

@@ -16,20 +16,27 @@ import (
 // attempts is how often a write is tried that other replicas come before.
 const attempts = 5
 
-func (k *Keeper) sync(ctx context.Context) error {
+// look does what is due and remembers how it went. It is complete when the API server knows all about it.
+func (k *Keeper) look(ctx context.Context) (complete bool, err error) {
+	defer func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.failure = err
+	}()
 	// A registration that cannot be read keeps nobody from serving. It holds up the change to a new authority only.
 	registered, registrationErr := k.apiService.read(ctx)
 	kept, err := k.keep(ctx, func(m *material) bool {
 		return registrationErr == nil && (registered == nil || m.vouchedFor(registered.Spec.CABundle))
 	})
 	if err != nil {
-		return errors.Join(err, registrationErr)
+		return false, errors.Join(err, registrationErr)
 	}
 	k.hold(kept)
 	if registrationErr != nil || registered == nil {
-		return registrationErr
+		return false, registrationErr
 	}
-	return k.apiService.write(ctx, registered, kept.bundle())
+	err = k.apiService.write(ctx, registered, kept.bundle())
+	return err == nil, err
 }
 
 // keep returns what the Secret holds when all that is due is done.
