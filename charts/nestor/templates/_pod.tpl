@@ -45,7 +45,7 @@
 {{- define "nestor.env" -}}
 - name: POD_NAMESPACE
   valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
-{{- if dig "limits" "memory" "" .Values.resources }}
+{{- if dig "limits" "memory" "" (default dict .Values.resources) }}
 - name: GOMEMLIMIT
   valueFrom: {resourceFieldRef: {containerName: operator, resource: limits.memory}}
 {{- end }}
