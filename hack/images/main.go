@@ -35,6 +35,7 @@ type options struct {
 	node       string
 	push       string
 	insecure   bool
+	fast       bool
 	mirror     string
 	suite      string
 	cache      string
@@ -85,6 +86,7 @@ func (o *options) parse(args []string) ([]string, error) {
 	set.StringVar(&o.node, "node-binaries", "../../bin/node", "`directory` that make node has filled, for the images of a test cluster")
 	set.StringVar(&o.push, "push", "", "push the images to this `repository` too, with the credentials of docker login")
 	set.BoolVar(&o.insecure, "insecure", false, "push over HTTP, for a registry of a test")
+	set.BoolVar(&o.fast, "fast", false, "compress less, for images that go nowhere")
 	set.StringVar(&o.mirror, "debian-mirror", "http://deb.debian.org/debian", "`URL` of a Debian archive; one of a dated snapshot makes Debian's part of an image reproducible for ever")
 	set.StringVar(&o.suite, "debian-suite", "trixie", "Debian release")
 	set.StringVar(&o.cache, "cache", defaultCache(), "`directory` that keeps downloaded packages")

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"compress/gzip"
 	"context"
 	"fmt"
 	"os"
@@ -128,9 +129,13 @@ func (o *options) program(ctx context.Context, i image, platform v1.Platform) (s
 // assemble makes an image of layers.
 func (o *options) assemble(i image, platform v1.Platform, entrypoint []string, layers []tree) (v1.Image, error) {
 	img := mutate.MediaType(mutate.ConfigMediaType(empty.Image, types.OCIConfigJSON), types.OCIManifestSchema1)
+	compression := gzip.DefaultCompression
+	if o.fast {
+		compression = gzip.BestSpeed
+	}
 	var addenda []mutate.Addendum
 	for _, t := range layers {
-		layer, err := t.layer(o.created)
+		layer, err := t.layer(o.created, compression)
 		if err != nil {
 			return nil, err
 		}

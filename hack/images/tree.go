@@ -6,7 +6,6 @@ package main
 import (
 	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"fmt"
 	"io"
 	"maps"
@@ -57,13 +56,13 @@ func (t tree) put(h tar.Header, content []byte) {
 func clean(name string) string { return strings.TrimPrefix(path.Clean("/"+name), "/") }
 
 // layer packs the tree: sorted, owned by root, all of one time.
-func (t tree) layer(at time.Time) (v1.Layer, error) {
+func (t tree) layer(at time.Time, compression int) (v1.Layer, error) {
 	data, err := t.pack(at)
 	if err != nil {
 		return nil, err
 	}
 	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil },
-		tarball.WithCompressedCaching, tarball.WithCompressionLevel(gzip.DefaultCompression), tarball.WithMediaType(types.OCILayer))
+		tarball.WithCompressedCaching, tarball.WithCompressionLevel(compression), tarball.WithMediaType(types.OCILayer))
 	if err != nil {
 		return nil, fmt.Errorf("pack a layer: %w", err)
 	}
