@@ -41,7 +41,7 @@ tidy() {
 	# The nested modules hold tools, not code. Tidying would want the tests of all their dependencies, which do not agree
 	# with each other; what matters is that go.mod says everything that building the tools needs.
 	local dir
-	for dir in hack/tools hack/controlplane; do
+	for dir in hack/tools hack/controlplane hack/realnode; do
 		(cd "$dir" && go list -mod=readonly -deps tool >/dev/null) || { echo "go.mod in $dir lacks something" >&2; return 1; }
 	done
 }
