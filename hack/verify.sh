@@ -38,7 +38,8 @@ formatted() {
 
 tidy() {
 	go mod tidy -diff || { echo "run go mod tidy" >&2; return 1; }
-	# The nested modules hold tools, not code. Tidying would want the tests of all their dependencies, which do not agree
+	(cd hack/gitops && go mod tidy -diff) || { echo "run go mod tidy in hack/gitops" >&2; return 1; }
+	# The other nested modules hold tools, not code. Tidying would want the tests of all their dependencies, which do not agree
 	# with each other; what matters is that go.mod says everything that building the tools needs.
 	local dir
 	for dir in hack/tools hack/controlplane; do
@@ -55,6 +56,7 @@ check "generated files are current" generated
 check "Go files are formatted" formatted
 check "module files are tidy" tidy
 check "shell scripts parse" scripts
+check "charts are as Helm likes them" make --no-print-directory chart-lint
 check "packages import only what they may" go test ./test/arrows
 check "everything compiles" go build ./...
 check "lint" go tool -modfile=hack/tools/go.mod golangci-lint run

@@ -25,6 +25,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
+const layout = "%-14s %-12s %-12s %-12s %s\n"
+
 func main() {
 	flux := flag.String("flux", "", "`file` with a Kustomization of Flux")
 	argocd := flag.String("argocd", "", "`file` with the ConfigMap of Argo CD")
@@ -42,6 +44,9 @@ func run(flux, argocd string, in io.Reader, out io.Writer) error {
 	}
 	script, err := readScript(argocd)
 	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(out, layout, "", "", "kstatus", "Flux", "Argo CD"); err != nil {
 		return err
 	}
 	objects := utilyaml.NewYAMLReader(bufio.NewReader(in))
@@ -79,7 +84,7 @@ func judge(out io.Writer, object *unstructured.Unstructured, expressions map[str
 	if err != nil {
 		return fmt.Errorf("argocd: %w", err)
 	}
-	_, err = fmt.Fprintf(out, "%-14s %-12s %-12s %-12s %s\n", object.GetKind(), object.GetName(), plain.Status, flux.Status, argo)
+	_, err = fmt.Fprintf(out, layout, object.GetKind(), object.GetName(), plain.Status, flux.Status, argo)
 	return err
 }
 
