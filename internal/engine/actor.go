@@ -31,6 +31,8 @@ type delivery struct {
 	reserved    agent.Amount
 	modelResult *ledger.ModelResult
 	toolResult  *ledger.ToolResult
+	// call is the call that the result is of, if one was made.
+	call *Call
 	// recorded, if set, is told once what became of the delivery; nil says that it is durable, or makes no difference.
 	recorded func(error)
 }
@@ -181,6 +183,8 @@ func (a *actor) handle(batch []delivery) error {
 	}
 	a.passed(r)
 	a.commit(r)
+	change := Change{Agent: r.record, Before: r.before, After: r.next, Effects: r.effects, Events: r.events, Calls: r.calls, Gone: r.end}
+	a.engine.options.Recorded(change)
 	confirm(batch, nil)
 	if r.end {
 		a.engine.Forget(a.uid)
@@ -188,7 +192,7 @@ func (a *actor) handle(batch []delivery) error {
 	}
 	a.act(r)
 	a.engine.reached(BeforeStatus)
-	a.engine.options.Changed(Change{Agent: r.record, Before: r.before, After: r.next, Effects: r.effects})
+	a.engine.options.Changed(change)
 	return nil
 }
 
@@ -240,7 +244,7 @@ func (a *actor) unload() {
 func withoutResults(batch []delivery) []delivery {
 	facts := slices.Clone(batch)
 	for i := range facts {
-		facts[i].modelResult, facts[i].toolResult = nil, nil
+		facts[i].modelResult, facts[i].toolResult, facts[i].call = nil, nil, nil
 	}
 	return facts
 }

@@ -20,6 +20,8 @@ type recording struct {
 	before     agent.State
 	next       agent.State
 	effects    []agent.Effect
+	events     []agent.Event
+	calls      []Call
 	// outstanding are the keys of everything that is to be in flight afterwards.
 	outstanding map[string]bool
 	takeOver    bool
@@ -58,6 +60,9 @@ func (a *actor) step(deliveries []delivery) *recording {
 		if d.toolResult != nil {
 			r.batch.ToolResults = append(r.batch.ToolResults, *d.toolResult)
 		}
+		if d.call != nil {
+			r.calls = append(r.calls, *d.call)
+		}
 		r.takeOver = r.takeOver || d.takeOver
 		r.end = r.end || d.end
 		if d.fact == nil {
@@ -82,6 +87,7 @@ func (a *actor) step(deliveries []delivery) *recording {
 		}
 		r.next = next
 		r.effects = append(r.effects, effects...)
+		r.events = append(r.events, event)
 		r.batch.Events = append(r.batch.Events, ledger.Event{Type: agent.FactType(d.fact), At: now, Data: data})
 	}
 	r.record = record
@@ -206,6 +212,7 @@ func rebuild(h ledger.History) (agent.State, int64, error) {
 type plannedCall struct {
 	request  model.Request
 	provider string
+	turn     agent.Turn
 	// problem is why it cannot be made, if it cannot.
 	problem error
 }
