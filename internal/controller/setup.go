@@ -35,6 +35,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/metrics"
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
+	"github.com/nestor-dev/nestor/internal/telemetry"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 	"github.com/nestor-dev/nestor/internal/version"
@@ -60,6 +61,8 @@ type Options struct {
 	WorkspaceScratch string
 	// IdleAfter is how long an agent that waits stays in memory; 0 is a minute.
 	IdleAfter time.Duration
+	// Telemetry tells OpenTelemetry what agents do; nil tells nothing.
+	Telemetry *telemetry.Telemetry
 	// Reached is the engine's; see there.
 	Reached func(engine.Point)
 }
@@ -114,7 +117,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	wake := &wakers{chats: poke.New(), messages: poke.New(), tasks: poke.New(), agents: poke.New(), servers: poke.New()}
 	chats, tasks, agents := &run.Lacking{Queue: wake.chats}, &run.Lacking{Queue: wake.tasks}, &run.Lacking{Queue: wake.agents}
 	references := &run.References{Cache: mgr.GetCache(), OperatorNamespace: options.OperatorNamespace, Lacking: []*run.Lacking{chats, tasks, agents}}
-	pool := mcp.NewPool(mcp.Options{Version: version.String(), Changed: func(key mcp.Key) {
+	pool := mcp.NewPool(mcp.Options{Version: version.String(), HTTP: options.Telemetry.Transport(nil), Changed: func(key mcp.Key) {
 		wake.servers.Add(types.NamespacedName{Namespace: key.Namespace, Name: key.Server})
 		references.Retry("")
 	}})
@@ -130,11 +133,13 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	tools := &backend.Tools{Finder: finder, Pool: pool, Workspaces: workspaces, Results: backend.WholeOutputs{Ledger: options.Ledger}}
 	log := mgr.GetLogger().WithName("engine")
 	eng := engine.New(engine.Options{
-		Ledger: options.Ledger, Scheduler: scheduler, Tools: tools, Models: &backend.Models{Finder: finder, Scheduler: scheduler},
+		Ledger: options.Ledger, Scheduler: scheduler, Tools: tools, Models: &backend.Models{Finder: finder, Scheduler: scheduler, Transport: options.Telemetry.Transport},
 		Random:        rand.Float64,
 		AwaitRecovery: true,
 		Reached:       options.Reached,
 		Called:        counted.Called,
+		Recorded:      options.Telemetry.Recorded,
+		Scope:         options.Telemetry.Scope,
 		Listen:        observer.Listen,
 		Trouble: func(err error) {
 			counted.Trouble()
@@ -190,6 +195,7 @@ func newWorkspaces(mgr ctrl.Manager, options Options, retry func(namespace strin
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Image: options.WorkspaceImage,
 		Operator:   pod.Peer{Namespace: options.OperatorNamespace, Labels: labels},
 		LocalRoots: options.LocalWorkspaces, Scratch: options.WorkspaceScratch, Retry: retry,
+		HTTP: options.Telemetry.Transport(nil),
 	})
 }
 
