@@ -36,7 +36,7 @@ func TestAModelCallHasTheAttributesOfTheConventions(t *testing.T) {
 	}
 	got := map[string]string{}
 	for _, kv := range s.Attributes() {
-		got[string(kv.Key)] = kv.Value.Emit()
+		got[string(kv.Key)] = kv.Value.String()
 	}
 	want := map[string]string{
 		"gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai", "gen_ai.request.model": "small", "gen_ai.response.model": "small-1", "gen_ai.request.stream": "true",

@@ -81,7 +81,7 @@ func TestAMessageIsOneTraceThroughAllDepths(t *testing.T) {
 func attributesOf(s sdktrace.ReadOnlySpan) string {
 	var b strings.Builder
 	for _, kv := range s.Attributes() {
-		b.WriteString(string(kv.Key) + "=" + kv.Value.Emit() + " ")
+		b.WriteString(string(kv.Key) + "=" + kv.Value.String() + " ")
 	}
 	return b.String() + s.Status().Description
 }
