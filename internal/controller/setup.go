@@ -133,12 +133,15 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	tools := &backend.Tools{Finder: finder, Pool: pool, Workspaces: workspaces, Results: backend.WholeOutputs{Ledger: options.Ledger}}
 	log := mgr.GetLogger().WithName("engine")
 	eng := engine.New(engine.Options{
-		Ledger: options.Ledger, Scheduler: scheduler, Tools: tools, Models: &backend.Models{Finder: finder, Scheduler: scheduler, Transport: options.Telemetry.Transport},
+		Ledger: counted.Timed(options.Ledger), Scheduler: scheduler, Tools: tools, Models: &backend.Models{Finder: finder, Scheduler: scheduler, Transport: options.Telemetry.Transport},
 		Random:        rand.Float64,
 		AwaitRecovery: true,
 		Reached:       options.Reached,
 		Called:        counted.Called,
-		Recorded:      options.Telemetry.Recorded,
+		Recorded: func(c engine.Change) {
+			counted.Recorded(c)
+			options.Telemetry.Recorded(c)
+		},
 		Scope:         options.Telemetry.Scope,
 		Listen:        observer.Listen,
 		Trouble: func(err error) {
@@ -146,14 +149,15 @@ func Setup(mgr ctrl.Manager, options Options) error {
 			log.Error(err, "An agent cannot go on")
 		},
 		Changed: func(c engine.Change) {
-			counted.Changed(c)
 			observer.Changed(c.Agent)
 			wake.changed(c)
 		},
 	})
 	if options.Metrics != nil {
-		if err := options.Metrics.Register(metrics.Engine{Stats: eng.Stats}); err != nil {
-			return fmt.Errorf("register the engine's metrics: %w", err)
+		for _, collector := range []prometheus.Collector{metrics.Engine{Stats: eng.Stats}, metrics.Ledger{Stats: options.Ledger.Stats}} {
+			if err := options.Metrics.Register(collector); err != nil {
+				return fmt.Errorf("register %T: %w", collector, err)
+			}
 		}
 	}
 	if err := run.Index(context.Background(), mgr.GetFieldIndexer()); err != nil {

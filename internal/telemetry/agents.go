@@ -9,26 +9,27 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
 // awaitApproval is an operation that the conventions do not know: a person decides whether a tool may run.
 const awaitApproval = "await_approval"
 
 // agentInvoked tells of a sub-agent, or a turn of an orchestrator, that has ended.
-func (t *Telemetry) agentInvoked(s step, run ended) {
-	failure := string(run.kind)
-	took := moment(s.at).Sub(moment(run.since))
-	t.instruments.agentInvoked(s.agent, failure, took)
-	attributes := append(who(s.agent), semconv.GenAIOperationNameInvokeAgent, semconv.GenAIProviderNameKey.String("nestor"),
-		semconv.GenAIRequestModel(s.agent.Model), attribute.Int("nestor.iterations", run.state.Iterations))
-	if run.state.Config.Kind == agent.Orchestrator {
-		attributes = append(attributes, attribute.Int("nestor.turn", run.state.Turn.Number))
+func (t *Telemetry) agentInvoked(record ledger.Agent, run engine.Run) {
+	start, end, failure := moment(run.Since), moment(run.At), string(run.Kind)
+	t.instruments.agentInvoked(record, failure, end.Sub(start))
+	attributes := append(who(record), semconv.GenAIOperationNameInvokeAgent, semconv.GenAIProviderNameKey.String("nestor"),
+		semconv.GenAIRequestModel(record.Model), attribute.Int("nestor.iterations", run.State.Iterations))
+	if run.State.Config.Kind == agent.Orchestrator {
+		attributes = append(attributes, attribute.Int("nestor.turn", run.State.Turn.Number))
 	} else {
-		attributes = append(attributes, usage(run.state.Usage)...)
+		attributes = append(attributes, usage(run.State.Usage)...)
 	}
 	t.tell(told{
-		place: agentPlace(s.agent, run.state), name: "invoke_agent " + s.agent.Role, kind: trace.SpanKindInternal,
-		start: moment(run.since), end: moment(s.at), attributes: attributes, failure: failure, words: run.words,
+		place: agentPlace(record, run.State), name: "invoke_agent " + record.Role, kind: trace.SpanKindInternal,
+		start: start, end: end, attributes: attributes, failure: failure, words: run.Words,
 	})
 }
 

@@ -40,13 +40,11 @@ func (t *Telemetry) Recorded(c engine.Change) {
 		for _, call := range step.decidedCalls() {
 			t.approvalAwaited(step, call)
 		}
-		for _, run := range step.endedRuns() {
-			t.agentInvoked(step, run)
-		}
 	})
-	if c.Gone && c.After.Config.Kind == agent.SubAgent && !c.After.Phase.Terminal() {
-		run := ended{state: c.After, since: c.After.Clock.Started, kind: agent.KindCancelled}
-		t.agentInvoked(step{agent: c.Agent, at: c.After.Clock.Now, after: c.After}, run)
+	for _, run := range c.Runs() {
+		if run.State.Config.Kind != agent.ToolRun { // its call says it all
+			t.agentInvoked(c.Agent, run)
+		}
 	}
 }
 

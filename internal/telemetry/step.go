@@ -17,49 +17,6 @@ type step struct {
 	at            agent.Time
 }
 
-// ended is a sub-agent, or an orchestrator's turn, that came to its end in a state.
-type ended struct {
-	state agent.State
-	since agent.Time
-	// kind is why it did not succeed, and words what was said about it.
-	kind  agent.ErrorKind
-	words string
-}
-
-// endedRuns are the sub-agents and turns that the step ended. A turn that cannot even begin ends in the step that began it, perhaps
-// together with the one before.
-func (s step) endedRuns() []ended {
-	if s.after.Config.Kind != agent.Orchestrator {
-		return s.endedAgent()
-	}
-	var runs []ended
-	next := s.after.Turn.Number != s.before.Turn.Number
-	if s.before.Phase != agent.PhaseIdle && s.before.Turn.Number > 0 && (s.after.Phase == agent.PhaseIdle || next) {
-		runs = append(runs, s.endedTurn(s.before, !next))
-	}
-	if next && s.after.Phase == agent.PhaseIdle {
-		runs = append(runs, s.endedTurn(s.after, true))
-	}
-	return runs
-}
-
-func (s step) endedAgent() []ended {
-	if s.after.Config.Kind != agent.SubAgent || !s.after.Phase.Terminal() || s.before.Phase.Terminal() {
-		return nil
-	}
-	return []ended{{state: s.after, since: s.after.Clock.Started, kind: s.after.Outcome.Kind, words: s.after.Outcome.Error}}
-}
-
-// endedTurn is a turn of which state is the last that was in it. Trouble that came with the end is this turn's, unless another
-// turn has begun since.
-func (s step) endedTurn(state agent.State, last bool) ended {
-	e := ended{state: state, since: state.Turn.Since}
-	if trouble := s.after.Trouble; last && trouble != nil {
-		e.kind, e.words = trouble.Kind, trouble.Reason
-	}
-	return e
-}
-
 // endedCalls are the tool calls that were answered in this step. Each call gets exactly one answer, so each is found once.
 func (s step) endedCalls() []agent.Call {
 	var calls []agent.Call
