@@ -18,7 +18,8 @@ check() {
 # Generated files are compared with what generating them gives, whether they are committed or not.
 generated() {
 	local paths=(api/v1alpha1/zz_generated.deepcopy.go api/history/v1alpha1/zz_generated.*.go internal/history/openapi
-		config/crd/bases config/rbac docs/reference/api.md docs/reference/history-api.md docs/reference/cli.md)
+		config/crd/bases config/rbac docs/reference/api.md docs/reference/history-api.md docs/reference/cli.md docs/reference/metrics.md
+		config/monitoring/prometheusrule.yaml)
 	local before after
 	before=$(find "${paths[@]}" -type f -exec sha256sum {} + | sort)
 	make --no-print-directory generate >/dev/null 2>&1 || make --no-print-directory generate
@@ -41,7 +42,7 @@ tidy() {
 	# The nested modules hold tools, not code. Tidying would want the tests of all their dependencies, which do not agree
 	# with each other; what matters is that go.mod says everything that building the tools needs.
 	local dir
-	for dir in hack/tools hack/controlplane; do
+	for dir in hack/tools hack/controlplane hack/monitoring; do
 		(cd "$dir" && go list -mod=readonly -deps tool >/dev/null) || { echo "go.mod in $dir lacks something" >&2; return 1; }
 	done
 }
@@ -57,5 +58,6 @@ check "module files are tidy" tidy
 check "shell scripts parse" scripts
 check "packages import only what they may" go test ./test/arrows
 check "everything compiles" go build ./...
+check "the dashboard and the alerts hold" make --no-print-directory monitoring-check
 check "lint" go tool -modfile=hack/tools/go.mod golangci-lint run
 exit "$failed"
