@@ -66,8 +66,26 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 		}
 	}
 	m.build.WithLabelValues(version.String()).Set(1)
-	m.trouble.WithLabelValues() // so that an alert sees the first failure as an increase
+	m.beginAtZero()
 	return m, nil
+}
+
+// outcomes are how agents and turns can end.
+var outcomes = []agent.ErrorKind{
+	success, agent.KindCancelled, agent.KindTimedOut, agent.KindIterationLimit, agent.KindDepthLimit, agent.KindBudgetExhausted, agent.KindLoopDetected,
+	agent.KindModelError, agent.KindToolError, agent.KindSubAgentError, agent.KindInvalidSpec, agent.KindHistoryLost,
+}
+
+const success = "Success"
+
+// beginAtZero lets what alerts look at be there before it happens: an increase from nothing is none to Prometheus.
+func (m *Metrics) beginAtZero() {
+	m.trouble.WithLabelValues()
+	for _, outcome := range outcomes {
+		m.turns.WithLabelValues(string(outcome))
+		m.ended.WithLabelValues("SubAgent", string(outcome))
+		m.ended.WithLabelValues("AgentTask", string(outcome))
+	}
 }
 
 func counter(name, help string, labels ...string) *prometheus.CounterVec {
@@ -89,7 +107,7 @@ func (m *Metrics) Recorded(c engine.Change) {
 	}
 	m.live.moved(c)
 	for _, run := range c.Runs() {
-		outcome, took := "Success", time.Duration(run.At-run.Since)*time.Millisecond
+		outcome, took := success, time.Duration(run.At-run.Since)*time.Millisecond
 		if run.Kind != "" {
 			outcome = string(run.Kind)
 		}
