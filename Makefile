@@ -19,6 +19,7 @@ GOTESTFLAGS ?=
 export GOWORK := off
 
 include web/web.mk
+include test/upgrade/upgrade.mk
 
 ##@ Start here
 
