@@ -21,6 +21,7 @@ export GOWORK := off
 include web/web.mk
 include charts/charts.mk
 include hack/monitoring/monitoring.mk
+include test/upgrade/upgrade.mk
 
 ##@ Start here
 
