@@ -19,6 +19,7 @@ GOTESTFLAGS ?=
 export GOWORK := off
 
 include web/web.mk
+include test/e2e/e2e.mk
 include charts/charts.mk
 include hack/monitoring/monitoring.mk
 include test/upgrade/upgrade.mk
