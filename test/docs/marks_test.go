@@ -22,8 +22,14 @@ const mostElsewhere = 80
 
 // runners are the tests that run what cannot run here, and how to see that they exist.
 var runners = map[string]func(*testing.T) bool{
-	"this suite, before it begins": func(*testing.T) bool { return true },
-	"go test ./hack/demo":          hasTest("hack/demo", "TestTheDemo"),
+	"go test ./hack/demo":    hasTest("hack/demo", "TestTour"),
+	"go test ./internal/cli": hasTest("internal/cli", "TestChatOnAScreen"),
+	"go test ./test/chaos":   hasTest("test/chaos", "TestEverything"),
+	"go test ./test/bench":   hasTest("test/bench", "TestScenarios"),
+	"make test":              hasTarget("test"),
+	"make verify":            hasTarget("verify"),
+	"make web-e2e":           hasTarget("web-e2e"),
+	"make e2e":               hasTarget("e2e"),
 }
 
 func TestEveryCommandIsRun(t *testing.T) {
