@@ -65,7 +65,7 @@ type reader struct {
 func newReader(t *testing.T, p *page.Page) *reader {
 	t.Helper()
 	s := openStage(t)
-	r := &reader{T: t, stage: s, page: p, room: s.newRoom(t, title(p))}
+	r := &reader{T: t, stage: s, page: p, room: s.newRoom(t, p)}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	shell, err := page.NewShell(ctx, r.room.dir, r.room.scratch, r.room.env)
@@ -102,14 +102,19 @@ func (r *reader) follow() {
 
 func (r *reader) save(name string, block page.Block) {
 	path := filepath.Join(r.room.dir, name)
-	if err := os.WriteFile(path, []byte(r.stage.hosts.Replace(block.Text)), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(r.rewrite(block.Text)), 0o600); err != nil {
 		r.Fatalf("%s:%d: %v", r.page.Path, block.Line, err)
 	}
 }
 
+// rewrite puts this room's places for those that a page names.
+func (r *reader) rewrite(text string) string {
+	return strings.ReplaceAll(r.stage.hosts.Replace(text), "/namespaces/default/", "/namespaces/"+r.room.namespace+"/")
+}
+
 // do types a command and compares what comes of it with what the page says.
 func (r *reader) do(command page.Command) {
-	text := r.stage.hosts.Replace(command.Text)
+	text := r.rewrite(command.Text)
 	if command.Serves {
 		r.serve(command, text)
 		return

@@ -82,6 +82,12 @@ func step(schema *apiextensionsv1.JSONSchemaProps, name, path string) (*apiexten
 	return nil, fmt.Errorf("%s has no field %s", path, name)
 }
 
+// elsewhere are fields that pages name and that are not of our seven kinds.
+var elsewhere = map[string]string{
+	"spec.agent": "selects modelcalls of the history API",
+	"spec.model": "selects modelcalls of the history API, too",
+}
+
 var fieldPath = regexp.MustCompile(`^(?:spec|status)(?:\.[a-zA-Z]+(?:\[\])?)+$`)
 
 // TestFieldsExist looks for the fields that pages name in their text, such as `spec.limits.maxDepth`.
@@ -89,7 +95,7 @@ func TestFieldsExist(t *testing.T) {
 	all := readFields(t)
 	for _, p := range allPages(t) {
 		for _, code := range p.Code {
-			if fieldPath.MatchString(code) && !all.have(strings.Split(code, ".")) {
+			if elsewhere[code] == "" && fieldPath.MatchString(code) && !all.have(strings.Split(code, ".")) {
 				t.Errorf("%s: no kind has %s", p.Path, code)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/docs/page"
 )
 
 // room is where one page is followed.
@@ -29,13 +31,17 @@ type room struct {
 
 var notInNamespace = regexp.MustCompile(`[^a-z0-9]+`)
 
-// newRoom makes a namespace with a model, and a directory that looks like a checkout.
-func (s *stage) newRoom(t *testing.T, name string) room {
+// newRoom makes a namespace, with a model unless the page brings one, and a directory that looks like a checkout.
+func (s *stage) newRoom(t *testing.T, p *page.Page) room {
 	t.Helper()
-	r := room{namespace: "docs-" + notInNamespace.ReplaceAllString(strings.ToLower(name), "-"), dir: t.TempDir(), scratch: t.TempDir()}
-	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "default"}}
-	provider.Spec.BaseURL, provider.Spec.DefaultModel = s.model.URL+"/v1", "scripted"
-	for _, object := range []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}}, provider} {
+	r := room{namespace: "docs-" + notInNamespace.ReplaceAllString(strings.ToLower(title(p)), "-"), dir: t.TempDir(), scratch: t.TempDir()}
+	objects := []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}}}
+	if !bringsModel(p) {
+		provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "default"}}
+		provider.Spec.BaseURL, provider.Spec.DefaultModel = s.model.URL+"/v1", "scripted"
+		objects = append(objects, provider)
+	}
+	for _, object := range objects {
 		if err := s.local.Client.Create(t.Context(), object); err != nil {
 			t.Fatal(err)
 		}
@@ -49,6 +55,13 @@ func (s *stage) newRoom(t *testing.T, name string) room {
 		"GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"), "GOFLAGS="+goEnv(t, "GOFLAGS"),
 	)
 	return r
+}
+
+var defaultModel = regexp.MustCompile(`(?m)^kind: ModelProvider\nmetadata:\n  name: default$`)
+
+// bringsModel says that a page has its readers create the model provider that everything else uses.
+func bringsModel(p *page.Page) bool {
+	return slices.ContainsFunc(p.Blocks, func(block page.Block) bool { return block.File() != "" && defaultModel.MatchString(block.Text) })
 }
 
 func (s *stage) kubeconfig(t *testing.T, r room) string {
