@@ -19,6 +19,7 @@ GOTESTFLAGS ?=
 export GOWORK := off
 
 include web/web.mk
+include charts/charts.mk
 
 ##@ Start here
 
@@ -66,7 +67,7 @@ hack/mcp-servers/node_modules/.package-lock.json: hack/mcp-servers/package-lock.
 
 .PHONY: chaos
 chaos: control-plane ## Let everything fail around a working operator, and check its promises (SEED, AGENTS, DURATION, LEDGERS)
-	KUBEBUILDER_ASSETS="$(K8S_BIN)" CHAOS_SEED=$(or $(SEED),$(shell date +%s)) CHAOS_AGENTS=$(or $(AGENTS),200) CHAOS_DURATION=$(or $(DURATION),60s) \
+	KUBEBUILDER_ASSETS="$(K8S_BIN)" CHAOS_SEED=$(or $(SEED),$(shell date +%s)) CHAOS_AGENTS=$(or $(AGENTS),200) CHAOS_DURATION=$(or $(DURATION),30s) \
 		CHAOS_LEDGERS=$(LEDGERS) go test ./test/chaos -count 1 -timeout 1h -v -artifacts -run TestEverything
 
 .PHONY: bench
@@ -107,6 +108,7 @@ generate: ## Regenerate deepcopy functions, CRDs, RBAC, OpenAPI definitions and 
 		$(APIMACHINERY) github.com/nestor-dev/nestor/api/history/v1alpha1
 	go run ./hack/clidocs docs/reference/cli.md
 	gofmt -s -w api internal/history/openapi
+	$(MAKE) --no-print-directory generate-charts
 
 .PHONY: verify
 verify: ## Check that generated files are current, then formatting, modules, dependencies and lint

@@ -35,6 +35,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/metrics"
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
+	"github.com/nestor-dev/nestor/internal/tool/builtin"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 	"github.com/nestor-dev/nestor/internal/version"
@@ -128,9 +129,13 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	}
 	scheduler := schedule.New(schedule.Options{Observer: counted})
 	tools := &backend.Tools{Finder: finder, Pool: pool, Workspaces: workspaces, Results: backend.WholeOutputs{Ledger: options.Ledger}}
+	atOnce, err := builtin.New(builtin.Options{}) // those that need nothing from outside
+	if err != nil {
+		return fmt.Errorf("make the built-in tools: %w", err)
+	}
 	log := mgr.GetLogger().WithName("engine")
 	eng := engine.New(engine.Options{
-		Ledger: options.Ledger, Scheduler: scheduler, Tools: tools, Models: &backend.Models{Finder: finder, Scheduler: scheduler},
+		Ledger: options.Ledger, Scheduler: scheduler, Tools: tools, AtOnce: atOnce, Models: &backend.Models{Finder: finder, Scheduler: scheduler},
 		Random:        rand.Float64,
 		AwaitRecovery: true,
 		Reached:       options.Reached,
