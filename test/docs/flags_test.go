@@ -61,6 +61,7 @@ func knownFlags(t *testing.T) map[string]bool {
 		{filepath.Join(s.bin, "nestor-operator"), "--help"},
 		{filepath.Join(s.bin, "nestor-workspace"), "--help"},
 		{filepath.Join(s.bin, "nestor-scripted-model"), "--help"},
+		{filepath.Join(s.bin, "helm"), "upgrade", "--help"},
 		{kubectl, "options"},
 		{kubectl, "wait", "--help"}, {kubectl, "get", "--help"}, {kubectl, "apply", "--help"}, {kubectl, "create", "--help"},
 	} {

@@ -46,15 +46,20 @@ func (s *stage) newRoom(t *testing.T, p *page.Page) room {
 			t.Fatal(err)
 		}
 	}
-	kubeconfig := s.kubeconfig(t, r)
-	s.furnish(t, r.dir)
+	s.furnish(t, &r, s.kubeconfig(t, r))
+	return r
+}
+
+// furnish lets a room look like a checkout in which `make build` and `make demo` have been run, and leads kubectl to a cluster.
+func (s *stage) furnish(t *testing.T, r *room, kubeconfig string) {
+	t.Helper()
+	s.copyParts(t, r.dir)
 	r.env = append(os.Environ(),
 		"KUBECONFIG="+kubeconfig, "HOME="+r.scratch, "TERM=dumb", "NO_COLOR=1",
 		"PATH="+strings.Join([]string{s.bin, filepath.Dir(s.local.Kubectl), os.Getenv("PATH")}, string(filepath.ListSeparator)),
 		// The home of this page is not the one with Go's caches.
 		"GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"), "GOFLAGS="+goEnv(t, "GOFLAGS"),
 	)
-	return r
 }
 
 var defaultModel = regexp.MustCompile(`(?m)^kind: ModelProvider\nmetadata:\n  name: default$`)
@@ -81,8 +86,7 @@ func (s *stage) kubeconfig(t *testing.T, r room) string {
 // copied are the parts of the repository that pages refer to. They get copies: what a page does to its files stays in its room.
 var copied = []string{"config", "charts", "hack/krew"}
 
-// furnish lets a directory look like a checkout in which `make build` and `make demo` have been run.
-func (s *stage) furnish(t *testing.T, dir string) {
+func (s *stage) copyParts(t *testing.T, dir string) {
 	t.Helper()
 	for _, part := range copied {
 		from := filepath.Join(root, filepath.FromSlash(part))

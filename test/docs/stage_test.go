@@ -17,7 +17,9 @@ import (
 	"testing"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/nestor-dev/nestor/config/operator"
 	"github.com/nestor-dev/nestor/internal/localmode"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
 )
@@ -56,10 +58,39 @@ func (s *stage) open(ctx context.Context) (err error) {
 	var parts errgroup.Group
 	parts.Go(func() error { return s.build(ctx) })
 	parts.Go(func() (err error) {
-		s.local, err = localmode.Start(ctx, localmode.Options{Dir: filepath.Join(s.dir, ".demo"), Out: io.Discard})
-		return err
+		if s.local, err = localmode.Start(ctx, localmode.Options{Dir: filepath.Join(s.dir, ".demo"), Out: io.Discard}); err != nil {
+			return err
+		}
+		return s.grant(ctx)
 	})
 	return parts.Wait()
+}
+
+// grant makes the roles and policies of an installation. The demo's operator is its administrator, so the policies let that one
+// through; pages that show them act as somebody else.
+func (s *stage) grant(ctx context.Context) error {
+	objects, err := operator.Access()
+	if err != nil {
+		return err
+	}
+	const installed, here = `"system:serviceaccount:nestor-system:nestor-operator"`, `"admin"`
+	for _, object := range objects {
+		conditions, found, err := unstructured.NestedSlice(object.Object, "spec", "matchConditions")
+		if err != nil {
+			return fmt.Errorf("read the policy %s: %w", object.GetName(), err)
+		}
+		if found {
+			condition := conditions[0].(map[string]any)
+			condition["expression"] = strings.Replace(condition["expression"].(string), installed, installed+", "+here, 1)
+			if err := unstructured.SetNestedSlice(object.Object, conditions, "spec", "matchConditions"); err != nil {
+				return fmt.Errorf("change the policy %s: %w", object.GetName(), err)
+			}
+		}
+		if err := s.local.Client.Create(ctx, object); err != nil {
+			return fmt.Errorf("create %s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+	}
+	return nil
 }
 
 // build puts the programs where the pages expect them. kubectl-nestor is this very binary.
@@ -75,7 +106,7 @@ func (s *stage) build(ctx context.Context) error {
 	if err := os.Symlink(self, filepath.Join(s.bin, plugin)); err != nil {
 		return fmt.Errorf("put %s on the PATH: %w", plugin, err)
 	}
-	if err := s.putHelm(); err != nil {
+	if err := s.putHelm(ctx); err != nil {
 		return err
 	}
 	build := exec.CommandContext(ctx, "go", "build", "-o", s.bin+string(filepath.Separator),
@@ -88,13 +119,14 @@ func (s *stage) build(ctx context.Context) error {
 }
 
 // putHelm makes the pinned Helm answer to its usual name.
-func (s *stage) putHelm() error {
-	modules, err := filepath.Abs(filepath.Join(root, "hack", "tools", "go.mod"))
+func (s *stage) putHelm(ctx context.Context) error {
+	find := exec.CommandContext(ctx, "go", "tool", "-modfile=hack/tools/go.mod", "-n", "helm")
+	find.Dir = root
+	path, err := find.Output()
 	if err != nil {
-		return fmt.Errorf("find the tools: %w", err)
+		return fmt.Errorf("build helm: %w", err)
 	}
-	script := fmt.Sprintf("#!/bin/sh\nexec go tool -modfile='%s' helm \"$@\"\n", modules)
-	if err := os.WriteFile(filepath.Join(s.bin, "helm"), []byte(script), 0o755); err != nil {
+	if err := os.Symlink(strings.TrimSpace(string(path)), filepath.Join(s.bin, "helm")); err != nil {
 		return fmt.Errorf("put helm on the PATH: %w", err)
 	}
 	return nil

@@ -86,6 +86,9 @@ func statements(script string, line int) ([]Command, error) {
 		begin, end := int(statement.Pos().Offset()), endOf(statement, script)
 		command := Command{Line: line + int(statement.Pos().Line()) - 1, Text: script[begin:end]}
 		command.expect(script[end:])
+		for _, redirect := range statement.Redirs {
+			command.expect(script[redirect.Word.End().Offset():]) // the line before a here-document
+		}
 		commands = append(commands, command)
 	}
 	return commands, nil

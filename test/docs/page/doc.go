@@ -11,6 +11,11 @@
 //	<!-- run by: make e2e -->     the commands are not for this machine; that test runs them
 //	<!-- part of: AgentRole -->   the yaml is a part of an object of this kind
 //	<!-- values: charts/nestor --> the yaml is values of a chart
+//	<!-- not ours: Flux -->       the yaml is of another project
+//
+// One that stands before anything else is for the whole page:
+//
+//	<!-- cluster: empty -->       the page is for a cluster without Nestor
 //
 // A comment at the end of a command says what a person should expect, and holds for the test too: "exit code 5" is the code with
 // which it ends, and "Ctrl-C" says that it runs until it is stopped.

@@ -20,6 +20,8 @@ import (
 type Page struct {
 	Path   string
 	Blocks []Block
+	// Marks are the comments that stand before no block, and so for the whole page.
+	Marks map[string]string
 	// Links are the destinations of links and images, Anchors the places in this page that a link can lead to.
 	Links   []Link
 	Anchors map[string]bool
@@ -50,7 +52,7 @@ func Read(path string) (*Page, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the page: %w", err)
 	}
-	r := &reader{source: source, page: &Page{Path: path, Anchors: map[string]bool{}}}
+	r := &reader{source: source, page: &Page{Path: path, Anchors: map[string]bool{}, Marks: map[string]string{}}}
 	root := markdown.Parser().Parse(text.NewReader(source))
 	return r.page, ast.Walk(root, r.visit)
 }
@@ -70,6 +72,10 @@ func (r *reader) visit(node ast.Node, entering bool) (ast.WalkStatus, error) {
 		r.addBlock(n, string(n.Language(r.source)))
 	case *ast.CodeBlock:
 		r.addBlock(n, "")
+	case *ast.HTMLBlock:
+		if !beforeBlock(n) {
+			r.read(n, r.page.Marks)
+		}
 	case *ast.Heading:
 		r.page.Anchors[r.anchor(n)] = true
 	case *ast.Link:
@@ -95,6 +101,13 @@ func (r *reader) addBlock(n ast.Node, language string) {
 	r.page.Blocks = append(r.page.Blocks, block)
 }
 
+// beforeBlock says whether a comment stands before a block of code, perhaps with others in between.
+func beforeBlock(n ast.Node) bool {
+	for n = n.NextSibling(); n != nil && n.Kind() == ast.KindHTMLBlock; n = n.NextSibling() {
+	}
+	return n != nil && n.Kind() == ast.KindFencedCodeBlock
+}
+
 var comment = regexp.MustCompile(`<!-- *([a-z ]+): *(.*?) *-->`)
 
 // marks reads the comments before a block.
@@ -105,11 +118,15 @@ func (r *reader) marks(before ast.Node) map[string]string {
 		if !ok {
 			break
 		}
-		for _, found := range comment.FindAllStringSubmatch(string(html.Lines().Value(r.source)), -1) {
-			marks[found[1]] = found[2]
-		}
+		r.read(html, marks)
 	}
 	return marks
+}
+
+func (r *reader) read(html *ast.HTMLBlock, marks map[string]string) {
+	for _, found := range comment.FindAllStringSubmatch(string(html.Lines().Value(r.source)), -1) {
+		marks[found[1]] = found[2]
+	}
 }
 
 var notInAnchor = regexp.MustCompile(`[^\p{L}\p{N}\- _]`)

@@ -16,6 +16,8 @@ import (
 
 const sample = `# A page & its parts
 
+<!-- cluster: empty -->
+
 See [there](other.md#place) and ` + "`--flag`" + `.
 
 ## A page & its parts
@@ -32,7 +34,7 @@ four \
 ~~~
 
 ~~~console
-$ cat <<END
+$ cat <<END     # exit code 3
 x
 END
 x
@@ -58,13 +60,16 @@ func TestAPageIsRead(t *testing.T) {
 	if diff := cmp.Diff(map[string]bool{"a-page--its-parts": true, "a-page--its-parts-1": true}, p.Anchors); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]page.Link{{Line: 3, Destination: "other.md#place"}}, p.Links); diff != "" {
+	if diff := cmp.Diff([]page.Link{{Line: 5, Destination: "other.md#place"}}, p.Links); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"--flag"}, p.Code); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(map[string]string{"run by": "make e2e"}, p.Blocks[0].Marks); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]string{"cluster": "empty"}, p.Marks); diff != "" {
 		t.Error(diff)
 	}
 	if len(p.Blocks[1].Marks) != 0 {
@@ -77,13 +82,13 @@ func TestCommandsAreParted(t *testing.T) {
 	shown, nothing := "x\n", ""
 	want := [][]page.Command{
 		{
-			{Line: 10, Text: "one --a", Code: 5},
-			{Line: 11, Text: "two <<END | three\ntext\nEND"},
-			{Line: 14, Text: "four \\\n  five", Serves: true},
+			{Line: 12, Text: "one --a", Code: 5},
+			{Line: 13, Text: "two <<END | three\ntext\nEND"},
+			{Line: 16, Text: "four \\\n  five", Serves: true},
 		},
 		{
-			{Line: 19, Text: "cat <<END\nx\nEND", Want: &shown},
-			{Line: 23, Text: "false", Want: &nothing},
+			{Line: 21, Text: "cat <<END     # exit code 3\nx\nEND", Code: 3, Want: &shown},
+			{Line: 25, Text: "false", Want: &nothing},
 		},
 	}
 	for i, block := range p.Blocks {
