@@ -38,6 +38,9 @@ func TestWrongUseIsExplained(t *testing.T) {
 		"no service":         {[]string{"--kubeconfig", "no-such-file", "--history-service", ""}, "need a name"},
 		"a label":            {[]string{"--operator-labels", "nestor"}, "--operator-labels must be name=value"},
 		"a word to check":    {[]string{"check", "everything"}, "unexpected argument"},
+		"a backup of what":   {[]string{"backup"}, "--ledger sqlite:PATH"},
+		"a backup elsewhere": {[]string{"backup", "--ledger", "postgres://nestor@db/nestor"}, "use pg_dump"},
+		"a restore of what":  {[]string{"restore", "--ledger", "sqlite:x", "FILE"}, `unexpected argument "FILE"`},
 		"no cluster":         {[]string{"--kubeconfig", "no-such-file"}, "read the kubeconfig"},
 	} {
 		t.Run(name, func(t *testing.T) {
