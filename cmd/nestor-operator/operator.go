@@ -32,6 +32,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/fault"
 	"github.com/nestor-dev/nestor/internal/history/live"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/telemetry"
 	"github.com/nestor-dev/nestor/internal/version"
 )
 
@@ -113,8 +114,14 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 	if err := mgr.AddReadyzCheck("ledger", ledgerAnswers(kept)); err != nil {
 		return errors.Join(fmt.Errorf("add the ledger's readiness check: %w", err), kept.Close())
 	}
+	tells, err := telemetry.Start(ctx, telemetry.Options{Service: "nestor-operator", Version: version.String(), Log: logger.WithName("telemetry")})
+	if err != nil {
+		return errors.Join(fmt.Errorf("start OpenTelemetry: %w", err), kept.Close())
+	}
+	defer lastWords(ctx, tells, logger)
 	hub := &live.Hub{}
 	if err := controller.Setup(mgr, controller.Options{
+		Telemetry:         tells,
 		OperatorNamespace: operatorNamespace(), Ledger: kept, Reached: reached, Observer: hub, Metrics: ctrlmetrics.Registry,
 		WorkspaceImage: o.workspaceImage, OperatorLabels: labels, LocalWorkspaces: split(o.localWorkspaces),
 	}); err != nil {
@@ -128,6 +135,18 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 	}
 	logger.Info("Starting", "version", version.String(), "operatorNamespace", operatorNamespace(), "ledger", kept.Name())
 	return errors.Join(mgr.Start(ctx), kept.Close())
+}
+
+// telemetryTimeout is how long the operator's end waits for a collector.
+const telemetryTimeout = 5 * time.Second
+
+// lastWords sends the telemetry that is left. A collector that does not take it is no reason to fail.
+func lastWords(ctx context.Context, tells *telemetry.Telemetry, logger logr.Logger) {
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), telemetryTimeout)
+	defer cancel()
+	if err := tells.Shutdown(limited); err != nil {
+		logger.Info("Telemetry was not sent whole", "error", err.Error())
+	}
 }
 
 func (o *options) manager(config *rest.Config) (ctrl.Manager, error) {

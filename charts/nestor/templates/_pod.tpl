@@ -53,6 +53,14 @@
 - name: NESTOR_LEDGER
   valueFrom: {secretKeyRef: {name: {{ .Values.ledger.postgres.existingSecret }}, key: {{ .Values.ledger.postgres.key }}}}
 {{- end }}
+{{- with .Values.telemetry.endpoint }}
+- name: OTEL_EXPORTER_OTLP_ENDPOINT
+  value: {{ . | quote }}
+{{- end }}
+{{- if .Values.telemetry.captureContent }}
+- name: OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT
+  value: "true"
+{{- end }}
 {{- with .Values.extraEnv }}
 {{ toYaml . }}
 {{- end }}
