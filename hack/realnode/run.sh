@@ -17,7 +17,7 @@ if [ -n "${NODE_DIR:-}" ]; then mkdir "$NODE_DIR" && NODE_DIR=$(realpath "$NODE_
 export NODE_DIR
 # shellcheck source=lib.sh
 . "$here/lib.sh"
-deadline=$((SECONDS + ${NODE_TIMEOUT:-180}))
+deadline=$((SECONDS + ${NODE_TIMEOUT:-300}))
 
 # fail TEXT: tells what is known about a failure, and ends.
 fail() {

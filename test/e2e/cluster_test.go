@@ -68,7 +68,7 @@ func (c *cluster) start(ctx context.Context) {
 	var err error
 	c.config, err = clientcmd.BuildConfigFromFlags("", c.kubeconfig)
 	Expect(err).NotTo(HaveOccurred())
-	c.config.QPS = -1
+	c.config.QPS, c.config.WarningHandler = -1, rest.NoWarnings{} // this looks at deprecated kinds too
 	c.core, err = kubernetes.NewForConfig(c.config)
 	Expect(err).NotTo(HaveOccurred())
 	c.api = c.clientOf(c.config)

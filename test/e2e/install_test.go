@@ -40,7 +40,7 @@ func (c *cluster) values(more ...string) []string {
 func (c *cluster) install(ctx context.Context, more ...string) string {
 	GinkgoHelper()
 	c.helm(ctx, "install", definitions, definitionsChart, "--namespace", systemNamespace, "--wait")
-	args := []string{"install", release, chart, "--namespace", systemNamespace, "--wait", "--timeout", "3m"}
+	args := []string{"install", release, chart, "--namespace", systemNamespace, "--wait", "--timeout", "5m"}
 	return c.helm(ctx, append(args, c.values(more...)...)...)
 }
 

@@ -23,7 +23,7 @@ func TestE2E(t *testing.T) {
 	RegisterFailHandler(Fail)
 	log.SetLogger(klog.Background())
 	// Pods must be scheduled and started on machines that may be busy: what takes long is not wrong.
-	SetDefaultEventuallyTimeout(90 * time.Second)
+	SetDefaultEventuallyTimeout(3 * time.Minute)
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	RunSpecs(t, "Nestor on a real cluster")

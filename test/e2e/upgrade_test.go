@@ -60,6 +60,6 @@ spec: {systemPrompt: You ask first., tools: {allow: []}}
 // upgrade gives the installation other values, and waits until they hold.
 func (c *cluster) upgrade(ctx context.Context, more ...string) {
 	GinkgoHelper()
-	args := []string{"upgrade", release, chart, "--namespace", systemNamespace, "--wait", "--timeout", "3m"}
+	args := []string{"upgrade", release, chart, "--namespace", systemNamespace, "--wait", "--timeout", "5m"}
 	c.helm(ctx, append(args, c.values(more...)...)...)
 }
