@@ -51,6 +51,7 @@ var _ = Describe("Nestor", Ordered, ContinueOnFailure, func() {
 
 // How long everything took is a part of what is shown.
 var _ = ReportAfterSuite("times", func(report types.Report) {
+	fmt.Println() // Ginkgo may be in the middle of a line
 	for _, spec := range report.SpecReports {
 		if spec.LeafNodeType == types.NodeTypeIt && spec.RunTime > 0 {
 			fmt.Printf("%7.1f s  %-7s %s\n", spec.RunTime.Seconds(), spec.State, spec.FullText())
