@@ -20,6 +20,7 @@ export GOWORK := off
 
 include web/web.mk
 include hack/monitoring/monitoring.mk
+include charts/charts.mk
 
 ##@ Start here
 
@@ -67,7 +68,7 @@ hack/mcp-servers/node_modules/.package-lock.json: hack/mcp-servers/package-lock.
 
 .PHONY: chaos
 chaos: control-plane ## Let everything fail around a working operator, and check its promises (SEED, AGENTS, DURATION, LEDGERS)
-	KUBEBUILDER_ASSETS="$(K8S_BIN)" CHAOS_SEED=$(or $(SEED),$(shell date +%s)) CHAOS_AGENTS=$(or $(AGENTS),200) CHAOS_DURATION=$(or $(DURATION),60s) \
+	KUBEBUILDER_ASSETS="$(K8S_BIN)" CHAOS_SEED=$(or $(SEED),$(shell date +%s)) CHAOS_AGENTS=$(or $(AGENTS),200) CHAOS_DURATION=$(or $(DURATION),30s) \
 		CHAOS_LEDGERS=$(LEDGERS) go test ./test/chaos -count 1 -timeout 1h -v -artifacts -run TestEverything
 
 .PHONY: bench
@@ -109,6 +110,7 @@ generate: ## Regenerate deepcopy functions, CRDs, RBAC, OpenAPI definitions, ref
 	go run ./hack/clidocs docs/reference/cli.md
 	go run ./hack/metricsdocs docs/reference/metrics.md config/monitoring/rules.yaml config/monitoring/prometheusrule.yaml
 	gofmt -s -w api internal/history/openapi
+	$(MAKE) --no-print-directory generate-charts
 
 .PHONY: verify
 verify: ## Check that generated files are current, then formatting, modules, dependencies and lint

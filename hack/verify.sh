@@ -18,7 +18,7 @@ check() {
 # Generated files are compared with what generating them gives, whether they are committed or not.
 generated() {
 	local paths=(api/v1alpha1/zz_generated.deepcopy.go api/history/v1alpha1/zz_generated.*.go internal/history/openapi
-		config/crd/bases config/rbac docs/reference/api.md docs/reference/history-api.md docs/reference/cli.md docs/reference/metrics.md
+		config/crd/bases config/rbac config/operator charts/nestor/files charts/nestor-crds/files docs/reference/chart.md docs/reference/api.md docs/reference/history-api.md docs/reference/cli.md docs/reference/metrics.md
 		config/monitoring/prometheusrule.yaml)
 	local before after
 	before=$(find "${paths[@]}" -type f -exec sha256sum {} + | sort)

@@ -9,93 +9,91 @@ import (
 )
 
 // AgentTaskSpec is a piece of delegated work: an agent's or one tool call.
-// +kubebuilder:validation:XValidation:rule="self.type != 'Agent' || (has(self.role) && !has(self.tool))",message="a task of type Agent needs role and must not have tool"
-// +kubebuilder:validation:XValidation:rule="self.type != 'Tool' || (has(self.tool) && !has(self.role))",message="a task of type Tool needs tool and must not have role"
-// +kubebuilder:validation:XValidation:rule="self.type != 'Agent' || has(self.instruction) || has(self.arguments)",message="a task of type Agent needs instruction, or arguments if its role has an inputSchema"
-// +kubebuilder:validation:XValidation:rule="self.type != 'Tool' || !(has(self.instruction) || has(self.contextFiles) || has(self.successCriteria) || has(self.context) || has(self.continueFrom))",message="a task of type Tool is one call: put its input into arguments, and leave out instruction, contextFiles, successCriteria, context and continueFrom"
-// +kubebuilder:validation:XValidation:rule="self.type != 'Tool' || !(has(self.model) || has(self.modelProvider))",message="a task of type Tool calls no model: leave out model and modelProvider"
-// +kubebuilder:validation:XValidation:rule="self.type != 'Tool' || !has(self.limits) || !has(self.limits.maxIterations)",message="a task of type Tool is one call: leave out limits.maxIterations"
+// +kubebuilder:validation:XValidation:rule="self.type == 'Tool' ? has(self.tool) && !has(self.role) : has(self.role) && !has(self.tool)",message="a task of type Agent needs role and must not have tool, one of type Tool needs tool and must not have role"
+// +kubebuilder:validation:XValidation:rule="self.type == 'Tool' || has(self.instruction) || has(self.arguments)",message="a task of type Agent needs instruction, or arguments if its role has an inputSchema"
+// +kubebuilder:validation:XValidation:rule="self.type == 'Agent' || !(has(self.instruction) || has(self.contextFiles) || has(self.successCriteria) || has(self.context) || has(self.continueFrom))",message="a task of type Tool is one call: put its input into arguments, and leave out instruction, contextFiles, successCriteria, context and continueFrom"
+// +kubebuilder:validation:XValidation:rule="self.type == 'Agent' || !(has(self.model) || has(self.modelProvider) || (has(self.limits) && has(self.limits.maxIterations)))",message="a task of type Tool is one call and calls no model: leave out model, modelProvider and limits.maxIterations"
 // +kubebuilder:validation:XValidation:rule="!has(self.chat) || !(has(self.model) || has(self.modelProvider) || has(self.workspace))",message="model, modelProvider and workspace are for standalone tasks: a chat's task has those of its chat and role"
 // +kubebuilder:validation:XValidation:rule="has(self.chat) || !(has(self.triggerMessage) || has(self.group))",message="triggerMessage and group are for tasks of a chat: leave them out of a standalone task"
 // +kubebuilder:validation:XValidation:rule="!oldSelf.?cancel.orValue(false) || self.?cancel.orValue(false)",message="cancel cannot be taken back once it is true: create a new AgentTask"
-// +kubebuilder:validation:XValidation:rule="self.type == oldSelf.type",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".type"
-// +kubebuilder:validation:XValidation:rule="has(self.chat) == has(oldSelf.chat) && (!has(self.chat) || self.chat == oldSelf.chat)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".chat"
-// +kubebuilder:validation:XValidation:rule="has(self.role) == has(oldSelf.role) && (!has(self.role) || self.role == oldSelf.role)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".role"
-// +kubebuilder:validation:XValidation:rule="has(self.tool) == has(oldSelf.tool) && (!has(self.tool) || self.tool == oldSelf.tool)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".tool"
-// +kubebuilder:validation:XValidation:rule="has(self.arguments) == has(oldSelf.arguments) && (!has(self.arguments) || self.arguments == oldSelf.arguments)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".arguments"
-// +kubebuilder:validation:XValidation:rule="has(self.instruction) == has(oldSelf.instruction) && (!has(self.instruction) || self.instruction == oldSelf.instruction)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".instruction"
-// +kubebuilder:validation:XValidation:rule="has(self.contextFiles) == has(oldSelf.contextFiles) && (!has(self.contextFiles) || self.contextFiles == oldSelf.contextFiles)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".contextFiles"
-// +kubebuilder:validation:XValidation:rule="has(self.successCriteria) == has(oldSelf.successCriteria) && (!has(self.successCriteria) || self.successCriteria == oldSelf.successCriteria)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".successCriteria"
-// +kubebuilder:validation:XValidation:rule="has(self.context) == has(oldSelf.context) && (!has(self.context) || self.context == oldSelf.context)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".context"
-// +kubebuilder:validation:XValidation:rule="has(self.continueFrom) == has(oldSelf.continueFrom) && (!has(self.continueFrom) || self.continueFrom == oldSelf.continueFrom)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".continueFrom"
-// +kubebuilder:validation:XValidation:rule="has(self.cwd) == has(oldSelf.cwd) && (!has(self.cwd) || self.cwd == oldSelf.cwd)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".cwd"
-// +kubebuilder:validation:XValidation:rule="has(self.triggerMessage) == has(oldSelf.triggerMessage) && (!has(self.triggerMessage) || self.triggerMessage == oldSelf.triggerMessage)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".triggerMessage"
-// +kubebuilder:validation:XValidation:rule="has(self.group) == has(oldSelf.group) && (!has(self.group) || self.group == oldSelf.group)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".group"
-// +kubebuilder:validation:XValidation:rule="has(self.limits) == has(oldSelf.limits) && (!has(self.limits) || self.limits == oldSelf.limits)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".limits"
-// +kubebuilder:validation:XValidation:rule="has(self.modelProvider) == has(oldSelf.modelProvider) && (!has(self.modelProvider) || self.modelProvider == oldSelf.modelProvider)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".modelProvider"
-// +kubebuilder:validation:XValidation:rule="has(self.model) == has(oldSelf.model) && (!has(self.model) || self.model == oldSelf.model)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".model"
-// +kubebuilder:validation:XValidation:rule="has(self.workspace) == has(oldSelf.workspace) && (!has(self.workspace) || self.workspace == oldSelf.workspace)",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask",fieldPath=".workspace"
 type AgentTaskSpec struct {
 	// chat is the AgentChat that the task belongs to. Absent: a standalone task.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Chat Name `json:"chat,omitempty"`
 	// type is Agent for work of an agent, or Tool for one tool call.
 	// +required
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Type TaskType `json:"type"`
 	// role is the AgentRole of the agent that does the work. For type Agent.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Role Name `json:"role,omitempty"`
 	// tool is the tool to call, by the name that a model would use. For type Tool.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Tool ToolName `json:"tool,omitempty"`
 	// arguments are those of the tool, or the input of a role that has an inputSchema.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:MaxProperties=128
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Arguments *runtime.RawExtension `json:"arguments,omitempty"`
 	// instruction says what the agent is to do. For type Agent.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32768
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Instruction string `json:"instruction,omitempty"`
 	// contextFiles are the files of the workspace that the agent should look at first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	ContextFiles []FilePath `json:"contextFiles,omitzero"`
 	// successCriteria says how to tell that the work is done.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	SuccessCriteria string `json:"successCriteria,omitempty"`
 	// context is what of the parent's context the sub-agent sees. Absent: None.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Context ContextMode `json:"context,omitempty"`
 	// continueFrom is a finished SubAgent from whose history the work goes on: of the same role, and of the same chat or
 	// also standalone.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	ContinueFrom Name `json:"continueFrom,omitempty"`
 	// cwd is the directory of the workspace that the agent works in. Absent: its root.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Cwd FilePath `json:"cwd,omitempty"`
 	// triggerMessage is the AgentMessage that caused the task.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	TriggerMessage MessageName `json:"triggerMessage,omitempty"`
 	// group is shared by the tasks of one fan-out, whose results come back together.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Group Name `json:"group,omitempty"`
 	// limits may only tighten those of the role.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Limits *TaskLimits `json:"limits,omitempty"`
 	// modelProvider is the ModelProvider of a standalone task. Absent: the role's, else the one named "default".
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	ModelProvider Name `json:"modelProvider,omitempty"`
 	// model is the model of a standalone task. Absent: the role's, else the provider's default.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Model ModelName `json:"model,omitempty"`
 	// workspace gives a standalone task files to work on.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Workspace *Workspace `json:"workspace,omitempty"`
 	// cancel asks that the work stops. Once true it stays true.
 	// +optional
@@ -212,6 +210,7 @@ type AgentTaskStatus struct {
 // +kubebuilder:printcolumn:name="Group",type=string,JSONPath=`.spec.group`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63 && !self.metadata.name.contains('.')",message="metadata.name must have at most 63 characters and no dots: its sub-agent has the same name and it becomes a label"
+// +kubebuilder:validation:XValidation:rule="(has(self.status) && !has(oldSelf.status)) || self.spec == oldSelf.spec || [has(self.spec.chat) == has(oldSelf.spec.chat), has(self.spec.role) == has(oldSelf.spec.role), has(self.spec.tool) == has(oldSelf.spec.tool), has(self.spec.arguments) == has(oldSelf.spec.arguments), has(self.spec.instruction) == has(oldSelf.spec.instruction), has(self.spec.contextFiles) == has(oldSelf.spec.contextFiles), has(self.spec.successCriteria) == has(oldSelf.spec.successCriteria), has(self.spec.context) == has(oldSelf.spec.context), has(self.spec.continueFrom) == has(oldSelf.spec.continueFrom), has(self.spec.cwd) == has(oldSelf.spec.cwd), has(self.spec.triggerMessage) == has(oldSelf.spec.triggerMessage), has(self.spec.group) == has(oldSelf.spec.group), has(self.spec.limits) == has(oldSelf.spec.limits), has(self.spec.modelProvider) == has(oldSelf.spec.modelProvider), has(self.spec.model) == has(oldSelf.spec.model), has(self.spec.workspace) == has(oldSelf.spec.workspace)].all(same, same)",message="only cancel and ttlSecondsAfterFinished can be added or removed: create a new AgentTask",fieldPath=".spec"
 type AgentTask struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional

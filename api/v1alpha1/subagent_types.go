@@ -11,79 +11,79 @@ import (
 // SubAgentSpec is an agent's assignment, with everything resolved when it was created.
 // +kubebuilder:validation:XValidation:rule="has(self.instruction) || has(self.arguments) || has(self.continueFrom)",message="a sub-agent needs instruction, arguments or continueFrom"
 // +kubebuilder:validation:XValidation:rule="self.depth == 1 ? !has(self.parent) : has(self.parent)",message="a sub-agent of depth 1 has no parent, a deeper one must name the sub-agent that asked for it"
-// +kubebuilder:validation:XValidation:rule="!has(self.limits) || !has(self.limits.maxDepth) || self.depth <= self.limits.maxDepth",message="depth must not be more than limits.maxDepth: delegate less deeply, or raise limits.maxDepth of the chat"
+// +kubebuilder:validation:XValidation:rule="self.depth == 1 || !has(self.limits) || !has(self.limits.maxDepth) || self.depth <= self.limits.maxDepth",message="depth must not be more than limits.maxDepth: delegate less deeply, or raise limits.maxDepth of the chat"
 // +kubebuilder:validation:XValidation:rule="!oldSelf.?cancel.orValue(false) || self.?cancel.orValue(false)",message="cancel cannot be taken back once it is true: create a new AgentTask, which launches a new sub-agent"
-// +kubebuilder:validation:XValidation:rule="self.task == oldSelf.task",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".task"
-// +kubebuilder:validation:XValidation:rule="self.role == oldSelf.role",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".role"
-// +kubebuilder:validation:XValidation:rule="self.depth == oldSelf.depth",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".depth"
-// +kubebuilder:validation:XValidation:rule="has(self.chat) == has(oldSelf.chat) && (!has(self.chat) || self.chat == oldSelf.chat)",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".chat"
-// +kubebuilder:validation:XValidation:rule="has(self.parent) == has(oldSelf.parent) && (!has(self.parent) || self.parent == oldSelf.parent)",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".parent"
-// +kubebuilder:validation:XValidation:rule="has(self.instruction) == has(oldSelf.instruction) && (!has(self.instruction) || self.instruction == oldSelf.instruction)",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".instruction"
-// +kubebuilder:validation:XValidation:rule="has(self.arguments) == has(oldSelf.arguments) && (!has(self.arguments) || self.arguments == oldSelf.arguments)",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".arguments"
-// +kubebuilder:validation:XValidation:rule="has(self.contextFiles) == has(oldSelf.contextFiles) && (!has(self.contextFiles) || self.contextFiles == oldSelf.contextFiles)",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".contextFiles"
-// +kubebuilder:validation:XValidation:rule="has(self.successCriteria) == has(oldSelf.successCriteria) && (!has(self.successCriteria) || self.successCriteria == oldSelf.successCriteria)",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".successCriteria"
-// +kubebuilder:validation:XValidation:rule="has(self.context) == has(oldSelf.context) && (!has(self.context) || self.context == oldSelf.context)",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".context"
-// +kubebuilder:validation:XValidation:rule="has(self.continueFrom) == has(oldSelf.continueFrom) && (!has(self.continueFrom) || self.continueFrom == oldSelf.continueFrom)",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".continueFrom"
-// +kubebuilder:validation:XValidation:rule="has(self.cwd) == has(oldSelf.cwd) && (!has(self.cwd) || self.cwd == oldSelf.cwd)",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".cwd"
-// +kubebuilder:validation:XValidation:rule="has(self.modelProvider) == has(oldSelf.modelProvider) && (!has(self.modelProvider) || self.modelProvider == oldSelf.modelProvider)",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".modelProvider"
-// +kubebuilder:validation:XValidation:rule="has(self.model) == has(oldSelf.model) && (!has(self.model) || self.model == oldSelf.model)",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".model"
-// +kubebuilder:validation:XValidation:rule="has(self.limits) == has(oldSelf.limits) && (!has(self.limits) || self.limits == oldSelf.limits)",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent",fieldPath=".limits"
 type SubAgentSpec struct {
 	// chat is the AgentChat that the agent works for. Absent: it works for a standalone task.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Chat Name `json:"chat,omitempty"`
 	// task is the AgentTask that launched the agent; both have the same name.
 	// +required
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Task Name `json:"task"`
 	// parent is the SubAgent that asked for this one. Absent: the orchestrator or a standalone task did.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Parent Name `json:"parent,omitempty"`
 	// role is the AgentRole that says who the agent is.
 	// +required
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Role Name `json:"role"`
 	// depth is 1 under a chat or a standalone task, and one more than its parent's below a sub-agent.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=5
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Depth int32 `json:"depth"`
 	// instruction says what the agent is to do.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32768
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Instruction string `json:"instruction,omitempty"`
 	// arguments are the input of a role that has an inputSchema.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:MaxProperties=128
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Arguments *runtime.RawExtension `json:"arguments,omitempty"`
 	// contextFiles are the files of the workspace that the agent should look at first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	ContextFiles []FilePath `json:"contextFiles,omitzero"`
 	// successCriteria says how to tell that the work is done.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	SuccessCriteria string `json:"successCriteria,omitempty"`
 	// context is what of the parent's context the agent sees. Absent: None.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Context ContextMode `json:"context,omitempty"`
 	// continueFrom is the finished SubAgent from whose history this one goes on.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	ContinueFrom Name `json:"continueFrom,omitempty"`
 	// cwd is the directory of the workspace that the agent works in. Absent: its root.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Cwd FilePath `json:"cwd,omitempty"`
 	// modelProvider is the ModelProvider that answers the agent's calls.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	ModelProvider Name `json:"modelProvider,omitempty"`
 	// model is the model that answers them.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Model ModelName `json:"model,omitempty"`
 	// limits are those of the role, the task and the chat, resolved when the agent was created.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Limits AgentLimits `json:"limits,omitzero"`
 	// cancel asks that the agent and everything below it stops. Once true it stays true.
 	// +optional
@@ -318,6 +318,7 @@ type SubAgentStatus struct {
 // +kubebuilder:printcolumn:name="Question",type=string,JSONPath=`.status.question`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name == self.spec.task",message="metadata.name must be the name of the task in spec.task"
+// +kubebuilder:validation:XValidation:rule="(has(self.status) && !has(oldSelf.status)) || self.spec == oldSelf.spec || [has(self.spec.chat) == has(oldSelf.spec.chat), has(self.spec.parent) == has(oldSelf.spec.parent), has(self.spec.instruction) == has(oldSelf.spec.instruction), has(self.spec.arguments) == has(oldSelf.spec.arguments), has(self.spec.contextFiles) == has(oldSelf.spec.contextFiles), has(self.spec.successCriteria) == has(oldSelf.spec.successCriteria), has(self.spec.context) == has(oldSelf.spec.context), has(self.spec.continueFrom) == has(oldSelf.spec.continueFrom), has(self.spec.cwd) == has(oldSelf.spec.cwd), has(self.spec.modelProvider) == has(oldSelf.spec.modelProvider), has(self.spec.model) == has(oldSelf.spec.model), has(self.spec.limits) == has(oldSelf.spec.limits)].all(same, same)",message="only cancel can be added or removed: create a new AgentTask, which launches a new sub-agent",fieldPath=".spec"
 type SubAgent struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional

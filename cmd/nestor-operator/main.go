@@ -27,6 +27,11 @@ of the pod it runs in.
 Its own namespace, where shared roles, providers and tool servers stand, comes
 from the environment variable POD_NAMESPACE (default nestor-system).
 
+  nestor-operator check
+
+looks whether an installation works: it has the operator run its calculator, and
+asks for the history API.
+
 Flags:
 `
 
@@ -49,6 +54,9 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	if len(args) > 0 && args[0] == "check" {
+		return runCheck(ctx, args[1:], stdout)
+	}
 	var o options
 	set := flag.NewFlagSet("nestor-operator", flag.ContinueOnError)
 	set.SetOutput(stdout)

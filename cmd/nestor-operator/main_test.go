@@ -11,7 +11,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -20,7 +19,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
-	certutil "k8s.io/client-go/util/cert"
 
 	historyv1alpha1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/localcluster"
@@ -36,6 +34,8 @@ func TestWrongUseIsExplained(t *testing.T) {
 		"a log level":        {[]string{"--log-level", "loud"}, "--log-level must be debug, info, warn or error"},
 		"a log format":       {[]string{"--log-format", "xml"}, "--log-format must be text or json"},
 		"half a certificate": {[]string{"--kubeconfig", "no-such-file", "--history-cert-file", "tls.crt"}, "go together"},
+		"two certificates":   {[]string{"--kubeconfig", "no-such-file", "--history-cert-file", "tls.crt", "--history-key-file", "tls.key", "--history-cert-secret", "x"}, "set one of them"},
+		"no service":         {[]string{"--kubeconfig", "no-such-file", "--history-service", ""}, "need a name"},
 		"a label":            {[]string{"--operator-labels", "nestor"}, "--operator-labels must be name=value"},
 		"no cluster":         {[]string{"--kubeconfig", "no-such-file"}, "read the kubeconfig"},
 	} {
@@ -65,15 +65,14 @@ func TestTheOperatorIsReadyAndStops(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	kubectl(t, cluster, "create", "namespace", "nestor-system")
 	probes, served := freeAddress(t), freeAddress(t)
-	certificate, key := historyCertificate(t)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
 		ended <- run(ctx, []string{
 			"--kubeconfig", cluster.Kubeconfig, "--ledger", "sqlite:" + filepath.Join(t.TempDir(), "ledger.db"), "--health-probe-bind-address", probes,
-			"--history-bind-address", served, "--history-cert-file", certificate, "--history-key-file", key,
-			"--leader-elect", // the history is served whoever leads
+			"--history-bind-address", served, "--leader-elect", // the history is served whoever leads
 		}, io.Discard, io.Discard)
 	}()
 	for _, path := range []string{"healthz", "readyz"} {
@@ -92,35 +91,16 @@ func TestTheOperatorIsReadyAndStops(t *testing.T) {
 			t.Errorf("/%s never said ok", path)
 		}
 	}
-	expectHistory(t, cluster, served, certificate)
+	expectHistory(t, cluster, served)
 	stop()
 	if err := <-ended; err != nil {
 		t.Errorf("the operator ended with %v", err)
 	}
 }
 
-// historyCertificate makes a certificate as an installation would give the operator.
-func historyCertificate(t *testing.T) (certificate, key string) {
+// expectHistory registers the operator's history API and asks for it with kubectl. What vouches for it the operator has to say.
+func expectHistory(t *testing.T, cluster *localcluster.Cluster, address string) {
 	t.Helper()
-	certPEM, keyPEM, err := certutil.GenerateSelfSignedCertKey("nestor-history.nestor-system.svc", nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	certificate, key = filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
-	if err := errors.Join(os.WriteFile(certificate, certPEM, 0o600), os.WriteFile(key, keyPEM, 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	return certificate, key
-}
-
-// expectHistory registers the operator's history API and asks for it with kubectl.
-func expectHistory(t *testing.T, cluster *localcluster.Cluster, address, certificate string) {
-	t.Helper()
-	bundle, err := os.ReadFile(certificate)
-	if err != nil {
-		t.Fatal(err)
-	}
 	_, text, err := net.SplitHostPort(address)
 	if err != nil {
 		t.Fatal(err)
@@ -130,15 +110,23 @@ func expectHistory(t *testing.T, cluster *localcluster.Cluster, address, certifi
 		t.Fatal(err)
 	}
 	err = cluster.ServeAPI(t.Context(), localcluster.API{
-		GroupVersion: historyv1alpha1.GroupVersion, Namespace: "nestor-system", Service: "nestor-history", Port: int32(port), CABundle: bundle,
+		GroupVersion: historyv1alpha1.GroupVersion, Namespace: "nestor-system", Service: "nestor-history", Port: int32(port),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command(cluster.Kubectl, "--kubeconfig", cluster.Kubeconfig, "get", "transcripts", "-A").CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "No resources found") {
-		t.Errorf("kubectl get transcripts: %v: %s", err, out)
+	if out := kubectl(t, cluster, "get", "transcripts", "-A"); !strings.Contains(out, "No resources found") {
+		t.Errorf("kubectl get transcripts: %s", out)
 	}
+}
+
+func kubectl(t *testing.T, cluster *localcluster.Cluster, args ...string) string {
+	t.Helper()
+	out, err := exec.Command(cluster.Kubectl, append([]string{"--kubeconfig", cluster.Kubeconfig}, args...)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("kubectl %s: %v: %s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
 }
 
 func freeAddress(t *testing.T) string {

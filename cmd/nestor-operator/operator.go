@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -35,6 +36,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/version"
 )
 
+// ledgerVariable says where the ledger is if no flag does: everybody on a node can read the flags of its processes, and a
+// connection string has a password.
+const ledgerVariable = "NESTOR_LEDGER"
+
 // options are what the flags say.
 type options struct {
 	kubeconfig  string
@@ -45,8 +50,7 @@ type options struct {
 	probes      string
 	pprof       string
 	history     string
-	historyCert string
-	historyKey  string
+	certificate certificateOptions
 	web         string
 	logLevel    string
 	logFormat   string
@@ -59,14 +63,13 @@ type options struct {
 func (o *options) register(set *flag.FlagSet) {
 	set.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that says how to reach the cluster (default: the pod's own, or $KUBECONFIG)")
 	set.StringVar(&o.namespaces, "namespaces", "", "comma-separated `list` of namespaces to watch; the operator's own is always one of them (default: all)")
-	set.StringVar(&o.ledger, "ledger", "sqlite:nestor.db", "where the history of every agent is kept: sqlite:PATH, or postgres://... for several replicas")
+	set.StringVar(&o.ledger, "ledger", "", "where the history of every agent is kept: sqlite:PATH, or postgres://... for several replicas (default $NESTOR_LEDGER, else sqlite:nestor.db)")
 	set.BoolVar(&o.leaderElect, "leader-elect", false, "wait until no other operator is at work; needed when there are several replicas")
 	set.StringVar(&o.metrics, "metrics-bind-address", "0", "`address` for Prometheus metrics, such as :8080; 0 turns them off")
 	set.StringVar(&o.probes, "health-probe-bind-address", "0", "`address` for /healthz and /readyz, such as :8081; 0 turns them off")
 	set.StringVar(&o.pprof, "pprof-bind-address", "0", "`address` for Go's profiles under /debug/pprof, for developers; 0 turns them off")
 	set.StringVar(&o.history, "history-bind-address", "0", "`address` where the history API is served to the API server's aggregator, such as :8443; 0 turns it off")
-	set.StringVar(&o.historyCert, "history-cert-file", "", "`file` with the certificate of the history API, which the APIService's caBundle vouches for (default: one made at the start)")
-	set.StringVar(&o.historyKey, "history-key-file", "", "`file` with its key")
+	o.certificate.register(set)
 	set.StringVar(&o.workspaceImage, "workspace-image", "", "`image` of workspace pods, with nestor-workspace, bash and git; without it chats that have a workspace wait")
 	set.StringVar(&o.operatorLabels, "operator-labels", "", "comma-separated `labels` (name=value) of the operator's own pods, which alone may connect to workspaces (default app.kubernetes.io/name=nestor-operator)")
 	set.StringVar(&o.localWorkspaces, "local-workspaces", "", "comma-separated `directories` of this machine: chats may have a workspace in one of them, served by this process with the rights of its user. For an operator on your own machine only")
@@ -87,8 +90,8 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if (o.historyCert == "") != (o.historyKey == "") {
-		return errors.New("--history-cert-file and --history-key-file go together: set both, or none")
+	if err := o.certificate.check(); err != nil {
+		return err
 	}
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger)
@@ -104,7 +107,7 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	kept, err := connect.Open(ctx, o.ledger)
+	kept, err := connect.Open(ctx, cmp.Or(o.ledger, os.Getenv(ledgerVariable), "sqlite:nestor.db"))
 	if err != nil {
 		return err
 	}

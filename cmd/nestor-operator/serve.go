@@ -22,10 +22,17 @@ func (o *options) serveHistory(ctx context.Context, mgr ctrl.Manager, kept ledge
 	if o.history == "0" || o.history == "" {
 		return nil
 	}
-	server, err := history.New(ctx, history.Options{
-		Cluster: mgr.GetConfig(), Ledger: kept, Live: hub, Address: o.history, CertFile: o.historyCert, KeyFile: o.historyKey,
-		Hosts: []string{"nestor-history." + operatorNamespace() + ".svc"},
-	})
+	options := history.Options{
+		Cluster: mgr.GetConfig(), Ledger: kept, Live: hub, Address: o.history, CertFile: o.certificate.file, KeyFile: o.certificate.keyFile,
+	}
+	keeper, err := o.certificate.keeper(mgr)
+	if err != nil {
+		return err
+	}
+	if keeper != nil {
+		options.Certificate = keeper
+	}
+	server, err := history.New(ctx, options)
 	if err != nil {
 		return err
 	}

@@ -36,6 +36,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
 	"github.com/nestor-dev/nestor/internal/telemetry"
+	"github.com/nestor-dev/nestor/internal/tool/builtin"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 	"github.com/nestor-dev/nestor/internal/version"
@@ -131,9 +132,14 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	}
 	scheduler := schedule.New(schedule.Options{Observer: counted})
 	tools := &backend.Tools{Finder: finder, Pool: pool, Workspaces: workspaces, Results: backend.WholeOutputs{Ledger: options.Ledger}}
+	atOnce, err := builtin.New(builtin.Options{}) // those that need nothing from outside
+	if err != nil {
+		return fmt.Errorf("make the built-in tools: %w", err)
+	}
 	log := mgr.GetLogger().WithName("engine")
 	eng := engine.New(engine.Options{
-		Ledger: counted.Timed(options.Ledger), Scheduler: scheduler, Tools: tools, Models: &backend.Models{Finder: finder, Scheduler: scheduler, Transport: options.Telemetry.Transport},
+		Ledger: counted.Timed(options.Ledger), Scheduler: scheduler, Tools: tools, AtOnce: atOnce,
+		Models:        &backend.Models{Finder: finder, Scheduler: scheduler, Transport: options.Telemetry.Transport},
 		Random:        rand.Float64,
 		AwaitRecovery: true,
 		Reached:       options.Reached,
@@ -142,8 +148,8 @@ func Setup(mgr ctrl.Manager, options Options) error {
 			counted.Recorded(c)
 			options.Telemetry.Recorded(c)
 		},
-		Scope:         options.Telemetry.Scope,
-		Listen:        observer.Listen,
+		Scope:  options.Telemetry.Scope,
+		Listen: observer.Listen,
 		Trouble: func(err error) {
 			counted.Trouble()
 			log.Error(err, "An agent cannot go on")

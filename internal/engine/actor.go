@@ -53,6 +53,7 @@ type actor struct {
 	// The working goroutine alone changes what follows, under this lock.
 	stateMu  sync.Mutex
 	loaded   bool
+	absent   bool // the ledger had nothing of this agent when it was asked
 	record   ledger.Agent
 	state    agent.State
 	seq      int64
@@ -141,8 +142,13 @@ func (a *actor) handle(batch []delivery) error {
 	if slices.ContainsFunc(batch, func(d delivery) bool { return d.takeOver && !d.fresh }) {
 		a.unload() // whoever was at work may have gone on since this state was read
 	}
-	if err := a.load(a.engine.ctx); err != nil && !errors.Is(err, ledger.ErrNotFound) {
-		return err
+	// An agent that was not there a moment ago and is to begin now need not be looked for again: if somebody else has begun it in
+	// between, the append says so.
+	begins := slices.ContainsFunc(batch, func(d delivery) bool { return d.create != nil })
+	if !begins || !a.isAbsent() {
+		if err := a.load(a.engine.ctx); err != nil && !errors.Is(err, ledger.ErrNotFound) {
+			return err
+		}
 	}
 	r := a.step(batch)
 	if r.empty() {
@@ -185,6 +191,9 @@ func (a *actor) handle(batch []delivery) error {
 	a.commit(r)
 	change := Change{Agent: r.record, Before: r.before, After: r.next, Effects: r.effects, Events: r.events, Calls: r.calls, Gone: r.end}
 	a.engine.options.Recorded(change)
+	for _, call := range r.answered {
+		a.engine.options.Called(call)
+	}
 	confirm(batch, nil)
 	if r.end {
 		a.engine.Forget(a.uid)
@@ -237,7 +246,13 @@ func (a *actor) overtaken(batch []delivery) {
 func (a *actor) unload() {
 	a.stateMu.Lock()
 	defer a.stateMu.Unlock()
-	a.loaded = false
+	a.loaded, a.absent = false, false
+}
+
+func (a *actor) isAbsent() bool {
+	a.stateMu.Lock()
+	defer a.stateMu.Unlock()
+	return a.absent
 }
 
 // withoutResults keeps only the facts.
@@ -298,13 +313,14 @@ func (a *actor) load(ctx context.Context) error {
 	history, err := a.engine.options.Ledger.Load(ctx, a.uid)
 	if err != nil {
 		a.state, a.seq, a.snapshot = agent.State{}, 0, 0
+		a.absent = errors.Is(err, ledger.ErrNotFound)
 		return err
 	}
 	state, seq, err := rebuild(history)
 	if err != nil {
 		return fmt.Errorf("rebuild agent %s: %w", a.uid, err)
 	}
-	a.loaded, a.record, a.state, a.seq, a.snapshot = true, history.Agent, state, seq, 0
+	a.loaded, a.absent, a.record, a.state, a.seq, a.snapshot = true, false, history.Agent, state, seq, 0
 	if history.Snapshot != nil {
 		a.snapshot = history.Snapshot.Seq
 	}
@@ -329,7 +345,7 @@ func (a *actor) commit(r *recording) {
 	if r.batch.Create != nil {
 		a.record = *r.batch.Create
 	}
-	a.loaded = true
+	a.loaded, a.absent = true, false
 	a.state = r.next
 	a.seq = r.batch.After + int64(len(r.batch.Events)) // absolute: somebody may have loaded the agent in the meantime
 	if r.batch.Snapshot != nil {

@@ -92,11 +92,7 @@ func (a *actor) runTool(ctx context.Context, record ledger.Agent, e agent.RunToo
 			return // the process ends: what became of the call is not known, and the ledger says so
 		}
 		a.engine.reached(AfterEffect)
-		row := &ledger.ToolResult{Key: a.ledgerKey(e), Status: toolStatus(result), Output: wholeOutput(result), FinishedAt: a.engine.options.Now()}
-		if result.Failure != tool.NoFailure {
-			row.Error = string(result.Failure)
-		}
-		a.finish(e, delivery{fact: agent.ToolFinished{Call: e.Call, Outcome: toolOutcome(result), Text: result.Text}, toolResult: row, call: made})
+		a.finish(e, delivery{fact: toolFinished(e, result), toolResult: a.toolRow(e, result, a.engine.options.Now()), call: made})
 	}()
 }
 
@@ -106,9 +102,11 @@ func (a *actor) execute(ctx context.Context, record ledger.Agent, e agent.RunToo
 		text := fmt.Sprintf("The tool %s cannot be reached: %s. Try again later, or find another way.", e.Tool, err)
 		return tool.Result{CallID: e.Call, Name: e.Tool, Text: text, Failure: tool.Failed, Output: tool.Output{Text: text}, Err: err}
 	}
-	return a.engine.options.Executor.Execute(ctx, set, tool.Call{
-		ID: e.Call, Name: e.Tool, Arguments: e.Arguments, IdempotencyKey: a.ledgerKey(e), Namespace: record.Namespace, Agent: a.uid,
-	})
+	return a.engine.options.Executor.Execute(ctx, set, a.toolCall(record, e))
+}
+
+func (a *actor) toolCall(record ledger.Agent, e agent.RunTool) tool.Call {
+	return tool.Call{ID: e.Call, Name: e.Tool, Arguments: e.Arguments, IdempotencyKey: a.ledgerKey(e), Namespace: record.Namespace, Agent: a.uid}
 }
 
 func toolOutcome(r tool.Result) agent.ToolOutcome {

@@ -100,6 +100,9 @@ type Options struct {
 	Scheduler *schedule.Scheduler
 	Tools     Tools
 	Executor  tool.Executor
+	// AtOnce are tools that need nothing but this process and leave no trace outside of it, such as a calculator: their calls and
+	// answers are recorded together. No other tool may be among them: it would run before its intent is in the ledger.
+	AtOnce tool.Set
 	// Changed is told of an agent whose state has moved on. It must not block.
 	Changed func(Change)
 	// Recorded is told of everything that was appended to the ledger, just before it is acted upon. It must not block.

@@ -29,7 +29,12 @@ type recording struct {
 	batch       ledger.Batch
 	// requests are the model calls that the batch intends, by effect key.
 	requests map[string]plannedCall
+	// answered are the tool calls that were made on the way.
+	answered []Call
 }
+
+// newest is the sequence of the newest event.
+func (r *recording) newest() int64 { return r.batch.After + int64(len(r.batch.Events)) }
 
 func (r *recording) empty() bool {
 	b := &r.batch
@@ -44,14 +49,13 @@ func (r *recording) unheard() error {
 	return nil
 }
 
-// step puts a batch of deliveries through the core. Facts that change nothing leave no event behind: whoever delivers
-// again, to be sure, costs nothing.
+// step puts a batch of deliveries through the core.
 func (a *actor) step(deliveries []delivery) *recording {
 	a.stateMu.Lock()
 	state, seq, snapshot, record := a.state, a.seq, a.snapshot, a.record
 	a.stateMu.Unlock()
 	now := a.engine.options.Now()
-	r := &recording{deliveries: deliveries, before: state, next: state, requests: map[string]plannedCall{}}
+	r := &recording{deliveries: deliveries, record: record, before: state, next: state, requests: map[string]plannedCall{}}
 	r.batch = ledger.Batch{Agent: a.uid, After: seq}
 	for _, d := range deliveries {
 		if d.modelResult != nil {
@@ -65,34 +69,12 @@ func (a *actor) step(deliveries []delivery) *recording {
 		}
 		r.takeOver = r.takeOver || d.takeOver
 		r.end = r.end || d.end
-		if d.fact == nil {
-			continue
+		if d.fact != nil {
+			a.hear(r, d, now)
 		}
-		event := agent.Event{At: max(agent.Time(now.UnixMilli()), d.at), Fact: a.spare(d.fact)}
-		next, effects := agent.Step(r.next, event)
-		// A take-over is always on record: the append is what gives the right to act, and time that nobody was there
-		// for must not count.
-		// So is the end of an agent whose object is gone, even if it had nothing to cancel: it would be live for ever.
-		always := (d.takeOver || (d.end && record.Live())) && next.Phase != agent.PhaseNew && !next.Phase.Terminal()
-		if len(effects) == 0 && next.Same(r.next) && !always {
-			continue
-		}
-		data, err := json.Marshal(event)
-		if err != nil {
-			a.engine.options.Trouble(fmt.Errorf("encode %s of agent %s: %w", agent.FactType(d.fact), a.uid, err))
-			continue
-		}
-		if d.create != nil && seq == 0 && len(r.batch.Events) == 0 {
-			r.batch.Create, record = d.create, *d.create
-		}
-		r.next = next
-		r.effects = append(r.effects, effects...)
-		r.events = append(r.events, event)
-		r.batch.Events = append(r.batch.Events, ledger.Event{Type: agent.FactType(d.fact), At: now, Data: data})
 	}
-	r.record = record
 	a.intend(r, now)
-	if newest := seq + int64(len(r.batch.Events)); newest-snapshot >= a.engine.options.SnapshotEvery {
+	if r.newest()-snapshot >= a.engine.options.SnapshotEvery {
 		if data, err := agent.EncodeState(r.next); err == nil {
 			r.batch.Snapshot = data
 		}
@@ -107,13 +89,46 @@ func (a *actor) step(deliveries []delivery) *recording {
 	return r
 }
 
+// hear puts one fact through the core, and the answers of tools that it has at hand. A fact that changes nothing leaves no event
+// behind: whoever delivers again, to be sure, costs nothing.
+func (a *actor) hear(r *recording, d delivery, now time.Time) {
+	event := agent.Event{At: max(agent.Time(now.UnixMilli()), d.at), Fact: a.spare(d.fact)}
+	next, effects := agent.Step(r.next, event)
+	// A take-over is always on record: the append is what gives the right to act, and time that nobody was there
+	// for must not count.
+	// So is the end of an agent whose object is gone, even if it had nothing to cancel: it would be live for ever.
+	always := (d.takeOver || (d.end && r.record.Live())) && next.Phase != agent.PhaseNew && !next.Phase.Terminal()
+	if len(effects) == 0 && next.Same(r.next) && !always {
+		return
+	}
+	data, err := json.Marshal(event)
+	if err != nil {
+		a.engine.options.Trouble(fmt.Errorf("encode %s of agent %s: %w", agent.FactType(d.fact), a.uid, err))
+		return
+	}
+	if d.create != nil && r.newest() == 0 {
+		r.batch.Create, r.record = d.create, *d.create
+	}
+	r.next = next
+	r.effects = append(r.effects, effects...)
+	r.events = append(r.events, event)
+	r.batch.Events = append(r.batch.Events, ledger.Event{Type: agent.FactType(d.fact), At: now, Data: data})
+	cause := r.newest()
+	for _, e := range effects {
+		if run, ok := e.(agent.RunTool); ok && !r.end {
+			if fact, ok := a.answer(r, run, cause, now); ok {
+				a.hear(r, delivery{fact: fact}, now)
+			}
+		}
+	}
+}
+
 // intend writes down the model and tool calls that the batch leads to.
 func (a *actor) intend(r *recording, now time.Time) {
 	r.outstanding = map[string]bool{}
 	for _, e := range agent.Outstanding(r.next) {
 		r.outstanding[e.Key()] = true
 	}
-	cause := r.batch.After + int64(len(r.batch.Events))
 	for _, e := range r.effects {
 		if !r.outstanding[e.Key()] {
 			continue
@@ -122,12 +137,9 @@ func (a *actor) intend(r *recording, now time.Time) {
 		case agent.CallModel:
 			call := a.plan(r.record, r.next, e)
 			r.requests[e.Key()] = call
-			r.batch.ModelCalls = append(r.batch.ModelCalls, call.intent(a.ledgerKey(e), r.next, cause, now))
+			r.batch.ModelCalls = append(r.batch.ModelCalls, call.intent(a.ledgerKey(e), r.next, r.newest(), now))
 		case agent.RunTool:
-			r.batch.ToolCalls = append(r.batch.ToolCalls, ledger.ToolCall{
-				Key: a.ledgerKey(e), CallID: e.Call, Seq: cause, Tool: e.Tool, Arguments: string(e.Arguments),
-				Repeatable: repeatable(r.next, e.Tool), StartedAt: now,
-			})
+			r.batch.ToolCalls = append(r.batch.ToolCalls, a.toolIntent(r, e, r.newest(), now))
 		}
 	}
 }

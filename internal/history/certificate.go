@@ -15,8 +15,26 @@ import (
 // ownCertificateAge is how long a certificate lasts that the server has made for itself; a new process makes a new one.
 const ownCertificateAge = 10 * 365 * 24 * time.Hour
 
+// Certificate is one that somebody else keeps, such as a servingcert.Keeper.
+type Certificate interface {
+	// CurrentCertKeyContent returns the certificate and its key in PEM. While both are empty, nobody can connect.
+	CurrentCertKeyContent() (certificate, key []byte)
+	// OnChange has a function called whenever there is another one.
+	OnChange(listener func())
+}
+
+// kept is a Certificate as k8s.io/apiserver wants it.
+type kept struct{ Certificate }
+
+func (kept) Name() string { return "history" }
+
+func (k kept) AddListener(listener dynamiccertificates.Listener) { k.OnChange(listener.Enqueue) }
+
 // servingCertificate returns the certificate to serve with and, if the server has made it, what vouches for it.
 func servingCertificate(options Options) (dynamiccertificates.CertKeyContentProvider, []byte, error) {
+	if options.Certificate != nil {
+		return kept{options.Certificate}, nil, nil
+	}
 	if options.CertFile != "" || options.KeyFile != "" {
 		files, err := dynamiccertificates.NewDynamicServingContentFromFiles("history", options.CertFile, options.KeyFile)
 		if err != nil {

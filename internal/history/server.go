@@ -50,8 +50,10 @@ type Options struct {
 	Live *live.Hub
 	// Address is where to listen, such as :8443 or 127.0.0.1:0.
 	Address string
+	// Certificate is what to serve with; nil for files.
+	Certificate Certificate
 	// CertFile and KeyFile are the certificate that the APIService's caBundle vouches for. They are read again when they change.
-	// Without them the server makes one for itself, see CABundle.
+	// Without a Certificate and without them the server makes one for itself, see CABundle.
 	CertFile, KeyFile string
 	// Hosts are the names and addresses that a certificate of its own is for, such as SERVICE.NAMESPACE.svc.
 	Hosts []string

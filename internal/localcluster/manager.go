@@ -15,8 +15,8 @@ import (
 )
 
 // controllers are those that a tree of owned objects needs: one deletes what has lost its owner, one empties deleted
-// namespaces.
-var controllers = []string{"garbage-collector-controller", "namespace-controller"}
+// namespaces. The third adds roles that are marked for it to view, edit and admin.
+var controllers = []string{"garbage-collector-controller", "namespace-controller", "clusterrole-aggregation-controller"}
 
 // stopTimeout is how long the controller manager may take to end before it is killed.
 const stopTimeout = 10 * time.Second

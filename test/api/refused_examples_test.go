@@ -48,7 +48,7 @@ func ruleMessages(schema *apiextensionsv1.JSONSchemaProps) []string {
 	for _, rule := range schema.XValidations {
 		field := strings.TrimPrefix(rule.FieldPath, ".")
 		if field != "" {
-			field = fmt.Sprintf(".%s: Invalid value: ", field)
+			field = fmt.Sprintf("%s: Invalid value: ", field)
 		}
 		words = append(words, field+rule.Message)
 	}

@@ -60,7 +60,7 @@ func (o *options) register(set *flag.FlagSet) {
 	set.StringVar(&o.operatorFlags, "operator-flags", "", "further `flags` for the operator, separated by spaces")
 	set.DurationVar(&o.timeout, "timeout", 10*time.Minute, "how long a scenario may take")
 	set.DurationVar(&o.bounds, "bounds", 3*time.Second, "how long each bound of the machine is measured; 0 leaves them out")
-	set.BoolVar(&o.pprof, "pprof", false, "save CPU and heap profiles of the operator beside the report")
+	set.BoolVar(&o.pprof, "pprof", false, "save CPU and heap profiles of the operator and the API server beside the report")
 	set.BoolVar(&o.list, "list", false, "list the scenarios and exit")
 	set.BoolVar(&o.compare, "compare", false, "compare the two reports that the arguments name")
 }

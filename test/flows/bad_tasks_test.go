@@ -72,7 +72,7 @@ func badTasks(w *world) []TableEntry {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
 			task := MakeTask("work", "Submit done").Obj()
 			task.Spec.Chat = "chat"
-			r.create(ctx, task)
+			r.createAsOperator(ctx, task)
 			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskPending, v1alpha1.ReasonChatNotFound, `"chat"`))
 			r.openChat(ctx)
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))

@@ -14,10 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/config/operator"
 )
 
 // room is a namespace in which people talk to agents. Its chat is called "chat".
@@ -36,6 +39,17 @@ func (r *room) create(ctx context.Context, objects ...client.Object) {
 		object.SetNamespace(r.namespace)
 		Expect(r.API.Create(ctx, object)).To(Succeed())
 	}
+}
+
+// createAsOperator makes an object that a policy keeps people from making.
+func (r *room) createAsOperator(ctx context.Context, object client.Object) {
+	GinkgoHelper()
+	config := rest.CopyConfig(r.Cluster.Config)
+	config.Impersonate.UserName = serviceaccount.MakeUsername(operator.Namespace, operator.ServiceAccount)
+	api, err := client.New(config, client.Options{Scheme: r.API.Scheme()})
+	Expect(err).NotTo(HaveOccurred())
+	object.SetNamespace(r.namespace)
+	Expect(api.Create(ctx, object)).To(Succeed())
 }
 
 // openChat makes the chat.

@@ -9,5 +9,7 @@
 //	s.Operator.Kill()
 //	err = s.StartOperator(ctx)
 //
+// The operator has the rights that the chart gives it, and no others; the chart's policies are at work.
+//
 // Nothing outlives the caller, however it ends.
 package stack

@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/config/operator"
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest/pgserver"
 	"github.com/nestor-dev/nestor/internal/localcluster"
 )
@@ -38,7 +39,7 @@ const (
 )
 
 // OperatorNamespace is where the operator believes to run, and where shared objects stand.
-const OperatorNamespace = "nestor-system"
+const OperatorNamespace = operator.Namespace
 
 // Options say what to run.
 type Options struct {
@@ -67,6 +68,8 @@ type Stack struct {
 	Cluster *localcluster.Cluster
 	// API is an administrator's client without limits.
 	API client.WithWatch
+	// OperatorKubeconfig is a file with which the operator reaches the cluster as the chart's service account.
+	OperatorKubeconfig string
 	// LedgerURL is what --ledger says; Postgres is the server behind it, if there is one.
 	LedgerURL string
 	Postgres  *pgserver.Server
@@ -108,6 +111,9 @@ func Start(ctx context.Context, options Options) (s *Stack, err error) {
 		return s, err
 	}
 	if err := s.connect(ctx); err != nil {
+		return s, err
+	}
+	if err := s.grant(ctx); err != nil {
 		return s, err
 	}
 	if err := s.openLedger(ctx); err != nil {
@@ -213,7 +219,7 @@ func (s *Stack) LaunchOperator(ctx context.Context, env ...string) error {
 func (s *Stack) LaunchRival() (*Process, error) { return s.runOperator(nil) }
 
 func (s *Stack) runOperator(env []string, flags ...string) (*Process, error) {
-	args := append([]string{"--kubeconfig", s.Cluster.Kubeconfig, "--ledger", s.LedgerURL}, flags...)
+	args := append([]string{"--kubeconfig", s.OperatorKubeconfig, "--ledger", s.LedgerURL}, flags...)
 	args = append(args, s.options.OperatorFlags...)
 	return run(s.log, s.log, slices.Concat(s.options.Env, env), filepath.Join(s.options.Programs, "nestor-operator"), args...)
 }

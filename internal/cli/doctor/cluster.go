@@ -134,11 +134,11 @@ func (p Patient) history() Finding {
 	_, err := p.Discovery.ServerResourcesForGroupVersion(historyv1.GroupVersion.String())
 	switch {
 	case err == nil:
-		return found("history", OK, "the server serves %s", historyv1.GroupVersion)
+		return found(CheckHistory, OK, "the server serves %s", historyv1.GroupVersion)
 	case apierrors.IsNotFound(err):
-		return found("history", Warning, "the server does not serve %s: transcripts are shortened, replies do not stream", historyv1.GroupVersion).
+		return found(CheckHistory, Warning, "the server does not serve %s: transcripts are shortened, replies do not stream", historyv1.GroupVersion).
 			advise("Register the operator's history API: an APIService v1alpha1.history.nestor.dev that leads to the operator.")
 	}
-	return found("history", Warning, "%s is registered but does not answer: %v", historyv1.GroupVersion, err).
+	return found(CheckHistory, Warning, "%s is registered but does not answer: %v", historyv1.GroupVersion, err).
 		advise("Look at it: kubectl describe apiservice v1alpha1.history.nestor.dev")
 }

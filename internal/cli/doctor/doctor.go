@@ -22,6 +22,9 @@ const (
 	Unknown Status = "Unknown" // it could not be found out
 )
 
+// CheckHistory is the name of the check of the history API.
+const CheckHistory = "history"
+
 // Finding is what a check found.
 type Finding struct {
 	Check   string `json:"check"`
@@ -64,6 +67,25 @@ func (p Patient) Examine(ctx context.Context) []Finding {
 	findings = append(findings, p.provider(ctx)...)
 	findings = append(findings, p.history(), p.rights(ctx))
 	return append(findings, p.chats(ctx)...)
+}
+
+// ExamineInstallation makes the checks that do not depend on who asks: whether there is an operator that works, whether
+// histories are served and, if a provider is named, whether it is ready.
+func (p Patient) ExamineInstallation(ctx context.Context) []Finding {
+	findings := []Finding{p.cluster(ctx)}
+	if findings[0].Status == Failed {
+		return findings
+	}
+	resources := p.resources()
+	findings = append(findings, resources)
+	if resources.Status == Failed {
+		return findings
+	}
+	findings = append(findings, p.probe(ctx), p.history())
+	if p.Provider == "" {
+		return findings
+	}
+	return append(findings, p.provider(ctx)[0])
 }
 
 // Healthy reports whether no check failed.

@@ -26,6 +26,8 @@ type visit struct {
 	session *mcp.Session
 	// note, if there is one, is what the model should know of the workspace beside the call's answer.
 	note string
+	// accompany returns a context for the call, which ends when the workspace does; nil if that cannot happen.
+	accompany func(context.Context) (context.Context, context.CancelFunc)
 	// lost returns in words what happened to the workspace during the visit, or nothing.
 	lost  func(context.Context) string
 	leave func()
@@ -50,14 +52,30 @@ func (w *Workspaces) call(ctx context.Context, p Place, spec tool.Spec, call too
 		return tool.Output{}, err
 	}
 	defer v.leave()
-	output, err := v.session.Call(ctx, spec.Name, spec.Repeatable(), call)
-	if err != nil && ctx.Err() == nil {
-		if words := v.lost(ctx); words != "" {
-			err = fmt.Errorf("%s; the next call starts it again (%w)", words, err)
-		}
-	}
+	output, err := v.call(ctx, spec, call)
 	if v.note != "" && err == nil {
 		output.Text = strings.TrimSpace(output.Text + "\n[" + v.note + "]")
+	}
+	return output, err
+}
+
+// call runs a tool. If the workspace is lost meanwhile, the error says what became of it. It never repeats a call that may have
+// had an effect.
+func (v *visit) call(ctx context.Context, spec tool.Spec, call tool.Call) (tool.Output, error) {
+	during, done := ctx, func() {}
+	if v.accompany != nil {
+		during, done = v.accompany(ctx)
+	}
+	defer done()
+	output, err := v.session.Call(during, spec.Name, spec.Repeatable(), call)
+	if err == nil || ctx.Err() != nil {
+		return output, err
+	}
+	if during.Err() != nil {
+		err = tool.ErrOutcomeUnknown // it was under way when it was given up
+	}
+	if words := v.lost(ctx); words != "" {
+		err = fmt.Errorf("%s (%w)", words, err)
 	}
 	return output, err
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 )
 
 // lookAgain is how soon a run looks again that lacks something that cannot be watched: a directory, or a claim, which is not
@@ -65,18 +66,22 @@ func (w *Workspaces) check(ctx context.Context, p *Place) error {
 	if err != nil {
 		return unavailable("The workspace cannot be run: " + err.Error() + ".")
 	}
+	return w.pods.lacks(ctx, spec)
+}
+
+// lacks says what a pod refers to that is not there.
+func (p *pods) lacks(ctx context.Context, spec pod.Spec) error {
 	if git := spec.Source.Git; git != nil && git.SecretName != "" {
-		return w.exists(ctx, p, &corev1.Secret{}, git.SecretName, v1alpha1.ReasonSecretNotFound, "Secret")
+		return p.exists(ctx, spec.Namespace, &corev1.Secret{}, git.SecretName, v1alpha1.ReasonSecretNotFound, "Secret")
 	}
 	if claim := spec.Source.PersistentVolumeClaim; claim != nil {
-		return w.exists(ctx, p, &corev1.PersistentVolumeClaim{}, claim.ClaimName, v1alpha1.ReasonWorkspaceUnavailable, "PersistentVolumeClaim")
+		return p.exists(ctx, spec.Namespace, &corev1.PersistentVolumeClaim{}, claim.ClaimName, v1alpha1.ReasonWorkspaceUnavailable, "PersistentVolumeClaim")
 	}
 	return nil
 }
 
-func (w *Workspaces) exists(ctx context.Context, p *Place, object client.Object, name, reason, kind string) error {
-	namespace := p.Owner.GetNamespace()
-	err := w.options.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, object)
+func (p *pods) exists(ctx context.Context, namespace string, object client.Object, name, reason, kind string) error {
+	err := p.options.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, object)
 	if apierrors.IsNotFound(err) {
 		return &resolve.Missing{Reason: reason, Message: fmt.Sprintf("The workspace needs the %s %q: create it in the namespace %s.", kind, name, namespace)}
 	}

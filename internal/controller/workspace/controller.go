@@ -75,6 +75,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("get pod %s: %w", req.NamespacedName, err)
 	}
+	r.Workspaces.pods.remember(&found)
 	r.Workspaces.pods.uses.seen(req.NamespacedName)
 	idle, err := r.idle(ctx, &found)
 	if err != nil {

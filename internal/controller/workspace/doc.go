@@ -16,5 +16,5 @@
 // operator's own process; the operator must have been told below which directories such workspaces may be.
 //
 // The [Reconciler] looks after the pods: it removes those that are idle, that have failed or been evicted, and that hang on
-// a lost node. It never starts one; calls do.
+// a lost node. It never starts one; calls do. A call whose pod is lost ends, and says what became of it: see fate.go.
 package workspace

@@ -37,10 +37,12 @@ func (p *pods) make(ctx context.Context, spec pod.Spec, name types.NamespacedNam
 }
 
 func (p *pods) create(ctx context.Context, spec pod.Spec, name types.NamespacedName) error {
-	for _, object := range []client.Object{pod.NetworkPolicy(spec), pod.Service(spec)} {
-		if err := p.options.Client.Create(ctx, object); err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("create %s: %w", object.GetObjectKind().GroupVersionKind().Kind, err)
-		}
+	// It was there when the agent began. A pod without it would wait until the call gives up, and say less.
+	if err := p.lacks(ctx, spec); err != nil {
+		return err
+	}
+	if err := p.furnish(ctx, spec); err != nil {
+		return err
 	}
 	before, err := p.ensureToken(ctx, spec, name)
 	if err != nil {
@@ -56,6 +58,17 @@ func (p *pods) create(ctx context.Context, spec pod.Spec, name types.NamespacedN
 	}
 	if err != nil {
 		return fmt.Errorf("create the pod: %w", err)
+	}
+	return nil
+}
+
+// furnish creates what stands around the pod, if it is not there.
+func (p *pods) furnish(ctx context.Context, spec pod.Spec) error {
+	for _, object := range []client.Object{pod.NetworkPolicy(spec), pod.Service(spec)} {
+		kind := object.GetObjectKind().GroupVersionKind().Kind // a client that has created it may have cleared that
+		if err := p.options.Client.Create(ctx, object); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("create %s: %w", kind, err)
+		}
 	}
 	return nil
 }

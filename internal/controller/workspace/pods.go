@@ -69,12 +69,16 @@ func (p *pods) enter(ctx context.Context, place Place, agent string) (*visit, er
 	}
 	name := types.NamespacedName{Namespace: spec.Namespace, Name: spec.Name()}
 	p.uses.enter(name)
-	session, err := p.await(ctx, spec, name)
+	session, seen, err := p.await(ctx, spec, name)
 	if err != nil {
 		p.uses.leave(name)
 		return nil, err
 	}
-	v := &visit{session: session, leave: func() { p.uses.leave(name) }, lost: func(ctx context.Context) string { return p.lost(ctx, name) }}
+	v := &visit{
+		session: session, leave: func() { p.uses.leave(name) },
+		accompany: func(ctx context.Context) (context.Context, context.CancelFunc) { return p.accompany(ctx, name, seen) },
+		lost:      func(ctx context.Context) string { return p.lost(ctx, spec, name, seen) },
+	}
 	if p.uses.tell(name, agent) {
 		v.note = "The workspace was started anew: files are as at its beginning, and what was changed before is gone."
 	}
@@ -82,21 +86,26 @@ func (p *pods) enter(ctx context.Context, place Place, agent string) (*visit, er
 }
 
 // await brings a workspace nearer to being usable at each of its changes, until it is.
-func (p *pods) await(ctx context.Context, spec pod.Spec, name types.NamespacedName) (*mcp.Session, error) {
+func (p *pods) await(ctx context.Context, spec pod.Spec, name types.NamespacedName) (*mcp.Session, glimpse, error) {
 	waiting, cancel := context.WithTimeout(ctx, p.options.StartTimeout)
 	defer cancel()
+	waitedFor := "its pod is being looked for"
 	for {
 		turn := p.uses.turn(name)
-		session, words, err := p.advance(waiting, spec, name)
+		var found corev1.Pod
+		session, words, err := p.advance(waiting, spec, name, &found)
+		if words != "" {
+			waitedFor = words
+		}
 		switch {
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
-		case waiting.Err() != nil:
-			return nil, fmt.Errorf("the workspace is not ready after %s, and nothing was run: %s. Try again later", p.options.StartTimeout, words)
-		case err != nil:
-			return nil, fmt.Errorf("the workspace cannot be started, and nothing was run: %w", err)
 		case session != nil:
-			return session, nil
+			return session, glimpseOf(&found), nil
+		case ctx.Err() != nil:
+			return nil, glimpse{}, ctx.Err()
+		case err != nil && !errors.Is(err, waiting.Err()):
+			return nil, glimpse{}, fmt.Errorf("the workspace cannot be started, and nothing was run: %w", err)
+		case waiting.Err() != nil:
+			return nil, glimpse{}, fmt.Errorf("the workspace is not ready after %s, and nothing was run: %s. Try again later", p.options.StartTimeout, waitedFor)
 		}
 		select {
 		case <-turn:
@@ -105,10 +114,10 @@ func (p *pods) await(ctx context.Context, spec pod.Spec, name types.NamespacedNa
 	}
 }
 
-// advance does the next thing that a workspace needs. It returns a session once there is one, else what is waited for.
-func (p *pods) advance(ctx context.Context, spec pod.Spec, name types.NamespacedName) (*mcp.Session, string, error) {
-	var found corev1.Pod
-	err := p.options.Client.Get(ctx, name, &found)
+// advance looks at the pod of a workspace and does the next thing that it needs. It returns a session once there is one, else
+// what is waited for.
+func (p *pods) advance(ctx context.Context, spec pod.Spec, name types.NamespacedName, found *corev1.Pod) (*mcp.Session, string, error) {
+	err := p.options.Client.Get(ctx, name, found)
 	if apierrors.IsNotFound(err) {
 		return nil, "its pod is being created", p.make(ctx, spec, name)
 	}
@@ -116,18 +125,20 @@ func (p *pods) advance(ctx context.Context, spec pod.Spec, name types.Namespaced
 		return nil, "", fmt.Errorf("get pod %s: %w", name, err)
 	}
 	switch {
+	case stuck(found, p.options.Now()) && onClaim(found):
+		return nil, "", fmt.Errorf("the pod that ran before hangs on the node %s, which does not answer, and holds the volume. A person must bring the node back, or make sure that it is off and delete the pod %s by force", found.Spec.NodeName, name)
 	case found.DeletionTimestamp != nil || p.isLeaving(name, found.UID):
 		return nil, "the pod that ran before is still ending", nil
-	case over(&found):
-		return nil, ended(&found), nil // the reconciler removes it
-	case !ready(&found):
-		words, hope := waitsFor(&found)
+	case over(found):
+		return nil, ended(found), nil // the reconciler removes it
+	case !ready(found):
+		words, hope := waitsFor(found)
 		if !hope {
 			return nil, "", errors.New(words)
 		}
 		return nil, words, nil
 	}
-	return p.connect(ctx, spec, name, &found)
+	return p.connect(ctx, spec, name, found)
 }
 
 func (p *pods) isLeaving(name types.NamespacedName, uid types.UID) (leaving bool) {
@@ -152,24 +163,8 @@ func (p *pods) connect(ctx context.Context, spec pod.Spec, name types.Namespaced
 		},
 	})
 	if status := session.Status(); !status.Ready {
-		return nil, "its pod is ready but does not answer yet: " + status.Message, nil
+		// Somebody may have deleted what leads to it, or what protects it.
+		return nil, "its pod is ready but does not answer yet: " + status.Message, p.furnish(ctx, spec)
 	}
 	return session, "", nil
-}
-
-// lost says what happened to a pod since a visit began.
-func (p *pods) lost(ctx context.Context, name types.NamespacedName) string {
-	var found corev1.Pod
-	err := p.options.Client.Get(ctx, name, &found)
-	switch {
-	case apierrors.IsNotFound(err):
-		return "the workspace's pod was removed"
-	case err != nil:
-		return ""
-	case over(&found):
-		return "the workspace's pod is lost: " + ended(&found)
-	case found.DeletionTimestamp != nil:
-		return "the workspace's pod is being removed"
-	}
-	return ""
 }

@@ -6,6 +6,7 @@ package workspace_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"time"
@@ -95,14 +96,16 @@ func (r room) start(p *corev1.Pod) string {
 // touch makes the controller look at a pod.
 func (r room) touch() {
 	GinkgoHelper()
-	Eventually(func() error {
-		var found corev1.Pod
-		if err := api.Get(ctx, r.name(), &found); err != nil {
-			return client.IgnoreNotFound(err)
-		}
-		metav1.SetMetaDataAnnotation(&found.ObjectMeta, "touched", clock.Now().String())
-		return client.IgnoreNotFound(api.Update(ctx, &found))
-	}).Should(Succeed())
+	Eventually(r.touched).Should(Succeed())
+}
+
+func (r room) touched() error {
+	var found corev1.Pod
+	if err := api.Get(ctx, r.name(), &found); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	metav1.SetMetaDataAnnotation(&found.ObjectMeta, "touched", clock.Now().String())
+	return client.IgnoreNotFound(api.Update(ctx, &found))
 }
 
 func (r room) gone() {
@@ -196,7 +199,7 @@ var _ = Describe("A workspace pod", func() {
 		first := r.pod("")
 		r.start(first)
 		Expect(finished(done).Failure).To(BeEmpty())
-		network.cutting(func() error {
+		network.cutting(func(*http.Request, func()) error {
 			var found corev1.Pod
 			if err := api.Get(ctx, r.name(), &found); err == nil && found.UID == first.UID {
 				_ = api.Delete(ctx, &found) // the call is cut either way
@@ -207,7 +210,7 @@ var _ = Describe("A workspace pod", func() {
 		})
 		DeferCleanup(func() { network.cutting(nil) })
 		Expect(finished(r.call(workspaces, "ls", `{}`)).Text).To(And(
-			MatchRegexp("the workspace's pod (was|is being) removed"), ContainSubstring("the next call starts it again")))
+			MatchRegexp("the workspace's pod (was|is being) removed"), ContainSubstring("Its files are gone with it; the next call starts it again, empty")))
 
 		network.cutting(nil)
 		done = r.call(workspaces, "ls", `{}`)

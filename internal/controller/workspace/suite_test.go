@@ -6,6 +6,7 @@ package workspace_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -39,6 +40,7 @@ var (
 	api        client.Client
 	workspaces *workspace.Workspaces
 	impatient  *workspace.Workspaces
+	restarted  workspace.Options // of an operator that starts later
 	clock      *fakeClock
 	network    *podNetwork
 	serial     int
@@ -79,6 +81,7 @@ var _ = BeforeSuite(func() {
 	workspaces, err = workspace.New(options)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(workspaces.Close(context.Background())).To(Succeed()) })
+	restarted = options
 	options.StartTimeout = 300 * time.Millisecond
 	impatient, err = workspace.New(options)
 	Expect(err).NotTo(HaveOccurred())
@@ -92,6 +95,9 @@ var _ = BeforeSuite(func() {
 	Expect(mgr.GetCache().WaitForCacheSync(ctx)).To(BeTrue())
 })
 
+// A spec may let time pass. The next one begins now: what the API server writes has the real time.
+var _ = BeforeEach(func() { clock.set(time.Now()) })
+
 // fakeClock goes on when it is told to.
 type fakeClock struct {
 	mu  sync.Mutex
@@ -104,6 +110,12 @@ func (c *fakeClock) Now() time.Time {
 	return c.now
 }
 
+func (c *fakeClock) set(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = now
+}
+
 func (c *fakeClock) advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,8 +126,8 @@ func (c *fakeClock) advance(d time.Duration) {
 type podNetwork struct {
 	mu      sync.Mutex
 	servers map[string]*httptest.Server
-	// cut, if set, is asked of each tool call whether its request is lost, and with which error.
-	cut func() error
+	// cut, if set, loses each tool call with an error. It may let the call reach the server before.
+	cut func(r *http.Request, reach func()) error
 }
 
 // run starts what a pod would run, on a directory of its own, and returns the directory.
@@ -142,17 +154,32 @@ func (n *podNetwork) RoundTrip(r *http.Request) (*http.Response, error) {
 	found, ok := n.servers[r.URL.Host]
 	cut := n.cut
 	n.mu.Unlock()
-	if cut != nil && isToolCall(r) {
-		return nil, cut()
-	}
 	if !ok {
 		return nil, fmt.Errorf("no route to %s", r.URL.Host)
 	}
-	r = r.Clone(r.Context())
-	r.URL.Host = found.Listener.Addr().String()
-	r.Host = "" // a server on loopback refuses other names, against DNS rebinding; one in a pod does not
-	return http.DefaultTransport.RoundTrip(r)
+	forward := func() (*http.Response, error) {
+		r := r.Clone(r.Context())
+		r.URL.Host = found.Listener.Addr().String()
+		r.Host = "" // a server on loopback refuses other names, against DNS rebinding; one in a pod does not
+		return http.DefaultTransport.RoundTrip(r)
+	}
+	if cut == nil || !isToolCall(r) {
+		return forward()
+	}
+	err := cut(r, func() {
+		if response, err := forward(); err == nil {
+			_, _ = io.Copy(io.Discard, response.Body) // the answer is what gets lost
+			_ = response.Body.Close()
+		}
+	})
+	if errors.Is(err, errAnswer) {
+		return forward()
+	}
+	return nil, err
 }
+
+// errAnswer lets a call be answered after all.
+var errAnswer = errors.New("answer")
 
 func isToolCall(r *http.Request) bool {
 	if r.Body == nil {
@@ -164,7 +191,7 @@ func isToolCall(r *http.Request) bool {
 }
 
 // cutting loses the tool calls of one spec.
-func (n *podNetwork) cutting(cut func() error) {
+func (n *podNetwork) cutting(cut func(r *http.Request, reach func()) error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.cut = cut

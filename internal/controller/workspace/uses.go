@@ -30,6 +30,8 @@ type use struct {
 	// leaving is the pod that is being removed because nobody used it.
 	leaving types.UID
 	token   string
+	// ends remembers how pods under this name went, for the calls that were in them.
+	ends map[types.UID]string
 	// anew says that the pod was made in place of an earlier one whose files are gone, and told who knows.
 	anew bool
 	told map[string]bool
@@ -43,7 +45,7 @@ func newUses(now func() time.Time) *uses {
 func (u *uses) of(name types.NamespacedName) *use {
 	found, ok := u.byName[name]
 	if !ok {
-		found = &use{last: u.now(), turn: make(chan struct{}), told: map[string]bool{}}
+		found = &use{last: u.now(), turn: make(chan struct{}), told: map[string]bool{}, ends: map[types.UID]string{}}
 		u.byName[name] = found
 	}
 	return found

@@ -86,15 +86,10 @@ func appendSteps(steps []step, b *ledger.Batch) []step {
 	for i := range b.ModelCalls {
 		steps = append(steps, modelIntent(b.Agent, &b.ModelCalls[i]))
 	}
-	for i := range b.ToolCalls {
-		steps = append(steps, toolIntent(b.Agent, &b.ToolCalls[i]))
-	}
 	for i := range b.ModelResults {
 		steps = append(steps, modelResult(b.Agent, &b.ModelResults[i]))
 	}
-	for i := range b.ToolResults {
-		steps = append(steps, toolResult(b.Agent, &b.ToolResults[i]))
-	}
+	steps = toolSteps(steps, b)
 	if b.Snapshot != nil {
 		steps = append(steps, step{Statement: statement(saveSnapshot, b.Agent, last, string(b.Snapshot))})
 	}

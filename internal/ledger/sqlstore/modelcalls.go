@@ -52,7 +52,9 @@ func (s *Store) ModelCalls(ctx context.Context, filter ledger.CallFilter, page l
 	var w where
 	w.scope(filter.Scope, "started_at")
 	w.equal("agent_uid", filter.Agent)
-	w.equal("parent_key", filter.Parent)
+	if filter.Parent != "" {
+		w.add("parent_key <> '' AND parent_key = ", filter.Parent) // as the index says it
+	}
 	w.equal("status", string(filter.Status))
 	if err := w.after(page.Cursor, "started_at", "key"); err != nil {
 		return ledger.List[ledger.ModelCall]{}, err

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
@@ -91,9 +92,34 @@ func (q *queue) run() {
 	defer close(q.stopped)
 	for range q.wake {
 		for group := q.take(); len(group) > 0; group = q.take() {
+			began := time.Now()
 			q.commit(group)
-			// The writers that were answered may have their next batch at hand; it joins the group that is taken now.
-			runtime.Gosched()
+			if len(group) == 1 {
+				// The writer that was answered may have its next batch at hand; it joins the group that is taken now.
+				runtime.Gosched()
+				continue
+			}
+			q.gather(len(group), 2*time.Since(began))
+		}
+	}
+}
+
+// mostGathering bounds how long a batch waits for others.
+const mostGathering = 10 * time.Millisecond
+
+// gather lets the next group grow while many write, until it is as large as the last one. A commit costs much more than a batch in
+// it, so the busier the machine is and the longer commits take, the larger groups must be. A writer that is alone never waits.
+func (q *queue) gather(enough int, most time.Duration) {
+	timer := time.NewTimer(min(most, mostGathering))
+	defer timer.Stop()
+	for q.length() < int64(enough) {
+		select {
+		case _, open := <-q.wake:
+			if !open {
+				return
+			}
+		case <-timer.C:
+			return
 		}
 	}
 }

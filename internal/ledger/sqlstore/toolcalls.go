@@ -7,6 +7,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
@@ -14,15 +15,35 @@ import (
 const (
 	insertToolCall = `INSERT INTO tool_calls (key, call_id, agent_uid, seq, model_call, tool, arguments, repeatable, started_at)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (key) DO NOTHING`
+	insertEndedToolCall = `INSERT INTO tool_calls (key, call_id, agent_uid, seq, model_call, tool, arguments, repeatable, started_at,
+	status, output, error, finished_at)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (key) DO NOTHING`
 	endToolCall = `UPDATE tool_calls SET status = $1, output = $2, error = $3, finished_at = $4
 	WHERE key = $5 AND agent_uid = $6 AND finished_at IS NULL`
 	toolCallColumns = `key, call_id, agent_uid, seq, model_call, tool, arguments, repeatable, started_at, status, error,
 	finished_at, COALESCE(length(output), 0)`
 )
 
-func toolIntent(agent string, c *ledger.ToolCall) step {
-	return step{otherwise: keyTaken("tool call", c.Key), Statement: statement(insertToolCall,
-		text(c.Key), text(c.CallID), agent, c.Seq, text(c.ModelCall), text(c.Tool), text(c.Arguments), c.Repeatable, micros(c.StartedAt))}
+// toolSteps write the tool calls of a batch. A call that begins and ends in it is one row from the beginning.
+func toolSteps(steps []step, b *ledger.Batch) []step {
+	begun := map[string]bool{}
+	for i := range b.ToolCalls {
+		c := &b.ToolCalls[i]
+		row := step{otherwise: keyTaken("tool call", c.Key), Statement: statement(insertToolCall,
+			text(c.Key), text(c.CallID), b.Agent, c.Seq, text(c.ModelCall), text(c.Tool), text(c.Arguments), c.Repeatable, micros(c.StartedAt))}
+		if at := slices.IndexFunc(b.ToolResults, func(r ledger.ToolResult) bool { return r.Key == c.Key }); at >= 0 {
+			r := &b.ToolResults[at]
+			row.Statement = statement(insertEndedToolCall, append(row.Args, string(r.Status), r.Output, text(r.Error), micros(r.FinishedAt))...)
+			begun[c.Key] = true
+		}
+		steps = append(steps, row)
+	}
+	for i := range b.ToolResults {
+		if r := &b.ToolResults[i]; !begun[r.Key] {
+			steps = append(steps, toolResult(b.Agent, r))
+		}
+	}
+	return steps
 }
 
 func toolResult(agent string, r *ledger.ToolResult) step {

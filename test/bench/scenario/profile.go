@@ -18,19 +18,26 @@ import (
 // `go tool pprof` takes several files at once.
 const slice = 5
 
-// profiles are being taken of the operator while a scenario runs.
+// profiles are being taken of a program while a scenario runs.
 type profiles struct {
-	dir, address string
-	cancel       context.CancelFunc
-	done         chan error
+	dir    string
+	open   func(ctx context.Context, path string) (io.ReadCloser, error)
+	cancel context.CancelFunc
+	done   chan error
 }
 
-// startProfiles begins to take profiles, if they are wanted.
-func startProfiles(ctx context.Context, env Environment, address, name string) *profiles {
-	if address == "" {
+// startProfiles begins to take profiles of the operator and of the API server, if they are wanted.
+func startProfiles(ctx context.Context, env Environment, r *rig, name string) []*profiles {
+	if r.pprof == "" {
 		return nil
 	}
-	p := &profiles{dir: filepath.Join(env.Profiles, name), address: address, done: make(chan error, 1)}
+	dir := filepath.Join(env.Profiles, name)
+	operator := func(ctx context.Context, path string) (io.ReadCloser, error) { return get(ctx, "http://"+r.pprof+path) }
+	return []*profiles{start(ctx, filepath.Join(dir, "operator"), operator), start(ctx, filepath.Join(dir, "apiserver"), r.api.Open)}
+}
+
+func start(ctx context.Context, dir string, open func(context.Context, string) (io.ReadCloser, error)) *profiles {
+	p := &profiles{dir: dir, open: open, done: make(chan error, 1)}
 	ctx, p.cancel = context.WithCancel(ctx)
 	go func() { p.done <- p.take(ctx) }()
 	return p
@@ -55,33 +62,43 @@ func (p *profiles) take(ctx context.Context) error {
 	return nil
 }
 
-// stop ends the profiles, and saves one of the memory.
-func (p *profiles) stop(ctx context.Context) error {
-	if p == nil {
-		return nil
+// stopProfiles ends the profiles, and saves one of the memory of each program.
+func stopProfiles(ctx context.Context, all []*profiles) error {
+	var errs []error
+	for _, p := range all {
+		p.cancel()
+		errs = append(errs, <-p.done, p.save(ctx, "heap", "heap.pprof"), p.save(ctx, "allocs", "allocs.pprof"))
 	}
-	p.cancel()
-	return errors.Join(<-p.done, p.save(ctx, "heap", "heap.pprof"), p.save(ctx, "allocs", "allocs.pprof"))
+	return errors.Join(errs...)
 }
 
 func (p *profiles) save(ctx context.Context, what, file string) (err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.address+"/debug/pprof/"+what, nil)
+	body, err := p.open(ctx, "/debug/pprof/"+what)
 	if err != nil {
 		return fmt.Errorf("take a profile: %w", err)
 	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return fmt.Errorf("take a profile: %w", err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("take a profile: %s", response.Status)
-	}
+	defer body.Close()
 	out, err := os.Create(filepath.Join(p.dir, file))
 	if err != nil {
 		return fmt.Errorf("save a profile: %w", err)
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
-	_, err = io.Copy(out, response.Body)
+	_, err = io.Copy(out, body)
 	return err
+}
+
+func get(ctx context.Context, url string) (io.ReadCloser, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		_ = response.Body.Close()
+		return nil, errors.New(response.Status)
+	}
+	return response.Body, nil
 }

@@ -63,7 +63,7 @@ func (s Scenario) measure(ctx context.Context, env Environment, result *report.R
 	if err := r.prepare(ctx, s); err != nil {
 		return fmt.Errorf("prepare: %w\n%s", err, r.stack.OperatorLog())
 	}
-	profiles := startProfiles(ctx, env, r.pprof, s.Name)
+	profiles := startProfiles(ctx, env, r, s.Name)
 	w, err := openWindow(ctx, r)
 	if err != nil {
 		return err
@@ -71,5 +71,5 @@ func (s Scenario) measure(ctx context.Context, env Environment, result *report.R
 	limited, cancel := context.WithTimeoutCause(ctx, env.Timeout, fmt.Errorf("not done within %s", env.Timeout))
 	defer cancel()
 	ran := s.run(limited, r, result)
-	return errors.Join(ran, w.close(ctx, result, s.Latency), profiles.stop(ctx))
+	return errors.Join(ran, w.close(ctx, result, s.Latency), stopProfiles(ctx, profiles))
 }

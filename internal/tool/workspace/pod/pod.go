@@ -67,7 +67,7 @@ func server(s Spec) corev1.Container {
 		args = append(args, "--read-only")
 	}
 	return corev1.Container{
-		Name:            "workspace",
+		Name:            Container,
 		Image:           s.Image,
 		Command:         []string{"nestor-workspace"},
 		Args:            args,

@@ -21,6 +21,9 @@ import (
 // Port is where the server listens in the pod, and the Service's port.
 const Port = 7410
 
+// Container is the name of the container that serves.
+const Container = "workspace"
+
 // TokenKey is the key of the token in its Secret.
 const TokenKey = "token"
 

@@ -1,0 +1,77 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1_test
+
+import (
+	"maps"
+	"testing"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsinstall "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/install"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+)
+
+// The API server evaluates all rules of a kind at every write, of status too, and each look at a field of spec copies the schemas of
+// all its fields. Immutability as a rule for each field cost it more than half of what a write costs (docs/adr/0008-few-writes.md).
+func TestRulesCostTheServerLittle(t *testing.T) {
+	const mostAllocations = 1600
+	for kind, object := range map[string]string{
+		"AgentTask": `{metadata: {name: a}, spec: {type: Agent, role: worker, instruction: Work, context: None}, status: {phase: Success}}`,
+		"SubAgent": `{metadata: {name: a}, spec: {task: a, role: worker, depth: 1, instruction: Work, context: None, modelProvider: default,
+			model: m, limits: {maxIterations: 20, maxDurationSeconds: 300, maxDepth: 2}}, status: {phase: Completed}}`,
+	} {
+		validator, structural := rulesOf(t, kind)
+		after := parse(t, object)
+		before := maps.Clone(after)
+		delete(before, "status")
+		allocations := testing.AllocsPerRun(20, func() {
+			if errs, _ := validator.Validate(t.Context(), nil, structural, after, before, 1<<40); len(errs) > 0 {
+				t.Fatal(errs)
+			}
+		})
+		if allocations > mostAllocations {
+			t.Errorf("to check the first status of a %s takes the server %.0f allocations, want at most %d", kind, allocations, mostAllocations)
+		}
+	}
+}
+
+// rulesOf compiles the rules of a kind as the API server does.
+func rulesOf(t *testing.T, kind string) (*cel.Validator, *schema.Structural) {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	apiextensionsinstall.Install(scheme)
+	for _, definition := range definitions(t) {
+		if definition.Spec.Names.Kind != kind {
+			continue
+		}
+		internal := &apiextensions.CustomResourceDefinition{}
+		if err := scheme.Convert(definition, internal, nil); err != nil {
+			t.Fatal(err)
+		}
+		structural, err := schema.NewStructural(internal.Spec.Validation.OpenAPIV3Schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cel.NewValidator(structural, true, 1<<40), structural
+	}
+	t.Fatalf("there is no kind %s", kind)
+	return nil, nil
+}
+
+func parse(t *testing.T, text string) map[string]any {
+	t.Helper()
+	data, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var object map[string]any
+	if err := json.Unmarshal(data, &object); err != nil {
+		t.Fatal(err)
+	}
+	return object
+}

@@ -1,0 +1,24 @@
+# The charts, and what is made from them.
+
+##@ Charts
+
+HELM := $(TOOL) helm
+
+# It comes last in `make generate`: the charts hold copies of the definitions and of the operator's rights.
+.PHONY: generate-charts
+generate-charts: ## Copy definitions and rights into the charts, and make config/operator and the reference of their values
+	rm -f charts/nestor-crds/files/*.yaml
+	cp config/crd/bases/*.yaml charts/nestor-crds/files/
+	cp config/rbac/role.yaml charts/nestor/files/
+	@# The resource policy is Helm's; Kustomize deletes what it is told to.
+	$(HELM) template nestor charts/nestor --namespace nestor-system --skip-tests --set ledger.sqlite.keep=false | go run ./hack/manifests config/operator
+	go run ./hack/chartdocs docs/reference/chart.md charts/nestor charts/nestor-crds
+
+.PHONY: chart-lint
+chart-lint: ## Lint the charts
+	$(HELM) lint --strict charts/nestor charts/nestor-crds
+
+.PHONY: chart-package
+chart-package: ## Package the charts into bin/charts (CHART_VERSION=1.2.3 for a release)
+	mkdir -p bin/charts
+	$(HELM) package charts/nestor charts/nestor-crds --destination bin/charts $(if $(CHART_VERSION),--version $(CHART_VERSION) --app-version $(CHART_VERSION))

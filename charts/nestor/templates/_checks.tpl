@@ -1,0 +1,40 @@
+{{- /* What values.schema.json cannot say in words that help. */}}
+{{- define "nestor.checks" -}}
+{{- $sqlite := eq .Values.ledger.type "sqlite" }}
+{{- if and $sqlite (gt (int .Values.replicas) 1) }}
+{{- fail (printf "replicas is %d, but a SQLite ledger is a file that one operator writes: set replicas to 1, or ledger.type to postgres and ledger.postgres.existingSecret" (int .Values.replicas)) }}
+{{- end }}
+{{- if and $sqlite .Values.ledger.postgres.existingSecret }}
+{{- fail "ledger.postgres.existingSecret is set, but ledger.type is sqlite: set ledger.type to postgres, or leave the Secret out" }}
+{{- end }}
+{{- if and $sqlite .Values.ledger.sqlite.ephemeral .Values.ledger.sqlite.existingClaim }}
+{{- fail "ledger.sqlite.ephemeral keeps the ledger in the pod and ledger.sqlite.existingClaim on a volume: choose one" }}
+{{- end }}
+{{- if and (not $sqlite) (not .Values.ledger.postgres.existingSecret) }}
+{{- fail "ledger.type is postgres: name the Secret with the connection string in ledger.postgres.existingSecret (kubectl create secret generic nestor-ledger --from-literal=url=postgres://...)" }}
+{{- end }}
+{{- if and (not .Values.serviceAccount.create) (not .Values.serviceAccount.name) }}
+{{- fail "serviceAccount.create is false: name the operator's service account in serviceAccount.name, since the policies must know it" }}
+{{- end }}
+{{- if and .Values.web.ingress.enabled (not .Values.web.enabled) }}
+{{- fail "web.ingress.enabled needs the web page: set web.enabled" }}
+{{- end }}
+{{- if and .Values.web.ingress.enabled (not .Values.web.ingress.host) }}
+{{- fail "web.ingress.enabled needs the page's host name: set web.ingress.host" }}
+{{- end }}
+{{- if and .Values.web.ingress.enabled (not .Values.web.ingress.tlsSecretName) (not .Values.web.ingress.tlsElsewhere) }}
+{{- fail "people send their tokens to the web page, so it must be reached over TLS: set web.ingress.tlsSecretName, or web.ingress.tlsElsewhere if something before the Ingress speaks TLS" }}
+{{- end }}
+{{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.enabled) }}
+{{- fail "metrics.serviceMonitor.enabled needs metrics: set metrics.enabled" }}
+{{- end }}
+{{- if and .Values.modelProvider.create (not .Values.modelProvider.baseURL) }}
+{{- fail "modelProvider.create needs an endpoint: set modelProvider.baseURL, such as https://api.openai.com/v1" }}
+{{- end }}
+{{- if and .Values.modelProvider.apiKey .Values.modelProvider.existingSecret.name }}
+{{- fail "modelProvider.apiKey and modelProvider.existingSecret.name both give the key: choose one" }}
+{{- end }}
+{{- if and .Values.modelProvider.apiKey (not .Values.modelProvider.create) }}
+{{- fail "modelProvider.apiKey is set, but no ModelProvider is made: set modelProvider.create" }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,64 @@
+{{- define "nestor.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "nestor.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
+{{- else if contains (include "nestor.name" .) .Release.Name }}
+{{- .Release.Name | trunc 40 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name (include "nestor.name" .) | trunc 40 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{- define "nestor.operatorName" -}}
+{{ include "nestor.fullname" . }}-operator
+{{- end }}
+
+{{- define "nestor.historyName" -}}
+{{ include "nestor.fullname" . }}-history
+{{- end }}
+
+{{- define "nestor.webName" -}}
+{{ include "nestor.fullname" . }}-web
+{{- end }}
+
+{{- define "nestor.testName" -}}
+{{ include "nestor.fullname" . }}-test
+{{- end }}
+
+{{- define "nestor.claimName" -}}
+{{- default (printf "%s-ledger" (include "nestor.fullname" .)) .Values.ledger.sqlite.existingClaim }}
+{{- end }}
+
+{{- define "nestor.serviceAccountName" -}}
+{{- default (include "nestor.operatorName" .) .Values.serviceAccount.name }}
+{{- end }}
+
+{{- /* Who the operator is to the API server. */}}
+{{- define "nestor.operatorUser" -}}
+system:serviceaccount:{{ .Release.Namespace }}:{{ include "nestor.serviceAccountName" . }}
+{{- end }}
+
+{{- define "nestor.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "nestor.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: operator
+{{- end }}
+
+{{- define "nestor.labels" -}}
+app.kubernetes.io/name: {{ include "nestor.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/part-of: nestor
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{- /* An image's full name: dict "image" and "registry" (used where the image names none) and "version". */}}
+{{- define "nestor.image" -}}
+{{- $registry := default .registry .image.registry }}
+{{- if $registry }}{{ $registry }}/{{ end }}{{ .image.repository }}
+{{- if .image.digest }}@{{ .image.digest }}{{ else }}:{{ default .version .image.tag }}{{ end }}
+{{- end }}

@@ -1,0 +1,88 @@
+{{- /* The operator's flags. */}}
+{{- define "nestor.args" -}}
+{{- if eq .Values.ledger.type "sqlite" -}}
+- --ledger=sqlite:/var/lib/nestor/ledger.db
+{{ end -}}
+{{- if eq .Values.ledger.type "postgres" -}}
+# Even one replica is two for a moment, while it is updated.
+- --leader-elect
+{{ end -}}
+- --health-probe-bind-address=:8081
+{{- if .Values.metrics.enabled }}
+- --metrics-bind-address=:8080
+{{- end }}
+{{- if .Values.history.enabled }}
+- --history-bind-address=:8443
+- --history-service={{ include "nestor.historyName" . }}
+- --history-cert-secret={{ include "nestor.historyName" . }}-cert
+{{- end }}
+{{- if .Values.web.enabled }}
+- --web-bind-address=:8082
+{{- end }}
+{{- with .Values.watchNamespaces }}
+- --namespaces={{ join "," . }}
+{{- end }}
+{{- if .Values.workspace.enabled }}
+- --workspace-image={{ include "nestor.image" (dict "image" .Values.workspace.image "registry" .Values.image.registry "version" .Chart.AppVersion) }}
+- --operator-labels={{ include "nestor.operatorLabels" . }}
+{{- end }}
+- --log-level={{ .Values.log.level }}
+- --log-format={{ .Values.log.format }}
+{{- with .Values.extraArgs }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- /* The labels by which the network policies of workspaces know the operator. */}}
+{{- define "nestor.operatorLabels" -}}
+{{- $pairs := list }}
+{{- range $name, $value := include "nestor.selectorLabels" . | fromYaml }}
+{{- $pairs = append $pairs (printf "%s=%s" $name $value) }}
+{{- end }}
+{{- join "," $pairs }}
+{{- end }}
+
+{{- define "nestor.env" -}}
+- name: POD_NAMESPACE
+  valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
+{{- if dig "limits" "memory" "" (default dict .Values.resources) }}
+- name: GOMEMLIMIT
+  valueFrom: {resourceFieldRef: {containerName: operator, resource: limits.memory}}
+{{- end }}
+{{- if eq .Values.ledger.type "postgres" }}
+- name: NESTOR_LEDGER
+  valueFrom: {secretKeyRef: {name: {{ .Values.ledger.postgres.existingSecret }}, key: {{ .Values.ledger.postgres.key }}}}
+{{- end }}
+{{- with .Values.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "nestor.spread" -}}
+{{- if .Values.topologySpreadConstraints -}}
+{{ toYaml .Values.topologySpreadConstraints }}
+{{- else -}}
+{{- range $key := list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
+- maxSkew: 1
+  topologyKey: {{ $key }}
+  whenUnsatisfiable: ScheduleAnyway
+  labelSelector:
+    matchLabels:
+      {{- include "nestor.selectorLabels" $ | nindent 6 }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* What the restricted Pod Security Standard asks for. */}}
+{{- define "nestor.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+seccompProfile: {type: RuntimeDefault}
+{{- end }}
+
+{{- define "nestor.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
+{{- end }}

@@ -1,0 +1,56 @@
+{{- /*
+The operator's rules come from files/role.yaml, which controller-gen makes from the markers in the controllers: the first
+document holds what it needs in every namespace that it looks after, the second what it needs in its own.
+
+"nestor.rules" takes dict "rules" and "scope" (Cluster or Namespaced) and prints the part of the rules for that scope.
+*/}}
+{{- define "nestor.rules" -}}
+{{- $cluster := list "namespaces" "apiservices" }}
+{{- range $rule := .rules }}
+{{- $resources := list }}
+{{- range $resource := $rule.resources }}
+{{- if eq (has (splitList "/" $resource | first) $cluster) (eq $.scope "Cluster") }}
+{{- $resources = append $resources $resource }}
+{{- end }}
+{{- end }}
+{{- if $resources }}
+{{ list (set (deepCopy $rule) "resources" $resources) | toYaml }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* dict "root", "kind" (Role, ClusterRole), "name" and "namespace": the binding of a role of that name to the operator. */}}
+{{- define "nestor.binding" -}}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ .kind }}Binding
+metadata:
+  name: {{ .name }}
+  {{- with .namespace }}
+  namespace: {{ . }}
+  {{- end }}
+  labels:
+    {{- include "nestor.labels" .root | nindent 4 }}
+    app.kubernetes.io/component: operator
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {{ default .kind .roleKind }}
+  name: {{ default .name .role }}
+subjects:
+  - kind: ServiceAccount
+    name: {{ include "nestor.serviceAccountName" .root }}
+    namespace: {{ .root.Release.Namespace }}
+{{- end }}
+
+{{- /* What everybody may do who may do anything. */}}
+{{- define "nestor.viewerRules" -}}
+- apiGroups: [nestor.dev]
+  resources: [agentchats, agentmessages, agenttasks, subagents, agentroles, modelproviders, toolservers]
+  verbs: [get, list, watch]
+# Transcripts have what was said, modelcalls all that was sent to a model, usages only numbers.
+- apiGroups: [history.nestor.dev]
+  resources: [transcripts, modelcalls, usages]
+  verbs: [get, list]
+- apiGroups: [history.nestor.dev]
+  resources: [transcripts/log]
+  verbs: [get]
+{{- end }}

@@ -1,0 +1,108 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/doctor"
+)
+
+// checkPeriod is how long the check waits before it looks again.
+const checkPeriod = 2 * time.Second
+
+// check looks from outside, with its own service account, whether an installation works: it is what `helm test` runs.
+type check struct {
+	kubeconfig, namespace, provider string
+	history                         bool
+	timeout                         time.Duration
+}
+
+// runCheck runs `nestor-operator check`.
+func runCheck(ctx context.Context, args []string, stdout io.Writer) error {
+	var c check
+	set := flag.NewFlagSet("nestor-operator check", flag.ContinueOnError)
+	set.SetOutput(stdout)
+	set.StringVar(&c.kubeconfig, "kubeconfig", "", "`file` that says how to reach the cluster (default: the pod's own, or $KUBECONFIG)")
+	set.StringVar(&c.namespace, "namespace", operatorNamespace(), "namespace in which the calculator is run")
+	set.StringVar(&c.provider, "provider", "", "`name` of a ModelProvider that must be ready")
+	set.BoolVar(&c.history, "history", true, "the history API must be served")
+	set.DurationVar(&c.timeout, "timeout", 2*time.Minute, "how long everything may take to be well")
+	if err := set.Parse(args); err != nil {
+		return err
+	}
+	if set.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q: see nestor-operator check --help", set.Arg(0))
+	}
+	return c.run(ctx, stdout)
+}
+
+func (c check) run(ctx context.Context, stdout io.Writer) error {
+	patient, err := c.patient()
+	if err != nil {
+		return err
+	}
+	var findings []doctor.Finding
+	err = wait.PollUntilContextTimeout(ctx, checkPeriod, c.timeout, true, func(ctx context.Context) (bool, error) {
+		findings = patient.ExamineInstallation(ctx)
+		return c.well(findings), nil
+	})
+	for _, f := range findings {
+		fmt.Fprintf(stdout, "%-8s %-10s %s\n", f.Status, f.Check, f.Message)
+		if f.Advice != "" {
+			fmt.Fprintf(stdout, "%-8s %-10s %s\n", "", "", f.Advice)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("the installation is not well after %s: %w", c.timeout, err)
+	}
+	return nil
+}
+
+// well reports whether everything is there that was installed.
+func (c check) well(findings []doctor.Finding) bool {
+	for _, f := range findings {
+		if f.Check == doctor.CheckHistory && !c.history {
+			continue
+		}
+		if f.Status != doctor.OK {
+			return false
+		}
+	}
+	return true
+}
+
+func (c check) patient() (doctor.Patient, error) {
+	config, err := (&options{kubeconfig: c.kubeconfig, qps: 20, burst: 40}).clientConfig()
+	if err != nil {
+		return doctor.Patient{}, err
+	}
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		return doctor.Patient{}, fmt.Errorf("build the scheme: %w", err)
+	}
+	api, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return doctor.Patient{}, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	discover, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return doctor.Patient{}, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	return doctor.Patient{
+		API: api, Discovery: discover, Host: config.Host, Namespace: c.namespace, OperatorNamespace: operatorNamespace(), Provider: c.provider, Probe: true,
+	}, nil
+}

@@ -1,0 +1,71 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package operator holds what the chart installs with its default values, embedded, so that suites give the operator and
+// people exactly the rights and policies that an installation gives them.
+package operator
+
+import (
+	"bufio"
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+)
+
+// Namespace is where the operator is installed, and ServiceAccount who it is there.
+const (
+	Namespace      = "nestor-system"
+	ServiceAccount = "nestor-operator"
+)
+
+//go:embed *.yaml
+var files embed.FS
+
+// Access returns the operator's service account and rights, the roles of people and the policies.
+func Access() ([]*unstructured.Unstructured, error) {
+	return objects("serviceaccount.yaml", "rbac.yaml", "userroles.yaml", "policies.yaml")
+}
+
+// History returns what registers the history API.
+func History() ([]*unstructured.Unstructured, error) { return objects("history.yaml") }
+
+func objects(names ...string) ([]*unstructured.Unstructured, error) {
+	var objects []*unstructured.Unstructured
+	for _, name := range names {
+		found, err := read(name)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, found...)
+	}
+	return objects, nil
+}
+
+func read(name string) ([]*unstructured.Unstructured, error) {
+	data, err := files.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read the operator's manifests: %w", err)
+	}
+	var objects []*unstructured.Unstructured
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return objects, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("parse %s: %w", name, err)
+		}
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(document, &object.Object); err != nil {
+			return nil, fmt.Errorf("parse %s: %w", name, err)
+		}
+		objects = append(objects, object)
+	}
+}

@@ -1,0 +1,157 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package servingcert_test
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"os/exec"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	registration "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/typed/apiregistration/v1"
+
+	"github.com/nestor-dev/nestor/internal/localcluster"
+	"github.com/nestor-dev/nestor/internal/servingcert"
+)
+
+const namespace = "nestor-system"
+
+var (
+	ctx      context.Context
+	core     *typedcorev1.CoreV1Client
+	admin    *registration.ApiregistrationV1Client
+	operator *rest.Config // with the rights of config/history/rbac.yaml and no others
+	stranger *rest.Config
+
+	policy = servingcert.Policy{
+		Authority: servingcert.Lifetime{Valid: 72 * time.Hour, RenewAfter: 48 * time.Hour},
+		Serving:   servingcert.Lifetime{Valid: 9 * time.Hour, RenewAfter: 6 * time.Hour},
+		Overlap:   time.Hour,
+	}
+)
+
+func TestKeepers(t *testing.T) {
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "Serving certificate")
+}
+
+var _ = BeforeSuite(func() {
+	SetDefaultEventuallyTimeout(30 * time.Second)
+	var cancel context.CancelFunc
+	ctx, cancel = context.WithCancel(context.Background())
+	DeferCleanup(cancel)
+	cluster, err := localcluster.Start(ctx, localcluster.Options{})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { Expect(cluster.Stop()).To(Succeed()) })
+	core = typedcorev1.NewForConfigOrDie(cluster.Config)
+	admin = registration.NewForConfigOrDie(cluster.Config)
+	for _, args := range [][]string{
+		{"create", "namespace", namespace},
+		{"create", "serviceaccount", "nestor-operator", "-n", namespace},
+		{"apply", "-f", "../../config/history/rbac.yaml"},
+	} {
+		out, err := exec.CommandContext(ctx, cluster.Kubectl, append([]string{"--kubeconfig", cluster.Kubeconfig}, args...)...).CombinedOutput()
+		Expect(err).NotTo(HaveOccurred(), string(out))
+	}
+	token, err := core.ServiceAccounts(namespace).CreateToken(ctx, "nestor-operator", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	operator = rest.AnonymousClientConfig(cluster.Config)
+	operator.BearerToken, operator.QPS = token.Status.Token, -1
+	stranger, err = cluster.AddUser("stranger")
+	Expect(err).NotTo(HaveOccurred())
+})
+
+// world is where the replicas of one operator meet. The operator has rights to one Secret and one APIService, so specs follow
+// one another.
+type world struct {
+	secretName, apiService string
+	clock                  *clock
+}
+
+func newWorld() *world {
+	GinkgoHelper()
+	w := &world{secretName: "nestor-history-cert", apiService: "v1alpha1.history.nestor.dev", clock: &clock{now: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)}}
+	DeferCleanup(func() {
+		Expect(core.Secrets(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})).To(Succeed())
+		Expect(admin.APIServices().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=" + w.apiService})).To(Succeed())
+	})
+	return w
+}
+
+// register installs the APIService.
+func (w *world) register() {
+	GinkgoHelper()
+	_, err := admin.APIServices().Create(ctx, &apiregistrationv1.APIService{
+		ObjectMeta: metav1.ObjectMeta{Name: w.apiService},
+		Spec: apiregistrationv1.APIServiceSpec{
+			Group: "history.nestor.dev", Version: "v1alpha1", GroupPriorityMinimum: 1000, VersionPriority: 10,
+			Service: &apiregistrationv1.ServiceReference{Namespace: namespace, Name: "nestor-history"},
+		},
+	}, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+}
+
+func (w *world) registered() *apiregistrationv1.APIService {
+	GinkgoHelper()
+	found, err := admin.APIServices().Get(ctx, w.apiService, metav1.GetOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	return found
+}
+
+func (w *world) createSecret(data map[string][]byte) {
+	GinkgoHelper()
+	_, err := core.Secrets(namespace).Create(ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: w.secretName, Labels: map[string]string{"made-by": "installer"}}, Data: data,
+	}, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+}
+
+func (w *world) secret() *corev1.Secret {
+	GinkgoHelper()
+	found, err := core.Secrets(namespace).Get(ctx, w.secretName, metav1.GetOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	return found
+}
+
+// replica is a keeper that has not looked yet.
+func (w *world) replica() *servingcert.Keeper { return w.replicaAs(operator) }
+
+func (w *world) replicaAs(user *rest.Config) *servingcert.Keeper {
+	return servingcert.New(servingcert.Options{
+		Names: []string{"nestor-history." + namespace + ".svc"}, SecretName: w.secretName,
+		Secrets:    typedcorev1.NewForConfigOrDie(user).Secrets(namespace),
+		APIService: servingcert.APIService{Name: w.apiService, Client: registration.NewForConfigOrDie(user).APIServices()},
+		Policy:     policy, Now: w.clock.Now, Log: GinkgoLogr,
+	})
+}
+
+// served is the certificate of a replica.
+func served(replica *servingcert.Keeper) []byte {
+	certificate, _ := replica.CurrentCertKeyContent()
+	return certificate
+}
+
+// expectTrusted expects that the API server would take what a replica serves.
+func (w *world) expectTrusted(replica *servingcert.Keeper) {
+	GinkgoHelper()
+	block, _ := pem.Decode(served(replica))
+	Expect(block).NotTo(BeNil(), "there is no certificate")
+	certificate, err := x509.ParseCertificate(block.Bytes)
+	Expect(err).NotTo(HaveOccurred())
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(w.registered().Spec.CABundle)
+	_, err = certificate.Verify(x509.VerifyOptions{Roots: roots, DNSName: "nestor-history." + namespace + ".svc", CurrentTime: w.clock.Now()})
+	Expect(err).NotTo(HaveOccurred(), fmt.Sprintf("at %s", w.clock.Now()))
+}

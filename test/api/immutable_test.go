@@ -1,0 +1,110 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+type values = map[string]any
+
+// fixed are the kinds of which only some fields of spec can change. Each field that cannot has two values to try.
+var fixed = []struct {
+	kind string
+	// spec has what every object needs; with has what the object of a field needs besides.
+	spec   values
+	with   map[string]values
+	fields map[string][2]any
+	// needed are those that an object cannot be without, free those that can change.
+	needed, free []string
+}{
+	{
+		kind: "AgentTask",
+		spec: values{"type": "Agent", "role": "coder", "instruction": "Work."},
+		with: map[string]values{
+			"tool": {"type": "Tool", "role": nil, "instruction": nil}, "group": {"chat": "c"}, "triggerMessage": {"chat": "c"},
+		},
+		fields: map[string][2]any{
+			"type": {"Agent", "Tool"}, "chat": {"a", "b"}, "role": {"a", "b"}, "tool": {"think", "calculator"}, "instruction": {"a", "b"},
+			"arguments": {values{"a": "1"}, values{"a": "2"}}, "contextFiles": {[]any{"a"}, []any{"b"}}, "successCriteria": {"a", "b"},
+			"context": {"Full", "Summary"}, "continueFrom": {"a", "b"}, "cwd": {"a", "b"}, "triggerMessage": {"a", "b"}, "group": {"a", "b"},
+			"limits": {values{"maxIterations": int64(1)}, values{"maxIterations": int64(2)}}, "modelProvider": {"a", "b"}, "model": {"a", "b"},
+			"workspace": {values{"emptyDir": values{}}, values{"persistentVolumeClaim": values{"claimName": "files"}}},
+		},
+		needed: []string{"type", "role", "tool", "instruction"},
+		free:   []string{"cancel", "ttlSecondsAfterFinished"},
+	},
+	{
+		kind: "SubAgent",
+		spec: values{"task": "fixed", "role": "coder", "depth": int64(1), "instruction": "Work."},
+		with: map[string]values{"parent": {"depth": int64(2)}, "depth": {"parent": "a"}},
+		fields: map[string][2]any{
+			"task": {"fixed", "other"}, "chat": {"a", "b"}, "role": {"a", "b"}, "depth": {int64(2), int64(3)}, "parent": {"a", "b"}, "instruction": {"a", "b"},
+			"arguments": {values{"a": "1"}, values{"a": "2"}}, "contextFiles": {[]any{"a"}, []any{"b"}}, "successCriteria": {"a", "b"},
+			"context": {"Full", "Summary"}, "continueFrom": {"a", "b"}, "cwd": {"a", "b"}, "modelProvider": {"a", "b"}, "model": {"a", "b"},
+			"limits": {values{"maxIterations": int64(1)}, values{"maxIterations": int64(2)}},
+		},
+		needed: []string{"task", "role", "depth", "parent", "instruction"},
+		free:   []string{"cancel"},
+	},
+}
+
+var _ = Describe("What cannot change", func() {
+	for _, one := range fixed {
+		for field, tried := range one.fields {
+			spec := func(value any) values {
+				merged := maps.Clone(one.spec)
+				maps.Copy(merged, one.with[field])
+				merged[field] = value
+				maps.DeleteFunc(merged, func(_ string, v any) bool { return v == nil })
+				return merged
+			}
+			for name, statusFirst := range map[string]bool{"before": false, "after": true} {
+				It("is "+field+" of a "+one.kind+" "+name+" it has a status", func(ctx SpecContext) {
+					said := MatchError(MatchRegexp(`spec(\.` + field + `)?: Invalid value`))
+					change := func(from, to values) error { return respecify(ctx, one.kind, statusFirst, from, to) }
+					Expect(change(spec(tried[0]), spec(tried[1]))).To(said, "changed")
+					if !slices.Contains(one.needed, field) {
+						Expect(change(spec(nil), spec(tried[0]))).To(said, "added")
+						Expect(change(spec(tried[0]), spec(nil))).To(said, "removed")
+					}
+				})
+			}
+		}
+
+		It("is all of a "+one.kind+" but what is meant to", func() {
+			for _, definition := range definitions() {
+				if definition.Spec.Names.Kind != one.kind {
+					continue
+				}
+				known := slices.Collect(maps.Keys(definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties))
+				Expect(slices.Concat(slices.Collect(maps.Keys(one.fields)), one.free)).To(ConsistOf(known))
+			}
+		})
+	}
+})
+
+// respecify creates an object with one spec and tries to give it another.
+func respecify(ctx context.Context, kind string, statusFirst bool, from, to values) error {
+	GinkgoHelper()
+	object := &unstructured.Unstructured{Object: values{"spec": maps.Clone(from)}}
+	object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
+	object.SetNamespace(newNamespace(ctx))
+	object.SetName("fixed")
+	Expect(api.Create(ctx, object)).To(Succeed())
+	if statusFirst {
+		object.Object["status"] = values{"phase": "Pending"}
+		Expect(api.Status().Update(ctx, object)).To(Succeed())
+	}
+	object.Object["spec"] = maps.Clone(to)
+	return api.Update(ctx, object)
+}

@@ -1,0 +1,113 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rbac_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	historyv1alpha1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// spec is the spec of an object.
+type spec = map[string]any
+
+// kind is one of the seven, with an object of it that stands in the namespace and the spec of one that could.
+type kind struct {
+	resource, kind string
+	standing       string
+	spec           spec
+}
+
+var kinds = []kind{
+	{"agentchats", "AgentChat", "talk", spec{}},
+	{"agentmessages", "AgentMessage", "hello", spec{"chat": "talk", "content": "Good morning."}},
+	{"agenttasks", "AgentTask", "research", spec{"type": "Tool", "tool": "calculator", "arguments": spec{"expression": "6*7"}}},
+	{"subagents", "SubAgent", "research", spec{"task": "new", "role": "general", "depth": int64(1), "instruction": "Look it up."}},
+	{"agentroles", "AgentRole", "helper", spec{"systemPrompt": "You help."}},
+	{"modelproviders", "ModelProvider", "default", spec{"baseURL": "http://127.0.0.1:1/v1"}},
+	{"toolservers", "ToolServer", "tools", spec{"url": "http://127.0.0.1:1/mcp"}},
+}
+
+func resource(name string) schema.GroupVersionResource {
+	return v1alpha1.GroupVersion.WithResource(name)
+}
+
+func history(name string) schema.GroupVersionResource {
+	return historyv1alpha1.GroupVersion.WithResource(name)
+}
+
+// object makes one of a kind.
+func object(kind, name string, s spec) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": v1alpha1.GroupVersion.String(), "kind": kind,
+		"metadata": map[string]any{"namespace": team, "name": name}, "spec": s,
+	}}
+}
+
+// standing reads an object as an administrator.
+func standing(ctx context.Context, of, name string) *unstructured.Unstructured {
+	GinkgoHelper()
+	found, err := administrator().Resource(resource(of)).Namespace(team).Get(ctx, name, metav1.GetOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	return found
+}
+
+// furnish puts an object of each kind into the namespace, and lets the operator work: a chat, and a task with an agent of its
+// own, so that there are histories.
+func furnish(ctx context.Context) {
+	GinkgoHelper()
+	Expect(world.Provider(ctx, team, "default")).To(Succeed())
+	for _, o := range []*unstructured.Unstructured{
+		object("AgentRole", "helper", spec{"systemPrompt": "You help."}),
+		object("ToolServer", "tools", spec{"url": "http://127.0.0.1:1/mcp"}),
+		object("AgentChat", "talk", spec{}),
+		object("AgentMessage", "hello", spec{"chat": "talk", "content": "Load"}),
+		object("AgentTask", "research", spec{"type": "Agent", "role": "general", "instruction": "Load step 1"}),
+	} {
+		Expect(world.API.Create(ctx, o)).To(Succeed())
+	}
+	Eventually(func(ctx context.Context) (v1alpha1.TaskPhase, error) {
+		var task v1alpha1.AgentTask
+		err := world.API.Get(ctx, client.ObjectKey{Namespace: team, Name: "research"}, &task)
+		if task.Status.Error != nil {
+			return "", StopTrying(task.Status.Error.Message)
+		}
+		return task.Status.Phase, err
+	}).WithContext(ctx).Should(Equal(v1alpha1.TaskSuccess))
+	Eventually(func(ctx context.Context) ([]v1alpha1.AgentMessage, error) {
+		var messages v1alpha1.AgentMessageList
+		err := world.API.List(ctx, &messages, client.InNamespace(team))
+		return messages.Items, err
+	}).WithContext(ctx).Should(ContainElement(HaveField("Spec.Role", v1alpha1.RoleAssistant)), "the chat is answered")
+	// A task of the chat, and one that the sub-agent asked for, as the operator makes them.
+	for name, s := range map[string]spec{
+		"of-the-chat":     {"chat": "talk", "type": "Tool", "tool": "calculator", "arguments": spec{"expression": "1+1"}},
+		"of-the-research": {"type": "Tool", "tool": "calculator", "arguments": spec{"expression": "1+1"}},
+	} {
+		task := object("AgentTask", name, s)
+		if name == "of-the-research" {
+			task.SetOwnerReferences([]metav1.OwnerReference{{
+				APIVersion: v1alpha1.GroupVersion.String(), Kind: "SubAgent", Name: "research", UID: standing(ctx, "subagents", "research").GetUID(),
+			}})
+		}
+		_, err := as(theOperator).Resource(resource("agenttasks")).Namespace(team).Create(ctx, task, metav1.CreateOptions{})
+		Expect(err).NotTo(HaveOccurred())
+	}
+	Eventually(func(ctx context.Context) (int, error) {
+		calls, err := as(viewer).Resource(history("modelcalls")).Namespace(team).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return 0, err
+		}
+		return meta.LenList(calls), nil
+	}).WithContext(ctx).Should(BeNumerically(">", 1), "the history API is served, and knows of the calls")
+}

@@ -1,0 +1,153 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rbac_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// policyCase is a request that roles allow. If there are words, a policy refuses it with them.
+type policyCase struct {
+	who   person
+	does  string
+	words string
+	try   func(context.Context) error
+}
+
+func policyCases() []policyCase {
+	const (
+		alone      = "messages of role Assistant are written by the operator alone: leave spec.role out, or set it to User"
+		yourself   = "spec.user must be you: leave it out, or set it to "
+		byChat     = "tasks of a chat are made by the operator alone: write an AgentMessage to the chat talk, or leave spec.chat out for a standalone task"
+		byAgent    = "tasks that belong to an agent are made by the operator alone"
+		unchanged  = "this task was delegated, and only the operator changes it: to cancel it, write an AgentMessage with spec.cancel"
+		undeleted  = "this task was delegated, and goes with its chat: to cancel it, write an AgentMessage with spec.cancel"
+		noSubAgent = "sub-agents are made by the operator alone: write an AgentMessage to a chat, or create a standalone AgentTask"
+	)
+	message := func(s spec) spec {
+		s["chat"], s["content"] = "talk", "Hello!"
+		return s
+	}
+	return []policyCase{
+		creates(user, "a message without a user", "AgentMessage", message(spec{}), ""),
+		creates(user, "a message as themselves", "AgentMessage", message(spec{"user": "user"}), ""),
+		creates(user, "a message as somebody else", "AgentMessage", message(spec{"user": "owner"}), yourself+"user"),
+		creates(user, "a message of role User", "AgentMessage", message(spec{"role": "User"}), ""),
+		creates(user, "a message of role Assistant", "AgentMessage", message(spec{"role": "Assistant"}), alone),
+		creates(user, "a message of role System", "AgentMessage", message(spec{"role": "System"}), "messages of role System are written by the operator alone"),
+		creates(runner, "a message of role Assistant", "AgentMessage", message(spec{"role": "Assistant"}), alone),
+		creates(owner, "a message of role Assistant", "AgentMessage", message(spec{"role": "Assistant"}), alone),
+		creates(theOperator, "a message of role Assistant", "AgentMessage", message(spec{"role": "Assistant"}), ""),
+
+		creates(user, "a chat as themselves", "AgentChat", spec{"user": "user"}, ""),
+		creates(user, "a chat as somebody else", "AgentChat", spec{"user": "owner"}, yourself+"user"),
+		creates(admin, "a chat as somebody else", "AgentChat", spec{"user": "user"}, yourself+"admin"),
+		patches(user, "takes a chat for themselves", "agentchats", "talk", `{"spec":{"user":"user"}}`, ""),
+		patches(user, "gives a chat to somebody else", "agentchats", "talk", `{"spec":{"user":"owner"}}`, yourself+"user"),
+		patches(user, "changes a chat's limits", "agentchats", "talk", `{"spec":{"limits":{"maxDepth":1}}}`, ""),
+
+		creates(runner, "a standalone task", "AgentTask", tool(spec{}), ""),
+		creates(runner, "a task of a chat", "AgentTask", tool(spec{"chat": "talk"}), byChat),
+		creates(owner, "a task of a chat", "AgentTask", tool(spec{"chat": "talk"}), byChat),
+		adopts(runner, "a task that the sub-agent owns", byAgent),
+		patches(runner, "cancels a standalone task", "agenttasks", "research", `{"spec":{"cancel":true}}`, ""),
+		patches(runner, "cancels a chat's task", "agenttasks", "of-the-chat", `{"spec":{"cancel":true}}`, unchanged),
+		patches(runner, "cancels an agent's task", "agenttasks", "of-the-research", `{"spec":{"cancel":true}}`, unchanged),
+		patches(owner, "cancels a chat's task", "agenttasks", "of-the-chat", `{"spec":{"cancel":true}}`, unchanged),
+		patches(runner, "labels a chat's task", "agenttasks", "of-the-chat", `{"metadata":{"labels":{"example.com/team":"a"}}}`, ""),
+		deletes(runner, "a standalone task", "research", ""),
+		deletes(runner, "a chat's task", "of-the-chat", undeleted),
+		deletes(runner, "an agent's task", "of-the-research", undeleted),
+		deletes(admin, "a chat's task", "of-the-chat", ""),
+		deletes(owner, "a chat's task", "of-the-chat", ""),
+		deletes(theOperator, "a chat's task", "of-the-chat", ""),
+
+		// Nobody but the operator has a role that lets them make or change sub-agents: the policy is there for those who do anything.
+		asRoot("a sub-agent", noSubAgent, func(ctx context.Context) error {
+			_, err := administrator().Resource(resource("subagents")).Namespace(team).Create(ctx, object("SubAgent", "new", kinds[3].spec), metav1.CreateOptions{DryRun: dry})
+			return err
+		}),
+		asRoot("a cancelled sub-agent", "only the operator changes a sub-agent", func(ctx context.Context) error {
+			_, err := administrator().Resource(resource("subagents")).Namespace(team).Patch(ctx, "research", types.MergePatchType, []byte(`{"spec":{"cancel":true}}`), metav1.PatchOptions{DryRun: dry})
+			return err
+		}),
+		asRoot("a label on a sub-agent", "", func(ctx context.Context) error {
+			_, err := administrator().Resource(resource("subagents")).Namespace(team).Patch(ctx, "research", types.MergePatchType, touch, metav1.PatchOptions{DryRun: dry})
+			return err
+		}),
+	}
+}
+
+func tool(s spec) spec {
+	s["type"], s["tool"] = "Tool", "calculator"
+	return s
+}
+
+func plural(kind string) string {
+	for _, k := range kinds {
+		if k.kind == kind {
+			return k.resource
+		}
+	}
+	return ""
+}
+
+func creates(who person, what, kind string, s spec, words string) policyCase {
+	return policyCase{who, "creates " + what, words, func(ctx context.Context) error {
+		_, err := as(who).Resource(resource(plural(kind))).Namespace(team).Create(ctx, object(kind, "new", s), metav1.CreateOptions{DryRun: dry})
+		return err
+	}}
+}
+
+// adopts creates a task as if the sub-agent had asked for it.
+func adopts(who person, what, words string) policyCase {
+	return policyCase{who, "creates " + what, words, func(ctx context.Context) error {
+		task := object("AgentTask", "new", tool(spec{}))
+		task.SetOwnerReferences([]metav1.OwnerReference{{
+			APIVersion: v1alpha1.GroupVersion.String(), Kind: "SubAgent", Name: "research", UID: standing(ctx, "subagents", "research").GetUID(),
+		}})
+		_, err := as(who).Resource(resource("agenttasks")).Namespace(team).Create(ctx, task, metav1.CreateOptions{DryRun: dry})
+		return err
+	}}
+}
+
+func patches(who person, does, of, name, patch, words string) policyCase {
+	return policyCase{who, does, words, func(ctx context.Context) error {
+		_, err := as(who).Resource(resource(of)).Namespace(team).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{DryRun: dry})
+		return err
+	}}
+}
+
+func deletes(who person, what, name, words string) policyCase {
+	return policyCase{who, "deletes " + what, words, func(ctx context.Context) error {
+		return as(who).Resource(resource("agenttasks")).Namespace(team).Delete(ctx, name, metav1.DeleteOptions{DryRun: dry})
+	}}
+}
+
+func asRoot(what, words string, try func(context.Context) error) policyCase {
+	return policyCase{"root", "makes " + what, words, try}
+}
+
+var _ = Describe("The policies", func() {
+	for _, c := range policyCases() {
+		name := string(c.who) + " " + c.does
+		if c.words == "" {
+			It("let through: "+name, func(ctx SpecContext) { Expect(c.try(ctx)).To(Succeed()) })
+			continue
+		}
+		It("refuse: "+name, func(ctx SpecContext) {
+			err := c.try(ctx)
+			Expect(apierrors.IsForbidden(err)).To(BeTrue(), "%v", err)
+			Expect(err).To(MatchError(ContainSubstring(c.words)))
+		})
+	}
+})

@@ -1,0 +1,116 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package rbac_test holds the chart's rights and policies against a real API server, on which the operator works with no
+// more than they give it: who may do what with every kind, and with which words the rest is refused.
+package rbac_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/nestor-dev/nestor/config/operator"
+	"github.com/nestor-dev/nestor/test/stack"
+)
+
+// update rewrites the golden files: go test ./test/rbac -update, then read the difference.
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// world is one stack with everybody in it; requests do not change it, so that specs share it.
+var world *stack.Stack
+
+func TestRBAC(t *testing.T) {
+	RegisterFailHandler(Fail)
+	SetDefaultEventuallyTimeout(60 * time.Second)
+	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
+	EnforceDefaultTimeoutsWhenUsingContexts()
+	RunSpecs(t, "RBAC")
+}
+
+var _ = BeforeSuite(func(ctx SpecContext) {
+	ctrllog.SetLogger(GinkgoLogr)
+	port := freePort()
+	var err error
+	world, err = stack.Start(ctx, stack.Options{NoOperator: true, Scripts: []string{"builtin:load"}, OperatorFlags: []string{fmt.Sprintf("--history-bind-address=127.0.0.1:%d", port)}})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { Expect(world.Stop()).To(Succeed()) })
+	registerHistory(ctx, port)
+	Expect(world.StartOperator(ctx)).To(Succeed())
+	invite(ctx)
+	furnish(ctx)
+	awaitPolicies(ctx)
+}, NodeTimeout(5*time.Minute))
+
+// registerHistory applies the chart's registration of the history API. Only the way to the operator is another: it is a
+// process on this machine. The operator itself makes the certificate, and says what vouches for it.
+func registerHistory(ctx context.Context, port int) {
+	GinkgoHelper()
+	objects, err := operator.History()
+	Expect(err).NotTo(HaveOccurred())
+	for _, object := range objects {
+		switch object.GetKind() {
+		case "Service":
+			object.Object["spec"] = map[string]any{"type": "ExternalName", "externalName": "localhost"}
+		case "APIService":
+			Expect(unstructured.SetNestedField(object.Object, int64(port), "spec", "service", "port")).To(Succeed())
+		}
+		Expect(world.API.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("suite"))).To(Succeed())
+	}
+}
+
+// awaitPolicies waits until the API server has taken up the last of the policies.
+func awaitPolicies(ctx context.Context) {
+	GinkgoHelper()
+	for _, c := range policyCases() {
+		if c.words == "" {
+			continue
+		}
+		Eventually(func() error { return c.try(ctx) }).WithContext(ctx).Should(Satisfy(apierrors.IsForbidden), c.does)
+	}
+}
+
+// as returns a client that acts in somebody's name.
+func as(who person) dynamic.Interface {
+	GinkgoHelper()
+	c, err := dynamic.NewForConfig(config(who))
+	Expect(err).NotTo(HaveOccurred())
+	return c
+}
+
+func config(who person) *rest.Config {
+	config := rest.CopyConfig(world.Cluster.Config)
+	config.QPS = -1
+	config.Impersonate = rest.ImpersonationConfig{UserName: who.user(), Groups: who.groups()}
+	return config
+}
+
+// administrator returns a client that may read everything. The policies hold for it, too.
+func administrator() dynamic.Interface {
+	GinkgoHelper()
+	c, err := dynamic.NewForConfig(world.Cluster.Config)
+	Expect(err).NotTo(HaveOccurred())
+	return c
+}
+
+func freePort() int {
+	GinkgoHelper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	Expect(err).NotTo(HaveOccurred())
+	defer func() { Expect(listener.Close()).To(Succeed()) }()
+	address, ok := listener.Addr().(*net.TCPAddr)
+	Expect(ok).To(BeTrue())
+	return address.Port
+}

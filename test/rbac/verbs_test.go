@@ -1,0 +1,126 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rbac_test
+
+import (
+	"context"
+	"io"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/retry"
+
+	historyv1alpha1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+)
+
+// Requests go all the way through authorization and admission; dry runs stop short of writing.
+var (
+	dry   = []string{metav1.DryRunAll}
+	touch = []byte(`{"metadata":{"annotations":{"example.com/touched":"yes"}}}`)
+)
+
+// verb is something to try on a kind.
+type verb struct {
+	name string
+	try  func(context.Context, person, kind) error
+}
+
+func (k kind) in(who person) dynamic.ResourceInterface {
+	return as(who).Resource(resource(k.resource)).Namespace(team)
+}
+
+var verbs = []verb{
+	{"get", func(ctx context.Context, who person, k kind) error {
+		_, err := k.in(who).Get(ctx, k.standing, metav1.GetOptions{})
+		return err
+	}},
+	{"list", func(ctx context.Context, who person, k kind) error {
+		_, err := k.in(who).List(ctx, metav1.ListOptions{})
+		return err
+	}},
+	{"watch", func(ctx context.Context, who person, k kind) error {
+		w, err := k.in(who).Watch(ctx, metav1.ListOptions{})
+		if err == nil {
+			w.Stop()
+		}
+		return err
+	}},
+	{"create", func(ctx context.Context, who person, k kind) error {
+		_, err := k.in(who).Create(ctx, object(k.kind, "new", k.spec), metav1.CreateOptions{DryRun: dry})
+		return err
+	}},
+	{"update", func(ctx context.Context, who person, k kind) error { return k.update(ctx, who) }},
+	{"update status", func(ctx context.Context, who person, k kind) error { return k.update(ctx, who, "status") }},
+	{"patch", func(ctx context.Context, who person, k kind) error { return k.patch(ctx, who) }},
+	{"patch status", func(ctx context.Context, who person, k kind) error { return k.patch(ctx, who, "status") }},
+	{"delete", func(ctx context.Context, who person, k kind) error {
+		return k.in(who).Delete(ctx, k.standing, metav1.DeleteOptions{DryRun: dry})
+	}},
+	{"deletecollection", func(ctx context.Context, who person, k kind) error {
+		return k.in(who).DeleteCollection(ctx, metav1.DeleteOptions{DryRun: dry}, metav1.ListOptions{FieldSelector: "metadata.name=" + k.standing})
+	}},
+}
+
+// update writes back what stands there, which an administrator has read. The operator may write in between.
+func (k kind) update(ctx context.Context, who person, subresources ...string) error {
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		standing, err := administrator().Resource(resource(k.resource)).Namespace(team).Get(ctx, k.standing, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		standing.SetAnnotations(map[string]string{"example.com/touched": "yes"})
+		_, err = k.in(who).Update(ctx, standing, metav1.UpdateOptions{DryRun: dry}, subresources...)
+		return err
+	})
+}
+
+func (k kind) patch(ctx context.Context, who person, subresources ...string) error {
+	_, err := k.in(who).Patch(ctx, k.standing, types.MergePatchType, touch, metav1.PatchOptions{DryRun: dry}, subresources...)
+	return err
+}
+
+// histories are what can be tried on the history API, which only reads.
+var histories = []struct {
+	does string
+	try  func(context.Context, person) error
+}{
+	{"get transcripts", func(ctx context.Context, who person) error {
+		_, err := as(who).Resource(history("transcripts")).Namespace(team).Get(ctx, historyv1alpha1.TranscriptName("AgentChat", "talk"), metav1.GetOptions{})
+		return err
+	}},
+	{"list transcripts", lists("transcripts")},
+	{"get transcripts/log", func(ctx context.Context, who person) error {
+		return readLog(ctx, who, historyv1alpha1.TranscriptName("AgentChat", "talk"))
+	}},
+	{"list modelcalls", lists("modelcalls")},
+	{"list usages", lists("usages")},
+	{"list transcripts of all namespaces", func(ctx context.Context, who person) error {
+		_, err := as(who).Resource(history("transcripts")).List(ctx, metav1.ListOptions{})
+		return err
+	}},
+}
+
+func lists(name string) func(context.Context, person) error {
+	return func(ctx context.Context, who person) error {
+		_, err := as(who).Resource(history(name)).Namespace(team).List(ctx, metav1.ListOptions{})
+		return err
+	}
+}
+
+func readLog(ctx context.Context, who person, transcript string) error {
+	client, err := kubernetes.NewForConfig(config(who))
+	if err != nil {
+		return err
+	}
+	stream, err := client.RESTClient().Get().AbsPath("/apis", historyv1alpha1.GroupVersion.String(), "namespaces", team, "transcripts", transcript, "log").Stream(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, stream); err != nil {
+		return err
+	}
+	return stream.Close()
+}

@@ -1,0 +1,56 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stack
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/config/operator"
+)
+
+// tokenSeconds is how long the operator's token is good for: longer than any suite.
+const tokenSeconds = 24 * 60 * 60
+
+// grant gives the operator, and people, the rights and policies that the chart gives them, and no others. It writes a
+// kubeconfig with which the operator is the chart's service account.
+func (s *Stack) grant(ctx context.Context) error {
+	objects, err := operator.Access()
+	if err != nil {
+		return err
+	}
+	for _, object := range objects {
+		if err := s.API.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("stack"), client.ForceOwnership); err != nil {
+			return fmt.Errorf("apply %s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+	}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: operator.ServiceAccount}}
+	seconds := int64(tokenSeconds)
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}
+	if err := s.API.SubResource("token").Create(ctx, account, request); err != nil {
+		return fmt.Errorf("ask for the operator's token: %w", err)
+	}
+	return s.writeKubeconfig(request.Status.Token)
+}
+
+func (s *Stack) writeKubeconfig(token string) error {
+	s.OperatorKubeconfig = filepath.Join(s.Dir, "operator.kubeconfig")
+	config := clientcmdapi.NewConfig()
+	config.Clusters["stack"] = &clientcmdapi.Cluster{Server: s.Cluster.Config.Host, CertificateAuthorityData: s.Cluster.Config.CAData}
+	config.AuthInfos["operator"] = &clientcmdapi.AuthInfo{Token: token}
+	config.Contexts["stack"] = &clientcmdapi.Context{Cluster: "stack", AuthInfo: "operator"}
+	config.CurrentContext = "stack"
+	if err := clientcmd.WriteToFile(*config, s.OperatorKubeconfig); err != nil {
+		return fmt.Errorf("write the operator's kubeconfig: %w", err)
+	}
+	return nil
+}
