@@ -9,7 +9,7 @@ HELM := $(TOOL) helm
 generate-charts: ## Copy definitions and rights into the charts, and make config/operator and the reference of their values
 	rm -f charts/nestor-crds/files/*.yaml
 	cp config/crd/bases/*.yaml charts/nestor-crds/files/
-	cp config/rbac/role.yaml charts/nestor/files/
+	cp config/rbac/role.yaml config/monitoring/rules.yaml config/monitoring/dashboard.json charts/nestor/files/
 	@# The resource policy is Helm's; Kustomize deletes what it is told to.
 	$(HELM) template nestor charts/nestor --namespace nestor-system --skip-tests --set ledger.sqlite.keep=false | go run ./hack/manifests config/operator
 	go run ./hack/chartdocs docs/reference/chart.md charts/nestor charts/nestor-crds
