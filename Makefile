@@ -19,8 +19,10 @@ GOTESTFLAGS ?=
 export GOWORK := off
 
 include web/web.mk
-include hack/monitoring/monitoring.mk
+include test/e2e/e2e.mk
 include charts/charts.mk
+include hack/monitoring/monitoring.mk
+include test/upgrade/upgrade.mk
 
 ##@ Start here
 

@@ -32,6 +32,11 @@ from the environment variable POD_NAMESPACE (default nestor-system).
 looks whether an installation works: it has the operator run its calculator, and
 asks for the history API.
 
+  nestor-operator backup --ledger sqlite:PATH > FILE
+  nestor-operator restore --ledger sqlite:PATH < FILE
+
+copy a SQLite ledger while an operator works, and put a copy back while none does.
+
 Flags:
 `
 
@@ -54,8 +59,15 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	if len(args) > 0 && args[0] == "check" {
-		return runCheck(ctx, args[1:], stdout)
+	if len(args) > 0 {
+		switch args[0] {
+		case "check":
+			return runCheck(ctx, args[1:], stdout)
+		case "backup":
+			return runBackup(ctx, args[1:], stdout)
+		case "restore":
+			return runRestore(ctx, args[1:], os.Stdin, stdout)
+		}
 	}
 	var o options
 	set := flag.NewFlagSet("nestor-operator", flag.ContinueOnError)

@@ -148,7 +148,7 @@ func (o *options) manager(config *rest.Config) (ctrl.Manager, error) {
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: scheme, Cache: o.cache(), Metrics: metricsserver.Options{BindAddress: o.metrics}, HealthProbeBindAddress: o.probes,
 		PprofBindAddress: o.pprof,
-		LeaderElection:   o.leaderElect, LeaderElectionID: "nestor-operator.nestor.dev", LeaderElectionNamespace: operatorNamespace(),
+		LeaderElection:   o.leaderElect, LeaderElectionID: leaseName, LeaderElectionNamespace: operatorNamespace(),
 		LeaderElectionReleaseOnCancel: true, GracefulShutdownTimeout: &grace,
 	})
 	if err != nil {
@@ -156,6 +156,11 @@ func (o *options) manager(config *rest.Config) (ctrl.Manager, error) {
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return nil, fmt.Errorf("add the health check: %w", err)
+	}
+	if o.leaderElect {
+		if err := mgr.Add(leaseOwner{client: mgr.GetClient(), live: mgr.GetAPIReader(), namespace: operatorNamespace()}); err != nil {
+			return nil, fmt.Errorf("add the lease's owner: %w", err)
+		}
 	}
 	// Ready means that the caches have seen the cluster: before that the operator would judge what it does not know.
 	if err := mgr.AddReadyzCheck("caches", cachesSynced(mgr)); err != nil {

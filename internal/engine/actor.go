@@ -189,11 +189,11 @@ func (a *actor) handle(batch []delivery) error {
 	}
 	a.passed(r)
 	a.commit(r)
-	change := Change{Agent: r.record, Before: r.before, After: r.next, Effects: r.effects, Events: r.events, Calls: r.calls, Gone: r.end}
-	a.engine.options.Recorded(change)
 	for _, call := range r.answered {
 		a.engine.options.Called(call)
 	}
+	change := Change{Agent: r.record, Before: r.before, After: r.next, Effects: r.effects, Events: r.events, Calls: r.calls, Gone: r.end}
+	a.engine.options.Recorded(change)
 	confirm(batch, nil)
 	if r.end {
 		a.engine.Forget(a.uid)

@@ -33,7 +33,7 @@ func (a *actor) answer(r *recording, e agent.RunTool, cause int64, now time.Time
 	r.batch.ToolCalls = append(r.batch.ToolCalls, a.toolIntent(r, e, cause, now))
 	r.batch.ToolResults = append(r.batch.ToolResults, *a.toolRow(e, result, finished))
 	made := Call{Agent: r.record, Effect: e, Tool: e.Tool, Status: toolStatus(result), Failure: string(result.Failure), Started: started, Took: finished.Sub(started)}
-	r.answered, r.calls = append(r.answered, made), append(r.calls, made)
+	r.calls, r.answered = append(r.calls, made), append(r.answered, made)
 	return toolFinished(e, result), true
 }
 

@@ -17,20 +17,6 @@ import (
 )
 
 var _ = Describe("The chart", func() {
-	It("sets flags that the operator has", func(ctx SpecContext) {
-		help, err := run(ctx, "go", "run", "./cmd/nestor-operator", "--help")
-		Expect(err).NotTo(HaveOccurred())
-		for _, pod := range pods(rendered(ctx, with(postgres, page, few, []string{"replicas=2"})...)) {
-			if pod.Spec.Containers[0].Name != "operator" {
-				continue
-			}
-			for _, arg := range pod.Spec.Containers[0].Args {
-				name, _, _ := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
-				Expect(help).To(MatchRegexp(`(?m)^  %s\b`, name), arg)
-			}
-		}
-	})
-
 	It("elects a leader wherever two may run at a time, and replaces the only writer of a file", func(ctx SpecContext) {
 		strategy := func(values ...string) string {
 			deployment := find(rendered(ctx, values...), "Deployment", "nestor-operator")

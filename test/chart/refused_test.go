@@ -24,6 +24,8 @@ var _ = DescribeTable("Values that are refused", func(ctx SpecContext, words str
 	Entry("an ingress without a host", "set web.ingress.host", []string{"web.enabled=true", "web.ingress.enabled=true"}),
 	Entry("an ingress without TLS", "it must be reached over TLS", []string{"web.enabled=true", "web.ingress.enabled=true", "web.ingress.host=x.example"}),
 	Entry("a monitor of nothing", "set metrics.enabled", []string{"metrics.enabled=false", "metrics.serviceMonitor.enabled=true"}),
+	Entry("alerts on nothing", "set metrics.enabled", []string{"metrics.enabled=false", "metrics.prometheusRule.enabled=true"}),
+	Entry("traces that go nowhere", "set telemetry.endpoint", []string{"telemetry.captureContent=true"}),
 	Entry("a provider nowhere", "set modelProvider.baseURL", []string{"modelProvider.create=true"}),
 	Entry("a provider that is not a URL", "at '/modelProvider/baseURL'", []string{"modelProvider.create=true", "modelProvider.baseURL=models.example.com"}),
 	Entry("two keys", "both give the key: choose one", []string{"modelProvider.create=true", "modelProvider.baseURL=http://x/v1", "modelProvider.apiKey=a", "modelProvider.existingSecret.name=b"}),

@@ -53,14 +53,13 @@
 - name: NESTOR_LEDGER
   valueFrom: {secretKeyRef: {name: {{ .Values.ledger.postgres.existingSecret }}, key: {{ .Values.ledger.postgres.key }}}}
 {{- end }}
-{{- with .Values.openTelemetry }}
-{{- if .endpoint }}
-- {name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ .endpoint | quote }}}
-- {name: OTEL_EXPORTER_OTLP_PROTOCOL, value: {{ .protocol | quote }}}
-{{- if .captureContent }}
-- {name: OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT, value: SPAN_ONLY}
+{{- with .Values.telemetry.endpoint }}
+- name: OTEL_EXPORTER_OTLP_ENDPOINT
+  value: {{ . | quote }}
 {{- end }}
-{{- end }}
+{{- if .Values.telemetry.captureContent }}
+- name: OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT
+  value: "true"
 {{- end }}
 {{- with .Values.extraEnv }}
 {{ toYaml . }}

@@ -105,8 +105,12 @@ func create(file string) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	// The name of a new file is durable only when its directory is.
-	dir, err := os.Open(filepath.Dir(file))
+	return syncDirectory(filepath.Dir(file))
+}
+
+// syncDirectory makes the names in a directory durable: that of a new file is only when its directory is.
+func syncDirectory(path string) error {
+	dir, err := os.Open(path)
 	if err != nil {
 		return err
 	}

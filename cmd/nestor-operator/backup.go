@@ -1,0 +1,57 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/nestor-dev/nestor/internal/ledger/sqlite"
+)
+
+// errNotSQLite says what to use in place of our own backup.
+var errNotSQLite = errors.New("only a SQLite ledger (--ledger sqlite:PATH) is copied by this program: use pg_dump and psql for PostgreSQL")
+
+// runBackup runs `nestor-operator backup`: a copy of the ledger goes to standard output.
+func runBackup(ctx context.Context, args []string, stdout io.Writer) error {
+	ledger, err := parseCopy("backup", args, stdout)
+	if err != nil {
+		return err
+	}
+	return sqlite.Backup(ctx, ledger, stdout)
+}
+
+// runRestore runs `nestor-operator restore`: a copy of the ledger comes from standard input.
+func runRestore(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error {
+	ledger, err := parseCopy("restore", args, stdout)
+	if err != nil {
+		return err
+	}
+	if err := sqlite.Restore(ctx, ledger, stdin); err != nil {
+		return err
+	}
+	fmt.Fprintln(stdout, "The ledger is restored.")
+	return nil
+}
+
+// parseCopy reads which ledger is meant.
+func parseCopy(command string, args []string, stdout io.Writer) (string, error) {
+	set := flag.NewFlagSet("nestor-operator "+command, flag.ContinueOnError)
+	set.SetOutput(stdout)
+	ledger := set.String("ledger", "", "the ledger, as sqlite:PATH")
+	if err := set.Parse(args); err != nil {
+		return "", err
+	}
+	if set.NArg() > 0 {
+		return "", fmt.Errorf("unexpected argument %q: see nestor-operator %s --help", set.Arg(0), command)
+	}
+	if !strings.HasPrefix(*ledger, sqlite.Scheme) {
+		return "", errNotSQLite
+	}
+	return *ledger, nil
+}

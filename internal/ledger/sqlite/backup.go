@@ -1,0 +1,115 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// Backup writes a copy of the ledger, as it is at one moment, while an operator may be at work on it. The copy is made beside the
+// file before any of it is written, so there must be room for a second one.
+func Backup(ctx context.Context, dsn string, to io.Writer) (err error) {
+	file, err := filePath(dsn)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(file); err != nil {
+		return fmt.Errorf("back up the ledger: %w", err)
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(file), "backup-")
+	if err != nil {
+		return fmt.Errorf("back up the ledger: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	whole := filepath.Join(dir, filepath.Base(file))
+	if err := execute(ctx, file, "VACUUM INTO ?", whole); err != nil {
+		return fmt.Errorf("back up the ledger: %w", err)
+	}
+	from, err := os.Open(whole)
+	if err != nil {
+		return fmt.Errorf("back up the ledger: %w", err)
+	}
+	if _, err := io.Copy(to, from); err != nil {
+		return errors.Join(fmt.Errorf("write the copy of the ledger: %w", err), from.Close())
+	}
+	return from.Close()
+}
+
+// Restore puts a copy where there is no ledger yet. What is not a whole ledger is refused.
+func Restore(ctx context.Context, dsn string, from io.Reader) (err error) {
+	file, err := filePath(dsn)
+	if err != nil {
+		return err
+	}
+	for _, part := range []string{file, file + "-wal"} {
+		if _, err := os.Stat(part); err == nil {
+			return fmt.Errorf("restore the ledger: %w: there is one at %s already; stop the operator and move it away first, with the files -wal and -shm beside it", ledger.ErrInvalid, file)
+		}
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(file), "restore-")
+	if err != nil {
+		return fmt.Errorf("restore the ledger: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	whole := filepath.Join(dir, filepath.Base(file))
+	if err := receive(whole, from); err != nil {
+		return fmt.Errorf("restore the ledger: %w", err)
+	}
+	if err := inspect(ctx, whole); err != nil {
+		return fmt.Errorf("restore the ledger: %w: what came is not the whole copy of a ledger: %w", ledger.ErrInvalid, err)
+	}
+	if err := os.Rename(whole, file); err != nil {
+		return fmt.Errorf("restore the ledger: %w", err)
+	}
+	return syncDirectory(filepath.Dir(file))
+}
+
+// receive writes a file that is on disk when it returns, for its owner alone.
+func receive(path string, from io.Reader) error {
+	to, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(to, from); err != nil {
+		return errors.Join(err, to.Close())
+	}
+	return errors.Join(to.Sync(), to.Close())
+}
+
+// inspect refuses what is damaged, and what is not a ledger.
+func inspect(ctx context.Context, file string) error {
+	db, err := sql.Open("sqlite", uri(file, "query_only(1)"))
+	if err != nil {
+		return err
+	}
+	var verdict string
+	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&verdict); err != nil {
+		return errors.Join(err, db.Close())
+	}
+	if verdict != "ok" {
+		return errors.Join(errors.New(verdict), db.Close())
+	}
+	var migrations int
+	if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM schema_migrations").Scan(&migrations); err != nil {
+		return errors.Join(err, db.Close())
+	}
+	return db.Close()
+}
+
+func execute(ctx context.Context, file, statement string, args ...any) error {
+	db, err := sql.Open("sqlite", uri(file, "busy_timeout(10000)"))
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, statement, args...)
+	return errors.Join(err, db.Close())
+}

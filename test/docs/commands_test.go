@@ -1,0 +1,185 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package docs_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/nestor-dev/nestor/test/docs/page"
+)
+
+// patience is how long a page may take, and lookAgain how long a person looks again until what the page shows is there.
+const (
+	patience  = 2 * time.Minute
+	lookAgain = 30 * time.Second
+)
+
+// TestCommands follows every page that has something to do.
+func TestCommands(t *testing.T) {
+	for _, p := range allPages(t) {
+		if !hasCommands(p) || p.Marks[cluster] != "" {
+			continue
+		}
+		t.Run(title(p), func(t *testing.T) {
+			t.Parallel()
+			newReader(t, p).follow()
+		})
+	}
+}
+
+func hasCommands(p *page.Page) bool {
+	if isReference(p) {
+		return false
+	}
+	for _, block := range p.Blocks {
+		if block.IsShell() && block.Marks[runBy] == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// isReference says that a page is the generated reference of the command line; see TestExamplesOfTheReferenceParse.
+func isReference(p *page.Page) bool { return title(p) == "reference/cli" }
+
+// reader is who follows a page.
+type reader struct {
+	*testing.T
+	stage *stage
+	page  *page.Page
+	room  room
+	shell *page.Shell
+}
+
+func newReader(t *testing.T, p *page.Page) *reader {
+	t.Helper()
+	s := openStage(t)
+	return read(t, s, p, s.newRoom(t, p))
+}
+
+// read opens a page in a room.
+func read(t *testing.T, s *stage, p *page.Page, in room) *reader {
+	t.Helper()
+	r := &reader{T: t, stage: s, page: p, room: in}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	shell, err := page.NewShell(ctx, r.room.dir, r.room.scratch, r.room.env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := shell.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	r.shell = shell
+	return r
+}
+
+// follow does what the page says, from its beginning to its end.
+func (r *reader) follow() {
+	for _, block := range r.page.Blocks {
+		if name := block.File(); name != "" {
+			r.save(name, block)
+		}
+		if !block.IsShell() || block.Marks[runBy] != "" {
+			continue
+		}
+		commands, err := block.Commands()
+		if err != nil {
+			r.Fatalf("%s: %v", r.page.Path, err)
+		}
+		for _, command := range commands {
+			r.do(command)
+		}
+	}
+}
+
+func (r *reader) save(name string, block page.Block) {
+	path := filepath.Join(r.room.dir, name)
+	if err := os.WriteFile(path, []byte(r.rewrite(block.Text)), 0o600); err != nil {
+		r.Fatalf("%s:%d: %v", r.page.Path, block.Line, err)
+	}
+}
+
+// rewrite puts this room's places for those that a page names.
+func (r *reader) rewrite(text string) string {
+	return strings.ReplaceAll(r.stage.hosts.Replace(text), "/namespaces/default/", "/namespaces/"+r.room.namespace+"/")
+}
+
+// do types a command and compares what comes of it with what the page says.
+func (r *reader) do(command page.Command) {
+	text := r.rewrite(command.Text)
+	if command.Serves {
+		r.serve(command, text)
+		return
+	}
+	output, code, err := r.shell.Run(text)
+	if err != nil {
+		r.Fatalf("%s: %v\n%s", r.place(command), err, output)
+	}
+	if command.Want != nil && code == command.Code && looks.MatchString(text) && !page.Matches(*command.Want, output) {
+		output, code = r.look(*command.Want, text)
+	}
+	if code != command.Code {
+		r.Fatalf("%s: exit code %d, want %d\n%s", r.place(command), code, command.Code, output)
+	}
+	if command.Want != nil && !page.Matches(*command.Want, output) {
+		r.Errorf("%s: the page shows\n%s\nand it printed\n%s", r.place(command), *command.Want, output)
+	}
+}
+
+// looks are commands that change nothing; a person repeats them until the agents are done.
+var looks = regexp.MustCompile(`^(kubectl (get|describe|auth|events|explain)|kubectl nestor (tree|transcript|usage|roles|doctor)|waiting|talk)\b`)
+
+func (r *reader) look(want, text string) (output string, code int) {
+	_ = wait.PollUntilContextTimeout(r.Context(), 100*time.Millisecond, lookAgain, true, func(context.Context) (bool, error) {
+		var err error
+		output, code, err = r.shell.Run(text)
+		return page.Matches(want, output), err
+	}) // who called judges the last look
+	return output, code
+}
+
+// serve runs a program until it says something, as one that serves does when it is ready. It ends with the page's shell.
+func (r *reader) serve(command page.Command, text string) {
+	said := filepath.Join(r.room.scratch, fmt.Sprintf("served-%d", command.Line))
+	if output, _, err := r.shell.Run(fmt.Sprintf("{ %s\n} >'%s' 2>&1 &", text, said)); err != nil {
+		r.Fatalf("%s: %v\n%s", r.place(command), err, output)
+	}
+	err := wait.PollUntilContextTimeout(r.Context(), 20*time.Millisecond, lookAgain, true, func(context.Context) (bool, error) {
+		words, err := os.ReadFile(said)
+		return err == nil && strings.Contains(string(words), "\n"), nil //nolint:nilerr // it has not begun yet
+	})
+	if err != nil {
+		r.Fatalf("%s: it said nothing", r.place(command))
+	}
+	if output, code, err := r.shell.Run("kill -0 $!"); err != nil || code != 0 {
+		words, _ := os.ReadFile(said)
+		r.Fatalf("%s: it ended: %s%v\n%s", r.place(command), output, err, words)
+	}
+}
+
+func (r *reader) place(command page.Command) string {
+	return fmt.Sprintf("%s:%d: %s", r.page.Path, command.Line, command.Text)
+}
+
+func goEnv(t *testing.T, name string) string {
+	t.Helper()
+	value, err := exec.CommandContext(t.Context(), "go", "env", name).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(value))
+}

@@ -1,0 +1,96 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package docs_test
+
+import (
+	"context"
+	"os/exec"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/internal/localcluster"
+)
+
+// cluster is the mark of pages that need a cluster of their own.
+const cluster = "cluster"
+
+// installation are the pages about an installation, in the order in which somebody might need them: each one begins where the one
+// before it has ended.
+var installation = []string{"tasks/gitops", "tasks/install", "tasks/high-availability", "tasks/upgrade", "tasks/uninstall"}
+
+// TestInstallation follows them on a cluster without Nestor. It has no nodes: what needs a pod is left to make e2e.
+func TestInstallation(t *testing.T) {
+	t.Parallel()
+	s := openStage(t)
+	kubeconfig := emptyCluster(t)
+	for _, name := range installation {
+		t.Run(name, func(t *testing.T) {
+			for _, p := range allPages(t) {
+				if title(p) != name {
+					continue
+				}
+				in := room{dir: t.TempDir(), scratch: t.TempDir()}
+				s.furnish(t, &in, kubeconfig)
+				read(t, s, p, in).follow()
+			}
+		})
+	}
+}
+
+func TestEveryPageHasACluster(t *testing.T) {
+	for _, p := range allPages(t) {
+		if wants := p.Marks[cluster]; (wants == "empty") != slices.Contains(installation, title(p)) || (wants != "" && wants != "empty") {
+			t.Errorf("%s: a page for an empty cluster has the mark \"cluster: empty\" and stands in installation", p.Path)
+		}
+	}
+}
+
+// emptyCluster starts a cluster that knows nothing of Nestor, and returns its kubeconfig.
+func emptyCluster(t *testing.T) string {
+	t.Helper()
+	empty, err := localcluster.Start(t.Context(), localcluster.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := empty.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	words, err := exec.CommandContext(t.Context(), empty.Kubectl, "--kubeconfig", empty.Kubeconfig, "delete", "crds", "--all").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, words)
+	}
+	letVolumesGo(t, empty)
+	return empty.Kubeconfig
+}
+
+// letVolumesGo does what a controller of volumes would: it lets claims go that are deleted and that no pod uses.
+func letVolumesGo(t *testing.T, in *localcluster.Cluster) {
+	t.Helper()
+	api, err := client.New(in.Config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = wait.PollUntilContextCancel(t.Context(), 200*time.Millisecond, false, func(ctx context.Context) (bool, error) {
+			var claims corev1.PersistentVolumeClaimList
+			if err := api.List(ctx, &claims); err != nil {
+				return false, nil //nolint:nilerr // it is tried again
+			}
+			for _, claim := range claims.Items {
+				if claim.DeletionTimestamp != nil && len(claim.Finalizers) > 0 {
+					claim.Finalizers = nil
+					_ = api.Update(ctx, &claim) // it is tried again
+				}
+			}
+			return false, nil
+		})
+	}()
+}

@@ -1,0 +1,130 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package docs_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// runBy is the mark of commands that another test runs.
+const runBy = "run by"
+
+// mostElsewhere is how many commands of the documentation may be left to other tests.
+const mostElsewhere = 80
+
+// runners are the tests that run what cannot run here, and how to see that they exist.
+var runners = map[string]func(*testing.T) bool{
+	"go test ./hack/demo":    hasTest("hack/demo", "TestTour"),
+	"go test ./internal/cli": hasTest("internal/cli", "TestChatOnAScreen"),
+	"go test ./test/chaos":   hasTest("test/chaos", "TestEverything"),
+	"go test ./test/bench":   hasTest("test/bench", "TestScenarios"),
+	"make test":              hasTarget("test"),
+	"make verify":            hasTarget("verify"),
+	"make e2e install":       hasFile("test/e2e/install_test.go"),
+	"make e2e operator":      hasFile("test/e2e/crash_test.go"),
+	"make e2e replicas":      hasFile("test/e2e/replicas_test.go"),
+	"make e2e tour":          hasFile("test/e2e/tour_test.go"),
+	"make e2e uninstall":     hasFile("test/e2e/uninstall_test.go"),
+	"make e2e upgrade":       hasFile("test/e2e/upgrade_test.go"),
+	"make web-e2e":           hasTarget("web-e2e"),
+}
+
+func TestEveryCommandIsRun(t *testing.T) {
+	elsewhere, here := map[string]int{}, 0
+	for _, p := range allPages(t) {
+		for _, block := range p.Blocks {
+			if isReference(p) {
+				continue
+			}
+			if block.Language == "" {
+				t.Errorf("%s:%d: what is this block? Give it a fence and a language (text, if nothing else fits)", p.Path, block.Line)
+			}
+			if !block.IsShell() {
+				continue
+			}
+			commands, err := block.Commands()
+			if err != nil {
+				t.Errorf("%s: %v", p.Path, err)
+			}
+			by := block.Marks[runBy]
+			if by == "" {
+				here += len(commands)
+				continue
+			}
+			exists, listed := runners[by]
+			if !listed || !exists(t) {
+				t.Errorf("%s:%d: no such test: %s; see runners", p.Path, block.Line, by)
+			}
+			elsewhere[by] += len(commands)
+		}
+	}
+	sum := 0
+	for by, count := range elsewhere {
+		t.Logf("%3d commands are run by %s", count, by)
+		sum += count
+	}
+	t.Logf("%3d commands are run here, %d elsewhere", here, sum)
+	if sum > mostElsewhere {
+		t.Errorf("%d commands are not run here; %d is the most", sum, mostElsewhere)
+	}
+}
+
+// hasTest says whether a package has a test whose name begins like that.
+func hasTest(dir, prefix string) func(*testing.T) bool {
+	return func(t *testing.T) bool {
+		t.Helper()
+		files, err := filepath.Glob(filepath.Join(root, dir, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, declared := range parsed.Decls {
+				if f, ok := declared.(*ast.FuncDecl); ok && strings.HasPrefix(f.Name.Name, prefix) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+}
+
+func hasFile(name string) func(*testing.T) bool {
+	return func(*testing.T) bool {
+		_, err := os.Stat(filepath.Join(root, filepath.FromSlash(name)))
+		return err == nil
+	}
+}
+
+// hasTarget says whether make knows a target, and whether CI runs it, alone or as a part of make test.
+func hasTarget(target string) func(*testing.T) bool {
+	return func(t *testing.T) bool {
+		t.Helper()
+		files, err := filepath.Glob(filepath.Join(root, "*", "*.mk"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		known := regexp.MustCompile(`(?m)^` + target + `:`)
+		for _, file := range append(files, filepath.Join(root, "Makefile")) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if known.Match(text) {
+				return true
+			}
+		}
+		return false
+	}
+}

@@ -1,0 +1,105 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package docs_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/docs/page"
+)
+
+// room is where one page is followed.
+type room struct {
+	namespace string
+	// dir is where its commands begin, scratch where the suite keeps what the page should not see.
+	dir, scratch string
+	env          []string
+}
+
+var notInNamespace = regexp.MustCompile(`[^a-z0-9]+`)
+
+// newRoom makes a namespace, with a model unless the page brings one, and a directory that looks like a checkout.
+func (s *stage) newRoom(t *testing.T, p *page.Page) room {
+	t.Helper()
+	r := room{namespace: "docs-" + notInNamespace.ReplaceAllString(strings.ToLower(title(p)), "-"), dir: t.TempDir(), scratch: t.TempDir()}
+	objects := []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}}}
+	if !bringsModel(p) {
+		provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "default"}}
+		provider.Spec.BaseURL, provider.Spec.DefaultModel = s.model.URL+"/v1", "scripted"
+		objects = append(objects, provider)
+	}
+	for _, object := range objects {
+		if err := s.local.Client.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.furnish(t, &r, s.kubeconfig(t, r))
+	return r
+}
+
+// furnish lets a room look like a checkout in which `make build` and `make demo` have been run, and leads kubectl to a cluster.
+func (s *stage) furnish(t *testing.T, r *room, kubeconfig string) {
+	t.Helper()
+	s.copyParts(t, r.dir)
+	r.env = append(os.Environ(),
+		"KUBECONFIG="+kubeconfig, "HOME="+r.scratch, "TERM=dumb", "NO_COLOR=1",
+		"PATH="+strings.Join([]string{s.bin, filepath.Dir(s.local.Kubectl), os.Getenv("PATH")}, string(filepath.ListSeparator)),
+		// The home of this page is not the one with Go's caches.
+		"GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"), "GOFLAGS="+goEnv(t, "GOFLAGS"),
+	)
+}
+
+var defaultModel = regexp.MustCompile(`(?m)^kind: ModelProvider\nmetadata:\n  name: default$`)
+
+// bringsModel says that a page has its readers create the model provider that everything else uses.
+func bringsModel(p *page.Page) bool {
+	return slices.ContainsFunc(p.Blocks, func(block page.Block) bool { return block.File() != "" && defaultModel.MatchString(block.Text) })
+}
+
+func (s *stage) kubeconfig(t *testing.T, r room) string {
+	t.Helper()
+	config, err := clientcmd.LoadFromFile(s.local.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Contexts[config.CurrentContext].Namespace = r.namespace
+	path := filepath.Join(r.scratch, "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// copied are the parts of the repository that pages refer to. They get copies: what a page does to its files stays in its room.
+var copied = []string{"config", "charts", "hack/krew"}
+
+func (s *stage) copyParts(t *testing.T, dir string) {
+	t.Helper()
+	for _, part := range copied {
+		from := filepath.Join(root, filepath.FromSlash(part))
+		if _, err := os.Stat(from); errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err := os.CopyFS(filepath.Join(dir, filepath.FromSlash(part)), os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, target := range map[string]string{"bin": s.bin, ".demo": s.local.Dir} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,177 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package docs_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/nestor-dev/nestor/config/operator"
+	"github.com/nestor-dev/nestor/internal/localmode"
+	"github.com/nestor-dev/nestor/internal/model/scripted"
+)
+
+// stage is what the pages run on.
+type stage struct {
+	once   sync.Once
+	err    error
+	dir    string
+	bin    string
+	local  *localmode.Local
+	model  *httptest.Server
+	office *httptest.Server
+	hosts  *strings.Replacer
+}
+
+var theStage stage
+
+// openStage starts what the pages run on, when the first one needs it.
+func openStage(t *testing.T) *stage {
+	t.Helper()
+	theStage.once.Do(func() { theStage.err = theStage.open(context.Background()) })
+	if theStage.err != nil {
+		t.Fatal(theStage.err)
+	}
+	return &theStage
+}
+
+func (s *stage) open(ctx context.Context) (err error) {
+	if s.dir, err = os.MkdirTemp("", "nestor-docs-"); err != nil {
+		return fmt.Errorf("make the suite's directory: %w", err)
+	}
+	if err := s.serve(); err != nil {
+		return err
+	}
+	var parts errgroup.Group
+	parts.Go(func() error { return s.build(ctx) })
+	parts.Go(func() (err error) {
+		if s.local, err = localmode.Start(ctx, localmode.Options{Dir: filepath.Join(s.dir, ".demo"), Out: io.Discard}); err != nil {
+			return err
+		}
+		return s.grant(ctx)
+	})
+	return parts.Wait()
+}
+
+// grant makes the roles and policies of an installation. The demo's operator is its administrator, so the policies let that one
+// through; pages that show them act as somebody else.
+func (s *stage) grant(ctx context.Context) error {
+	objects, err := operator.Access()
+	if err != nil {
+		return err
+	}
+	const installed, here = `"system:serviceaccount:nestor-system:nestor-operator"`, `"admin"`
+	for _, object := range objects {
+		conditions, found, err := unstructured.NestedSlice(object.Object, "spec", "matchConditions")
+		if err != nil {
+			return fmt.Errorf("read the policy %s: %w", object.GetName(), err)
+		}
+		if found {
+			condition := conditions[0].(map[string]any)
+			condition["expression"] = strings.Replace(condition["expression"].(string), installed, installed+", "+here, 1)
+			if err := unstructured.SetNestedSlice(object.Object, conditions, "spec", "matchConditions"); err != nil {
+				return fmt.Errorf("change the policy %s: %w", object.GetName(), err)
+			}
+		}
+		if err := s.local.Client.Create(ctx, object); err != nil {
+			return fmt.Errorf("create %s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+	}
+	return nil
+}
+
+// build puts the programs where the pages expect them. kubectl-nestor is this very binary.
+func (s *stage) build(ctx context.Context) error {
+	s.bin = filepath.Join(s.dir, "bin")
+	if err := os.Mkdir(s.bin, 0o755); err != nil {
+		return fmt.Errorf("make a directory for the programs: %w", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find the test binary: %w", err)
+	}
+	if err := os.Symlink(self, filepath.Join(s.bin, plugin)); err != nil {
+		return fmt.Errorf("put %s on the PATH: %w", plugin, err)
+	}
+	if err := s.putHelm(ctx); err != nil {
+		return err
+	}
+	build := exec.CommandContext(ctx, "go", "build", "-o", s.bin+string(filepath.Separator),
+		"./cmd/nestor-operator", "./cmd/nestor-workspace", "./cmd/nestor-scripted-model")
+	build.Dir = root
+	if words, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the programs: %w\n%s", err, words)
+	}
+	return nil
+}
+
+// putHelm makes the pinned Helm answer to its usual name.
+func (s *stage) putHelm(ctx context.Context) error {
+	find := exec.CommandContext(ctx, "go", "tool", "-modfile=hack/tools/go.mod", "-n", "helm")
+	find.Dir = root
+	path, err := find.Output()
+	if err != nil {
+		return fmt.Errorf("build helm: %w", err)
+	}
+	if err := os.Symlink(strings.TrimSpace(string(path)), filepath.Join(s.bin, "helm")); err != nil {
+		return fmt.Errorf("put helm on the PATH: %w", err)
+	}
+	return nil
+}
+
+// serve runs the servers that stand for those of the pages: a model that plays the pages' own script before the built-in ones, and
+// an office with tools.
+func (s *stage) serve() error {
+	data, err := os.ReadFile("testdata/model.yaml")
+	if err != nil {
+		return fmt.Errorf("read the script: %w", err)
+	}
+	own, err := scripted.Parse("testdata/model.yaml", data)
+	if err != nil {
+		return err
+	}
+	builtin, err := scripted.Demo()
+	if err != nil {
+		return err
+	}
+	s.model = httptest.NewServer(scripted.NewServer(scripted.Options{Scripts: append([]*scripted.Script{own}, builtin...), NoDelay: true}))
+	s.office = serveOffice()
+	s.hosts = strings.NewReplacer(
+		"https://api.openai.com/v1", s.model.URL+"/v1",
+		"https://my-resource.openai.azure.com/openai/v1", s.model.URL+"/v1",
+		"http://vllm.models.svc:8000/v1", s.model.URL+"/v1",
+		"http://ollama.models.svc:11434/v1", s.model.URL+"/v1",
+		"https://mcp.example.com/mcp", s.office.URL,
+	)
+	return nil
+}
+
+func (s *stage) close() error {
+	var errs []error
+	if s.local != nil {
+		errs = append(errs, s.local.Stop())
+	}
+	for _, server := range []*httptest.Server{s.model, s.office} {
+		if server != nil {
+			server.CloseClientConnections()
+			server.Close()
+		}
+	}
+	if s.dir != "" {
+		errs = append(errs, os.RemoveAll(s.dir))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,116 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package docs_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/nestor-dev/nestor/test/docs/page"
+)
+
+// The marks of yaml that is not a whole object of this cluster.
+const (
+	partOf  = "part of"  // a kind of ours: its fields must exist
+	values  = "values"   // a chart: its schema must accept them
+	notOurs = "not ours" // a project: it must be yaml
+)
+
+// yamlNamespace is where the examples would stand.
+const yamlNamespace = "docs-yaml"
+
+// TestExamplesAreValid lets the API server judge every object that a page shows.
+func TestExamplesAreValid(t *testing.T) {
+	s := openStage(t)
+	if err := s.local.Client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: yamlNamespace}}); err != nil {
+		t.Fatal(err)
+	}
+	fields := readFields(t)
+	for _, p := range allPages(t) {
+		for _, block := range p.Blocks {
+			if block.Language != "yaml" {
+				continue
+			}
+			if err := s.judge(t, block, fields); err != nil {
+				t.Errorf("%s:%d: %v", p.Path, block.Line, err)
+			}
+		}
+	}
+}
+
+func (s *stage) judge(t *testing.T, block page.Block, fields fields) error {
+	t.Helper()
+	documents, err := parts(block.Text)
+	if err != nil {
+		return err
+	}
+	for _, document := range documents {
+		switch {
+		case block.Marks[notOurs] != "" || block.Marks[values] != "":
+			continue
+		case block.Marks[partOf] != "":
+			err = fields.check(block.Marks[partOf], document)
+		default:
+			err = s.tryOut(t, document)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tryOut asks the API server whether it would take an object. Whatever it names need not exist.
+func (s *stage) tryOut(t *testing.T, document map[string]any) error {
+	t.Helper()
+	object := &unstructured.Unstructured{Object: document}
+	if object.GetKind() == "" {
+		return errors.New("what is this yaml? Give it apiVersion and kind, or a mark; see the package page")
+	}
+	scoped, err := s.local.Client.IsObjectNamespaced(object)
+	if err != nil {
+		return fmt.Errorf("look for the kind: %w", err)
+	}
+	if scoped {
+		object.SetNamespace(yamlNamespace)
+	}
+	err = s.local.Client.Create(t.Context(), object, client.DryRunAll, client.FieldValidation(metav1.FieldValidationStrict))
+	if err != nil {
+		return fmt.Errorf("the API server: %w", err)
+	}
+	return nil
+}
+
+// parts are the documents of a stream of yaml.
+func parts(text string) ([]map[string]any, error) {
+	var all []map[string]any
+	reader := utilyaml.NewYAMLReader(newBuffered(text))
+	for {
+		one, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the yaml: %w", err)
+		}
+		if len(bytes.TrimSpace(one)) == 0 {
+			continue
+		}
+		var document map[string]any
+		if err := yaml.UnmarshalStrict(one, &document); err != nil {
+			return nil, fmt.Errorf("read the yaml: %w", err)
+		}
+		all = append(all, document)
+	}
+}
