@@ -1,4 +1,4 @@
-# Images of Nestor's programs, for every platform that Go builds for:
+# Images of Nestor's programs, for those who build with Docker; `make images` needs no engine. For every platform that Go builds for:
 #   docker buildx build --platform linux/amd64,linux/arm64 --target operator -t nestor-operator .
 #   docker buildx build --platform linux/amd64,linux/arm64 --target workspace -t nestor-workspace .
 
@@ -18,15 +18,16 @@ RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/build-cache
 # Distroless: nothing but the program, the certificates it trusts and a user that is not root.
 FROM scratch AS operator
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
-COPY --from=build /out/nestor-operator /nestor-operator
+COPY --from=build /out/nestor-operator /usr/local/bin/nestor-operator
 USER 65532:65532
-ENTRYPOINT ["/nestor-operator"]
+ENTRYPOINT ["/usr/local/bin/nestor-operator"]
 
 # A workspace is where agents run commands, so it has a shell, git and the usual tools, but the same user.
-FROM debian:12-slim AS workspace
+FROM debian:13-slim AS workspace
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends bash ca-certificates git openssh-client \
+    && apt-get install -y --no-install-recommends bash ca-certificates git openssh-client patch procps \
     && rm -rf /var/lib/apt/lists/*
-COPY --from=build /out/nestor-workspace /nestor-workspace
+# On the PATH: workspace pods name the program alone.
+COPY --from=build /out/nestor-workspace /usr/local/bin/nestor-workspace
 USER 65532:65532
-ENTRYPOINT ["/nestor-workspace"]
+ENTRYPOINT ["/usr/local/bin/nestor-workspace"]

@@ -19,7 +19,10 @@ GOTESTFLAGS ?=
 export GOWORK := off
 
 include web/web.mk
+include test/e2e/e2e.mk
 include charts/charts.mk
+include hack/monitoring/monitoring.mk
+include test/upgrade/upgrade.mk
 
 ##@ Start here
 
@@ -95,7 +98,7 @@ fuzz: ## Fuzz the core with arbitrary event logs (FUZZTIME)
 ##@ Check
 
 .PHONY: generate
-generate: ## Regenerate deepcopy functions, CRDs, RBAC, OpenAPI definitions and the API references
+generate: ## Regenerate deepcopy functions, CRDs, RBAC, OpenAPI definitions, references and the PrometheusRule
 	$(TOOL) controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
 	$(TOOL) controller-gen crd:allowDangerousTypes=false paths=./api/v1alpha1 output:crd:dir=config/crd/bases
 	$(TOOL) crd-ref-docs --config=hack/crd-ref-docs.yaml --source-path=api/v1alpha1 --renderer=markdown --output-path=docs/reference/api.md
@@ -107,6 +110,7 @@ generate: ## Regenerate deepcopy functions, CRDs, RBAC, OpenAPI definitions and 
 		--output-file=zz_generated.openapi.go --output-model-name-file=zz_generated.model_name.go --report-filename=/dev/null $(APIMACHINERY:%=--readonly-pkg=%) \
 		$(APIMACHINERY) github.com/nestor-dev/nestor/api/history/v1alpha1
 	go run ./hack/clidocs docs/reference/cli.md
+	go run ./hack/metricsdocs docs/reference/metrics.md config/monitoring/rules.yaml config/monitoring/prometheusrule.yaml
 	gofmt -s -w api internal/history/openapi
 	$(MAKE) --no-print-directory generate-charts
 

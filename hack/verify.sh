@@ -18,7 +18,8 @@ check() {
 # Generated files are compared with what generating them gives, whether they are committed or not.
 generated() {
 	local paths=(api/v1alpha1/zz_generated.deepcopy.go api/history/v1alpha1/zz_generated.*.go internal/history/openapi
-		config/crd/bases config/rbac config/operator charts/nestor/files charts/nestor-crds/files docs/reference/chart.md docs/reference/api.md docs/reference/history-api.md docs/reference/cli.md)
+		config/crd/bases config/rbac config/operator config/monitoring/prometheusrule.yaml charts/nestor/files charts/nestor-crds/files
+		docs/reference/api.md docs/reference/chart.md docs/reference/cli.md docs/reference/history-api.md docs/reference/metrics.md)
 	local before after
 	before=$(find "${paths[@]}" -type f -exec sha256sum {} + | sort)
 	make --no-print-directory generate >/dev/null 2>&1 || make --no-print-directory generate
@@ -38,10 +39,11 @@ formatted() {
 
 tidy() {
 	go mod tidy -diff || { echo "run go mod tidy" >&2; return 1; }
-	# The nested modules hold tools, not code. Tidying would want the tests of all their dependencies, which do not agree
+	(cd hack/gitops && go mod tidy -diff) || { echo "run go mod tidy in hack/gitops" >&2; return 1; }
+	# The other nested modules hold tools, not code. Tidying would want the tests of all their dependencies, which do not agree
 	# with each other; what matters is that go.mod says everything that building the tools needs.
 	local dir
-	for dir in hack/tools hack/controlplane; do
+	for dir in hack/tools hack/controlplane hack/monitoring; do
 		(cd "$dir" && go list -mod=readonly -deps tool >/dev/null) || { echo "go.mod in $dir lacks something" >&2; return 1; }
 	done
 }
@@ -55,7 +57,9 @@ check "generated files are current" generated
 check "Go files are formatted" formatted
 check "module files are tidy" tidy
 check "shell scripts parse" scripts
+check "charts are as Helm likes them" make --no-print-directory chart-lint
 check "packages import only what they may" go test ./test/arrows
 check "everything compiles" go build ./...
+check "the dashboard and the alerts hold" make --no-print-directory monitoring-check
 check "lint" go tool -modfile=hack/tools/go.mod golangci-lint run
 exit "$failed"

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -55,21 +54,32 @@ func (c check) run(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var findings []doctor.Finding
-	err = wait.PollUntilContextTimeout(ctx, checkPeriod, c.timeout, true, func(ctx context.Context) (bool, error) {
-		findings = patient.ExamineInstallation(ctx)
-		return c.well(findings), nil
-	})
+	findings, err := c.await(ctx, patient)
 	for _, f := range findings {
 		fmt.Fprintf(stdout, "%-8s %-10s %s\n", f.Status, f.Check, f.Message)
 		if f.Advice != "" {
 			fmt.Fprintf(stdout, "%-8s %-10s %s\n", "", "", f.Advice)
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("the installation is not well after %s: %w", c.timeout, err)
+	return err
+}
+
+// await looks until everything is well, at least once and to the end. It returns what it saw last.
+func (c check) await(ctx context.Context, patient doctor.Patient) ([]doctor.Finding, error) {
+	patience := time.After(c.timeout)
+	for {
+		findings := patient.ExamineInstallation(ctx)
+		if c.well(findings) {
+			return findings, nil
+		}
+		select {
+		case <-ctx.Done():
+			return findings, ctx.Err()
+		case <-patience:
+			return findings, fmt.Errorf("the installation is not well after %s", c.timeout)
+		case <-time.After(checkPeriod):
+		}
 	}
-	return nil
 }
 
 // well reports whether everything is there that was installed.

@@ -37,6 +37,7 @@ func TestWrongUseIsExplained(t *testing.T) {
 		"two certificates":   {[]string{"--kubeconfig", "no-such-file", "--history-cert-file", "tls.crt", "--history-key-file", "tls.key", "--history-cert-secret", "x"}, "set one of them"},
 		"no service":         {[]string{"--kubeconfig", "no-such-file", "--history-service", ""}, "need a name"},
 		"a label":            {[]string{"--operator-labels", "nestor"}, "--operator-labels must be name=value"},
+		"a word to check":    {[]string{"check", "everything"}, "unexpected argument"},
 		"a backup of what":   {[]string{"backup"}, "--ledger sqlite:PATH"},
 		"a backup elsewhere": {[]string{"backup", "--ledger", "postgres://nestor@db/nestor"}, "use pg_dump"},
 		"a restore of what":  {[]string{"restore", "--ledger", "sqlite:x", "FILE"}, `unexpected argument "FILE"`},

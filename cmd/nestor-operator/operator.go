@@ -32,6 +32,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/fault"
 	"github.com/nestor-dev/nestor/internal/history/live"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/telemetry"
 	"github.com/nestor-dev/nestor/internal/version"
 )
 
@@ -113,8 +114,14 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 	if err := mgr.AddReadyzCheck("ledger", ledgerAnswers(kept)); err != nil {
 		return errors.Join(fmt.Errorf("add the ledger's readiness check: %w", err), kept.Close())
 	}
+	tells, err := telemetry.Start(ctx, telemetry.Options{Service: "nestor-operator", Version: version.String(), Log: logger.WithName("telemetry")})
+	if err != nil {
+		return errors.Join(fmt.Errorf("start OpenTelemetry: %w", err), kept.Close())
+	}
+	defer lastWords(ctx, tells, logger)
 	hub := &live.Hub{}
 	if err := controller.Setup(mgr, controller.Options{
+		Telemetry:         tells,
 		OperatorNamespace: operatorNamespace(), Ledger: kept, Reached: reached, Observer: hub, Metrics: ctrlmetrics.Registry,
 		WorkspaceImage: o.workspaceImage, OperatorLabels: labels, LocalWorkspaces: split(o.localWorkspaces),
 	}); err != nil {
@@ -130,6 +137,18 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 	return errors.Join(mgr.Start(ctx), kept.Close())
 }
 
+// telemetryTimeout is how long the operator's end waits for a collector.
+const telemetryTimeout = 5 * time.Second
+
+// lastWords sends the telemetry that is left. A collector that does not take it is no reason to fail.
+func lastWords(ctx context.Context, tells *telemetry.Telemetry, logger logr.Logger) {
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), telemetryTimeout)
+	defer cancel()
+	if err := tells.Shutdown(limited); err != nil {
+		logger.Info("Telemetry was not sent whole", "error", err.Error())
+	}
+}
+
 func (o *options) manager(config *rest.Config) (ctrl.Manager, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
@@ -141,7 +160,7 @@ func (o *options) manager(config *rest.Config) (ctrl.Manager, error) {
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: scheme, Cache: o.cache(), Metrics: metricsserver.Options{BindAddress: o.metrics}, HealthProbeBindAddress: o.probes,
 		PprofBindAddress: o.pprof,
-		LeaderElection:   o.leaderElect, LeaderElectionID: "nestor-operator.nestor.dev", LeaderElectionNamespace: operatorNamespace(),
+		LeaderElection:   o.leaderElect, LeaderElectionID: leaseName, LeaderElectionNamespace: operatorNamespace(),
 		LeaderElectionReleaseOnCancel: true, GracefulShutdownTimeout: &grace,
 	})
 	if err != nil {
@@ -149,6 +168,11 @@ func (o *options) manager(config *rest.Config) (ctrl.Manager, error) {
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return nil, fmt.Errorf("add the health check: %w", err)
+	}
+	if o.leaderElect {
+		if err := mgr.Add(leaseOwner{client: mgr.GetClient(), live: mgr.GetAPIReader(), namespace: operatorNamespace()}); err != nil {
+			return nil, fmt.Errorf("add the lease's owner: %w", err)
+		}
 	}
 	// Ready means that the caches have seen the cluster: before that the operator would judge what it does not know.
 	if err := mgr.AddReadyzCheck("caches", cachesSynced(mgr)); err != nil {

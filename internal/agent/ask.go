@@ -43,7 +43,8 @@ func asked(s State, f Asked) State {
 	ask := Ask{Asked: f, Open: true, Since: s.Clock.Now, Tries: s.tries(f)}
 	s.Asks = append(slices.Clip(s.Asks), ask)
 	if f.Kind == AskQuestion && s.mayAnswer(ask) {
-		s.Inbox = append(slices.Clip(s.Inbox), Input{Kind: InputQuestion, Text: textCanYouAnswer(ask), Agent: f.Agent, Call: f.Call})
+		in := Input{Kind: InputQuestion, Text: textCanYouAnswer(ask), Agent: f.Agent, Call: f.Call, Thread: s.threadBelow(f.Agent)}
+		s.Inbox = append(slices.Clip(s.Inbox), in)
 		return s
 	}
 	return s.postAsk(len(s.Asks) - 1)

@@ -67,6 +67,7 @@ type Group struct {
 	// Detached groups were answered at once; their results come as an input of a later turn.
 	Detached bool   `json:"detached,omitempty"`
 	Trigger  string `json:"trigger,omitempty"`
+	Origin   Origin `json:"origin,omitzero"`
 	// Dropped groups belong to work that the person cancelled as a whole: nobody is told of their end.
 	Dropped bool `json:"dropped,omitempty"`
 }

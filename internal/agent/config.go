@@ -42,6 +42,8 @@ type Config struct {
 	AutoAnswer AutoAnswer `json:"autoAnswer,omitzero"`
 	// Price is nil when the price of the model is unknown.
 	Price *Price `json:"price,omitempty"`
+	// Origin is what the agent goes back to, for those who look at the work as a whole; the agent itself does not care.
+	Origin Origin `json:"origin,omitzero"`
 }
 
 // Role says who an agent is.

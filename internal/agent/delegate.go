@@ -123,7 +123,7 @@ func continueAgent(s State, c Call) (State, Call) {
 // startGroup starts the children of a call. A sub-agent waits for them; an orchestrator goes on talking, but for its
 // tools, whose answers it gets within the turn if they come before something else does.
 func startGroup(s State, c Call, g Group, specs ...ChildSpec) (State, Call) {
-	g.ID, g.Label, g.Trigger = c.ID, c.Tool, s.Turn.InReplyTo
+	g.ID, g.Label, g.Trigger, g.Origin = c.ID, c.Tool, s.Turn.InReplyTo, Origin{Thread: s.Thread(), Request: c.Request, Call: c.ID}
 	for i := range specs {
 		specs[i].Name = childName(s.Config.Name, s.Children.Started+1+i)
 	}

@@ -285,7 +285,7 @@ func checkAllowed(t *rapid.T, c Config, tool Tool) {
 	if !allowed {
 		t.Fatalf("a %s of depth %d/%d that allows %v is offered %s", c.Kind, c.Depth, c.MaxDepth, c.Role.Allow, tool.Name)
 	}
-	if !c.offers(tool.Name) && c.Kind != ToolRun {
+	if !c.Offers(tool.Name) && c.Kind != ToolRun {
 		t.Fatalf("%s is listed but refused", tool.Name)
 	}
 }

@@ -199,3 +199,28 @@ func TestHalfIsKeptWhereTheContextIsNotKnown(t *testing.T) {
 		t.Errorf("kept %+v of 21 messages, want about half", s.Request)
 	}
 }
+
+// The reply came when the time was up already, and waiting for a person does not count: the call that they release does.
+func TestACallThatIsReleasedAfterTheTimeIsUpIsNotMade(t *testing.T) {
+	c := oddSubAgent()
+	c.Role.Approval, c.Limits.MaxDuration = "", 1000
+	c.Limits.MaxIterations = 5
+	asks := append(calls("write", `{}`), calls(ToolAskUser, `{"question":"Why?"}`)...)
+	s := Replay(State{}, []Event{{At: 1, Fact: Started{Config: c}}, {At: 5001, Fact: ModelReplied{Call: "m1", Calls: asks}}})
+	if !s.WaitsForPerson() {
+		t.Fatalf("it is %s, want it to wait for a person", s.Phase)
+	}
+	for _, e := range Outstanding(s) {
+		if ask, ok := e.(AskPerson); ok && ask.Kind == AskApproval {
+			s = tell(s, Decided{Call: ask.Call, Approve: true})
+		}
+	}
+	for _, e := range Outstanding(s) {
+		if _, ok := e.(RunTool); ok {
+			t.Errorf("%v is to run after the time limit", e)
+		}
+	}
+	if s.Bailout == nil || s.Bailout.Kind != KindTimedOut {
+		t.Errorf("it is %s with %+v, want it to have run out of time", s.Phase, s.Bailout)
+	}
+}

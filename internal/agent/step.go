@@ -37,7 +37,7 @@ func apply(s State, e Event) State {
 	}
 	_, restarted := e.Fact.(Restarted)
 	s.Clock = s.Clock.advance(e.At, !restarted && s.Phase != PhaseIdle && !s.WaitsForPerson())
-	return settle(checkDeadline(dispatch(s, e.Fact)))
+	return settle(dispatch(s, e.Fact))
 }
 
 // dispatch hands a fact to the function that knows it: those that mean the same in every phase first, then one function
@@ -69,9 +69,11 @@ func dispatch(s State, fact Fact) State {
 	return s
 }
 
-// settle goes on as long as the state alone says what comes next.
+// settle goes on as long as the state alone says what comes next. Time may be up at every turn of it: a call that a person has
+// released, for one, is work again.
 func settle(s State) State {
 	for {
+		s = checkDeadline(s)
 		switch {
 		case s.Phase == PhaseIdle && len(s.Inbox) > 0:
 			s = beginTurn(s)

@@ -181,7 +181,7 @@ func submitted(s State, calls []CallRequest, id string) State {
 
 // plan decides what becomes of one call. Some calls change more than themselves: they start children or send something.
 func plan(s State, c Call) (State, Call) {
-	if !s.Config.offers(c.Tool) {
+	if !s.Config.Offers(c.Tool) {
 		return s, c.done(ToolFailed, textNoSuchTool(c.Tool, s.Config))
 	}
 	if len(c.Arguments) == 0 {

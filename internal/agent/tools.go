@@ -55,8 +55,8 @@ func (c Config) delegateNames() []string {
 	return names
 }
 
-// offers says whether an agent has a tool, without building the list.
-func (c Config) offers(name string) bool {
+// Offers says whether an agent has a tool, without building the list.
+func (c Config) Offers(name string) bool {
 	switch name {
 	case ToolDelegate, ToolSpawn:
 		return c.mayDelegate()

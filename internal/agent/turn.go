@@ -32,6 +32,8 @@ type Input struct {
 	// Agent and Call are who asks.
 	Agent string `json:"agent,omitempty"`
 	Call  string `json:"call,omitempty"`
+	// Thread is what the input goes back to: the person's message, or the one that caused the work that it is about.
+	Thread string `json:"thread,omitempty"`
 }
 
 // Turn is what an orchestrator's turn is about.
@@ -41,6 +43,13 @@ type Turn struct {
 	InReplyTo string `json:"inReplyTo,omitempty"`
 	// Quiet says that the turn is only about agents' questions: the person is not disturbed with what it says.
 	Quiet bool `json:"quiet,omitempty"`
+	// Number counts the turns from 1, and Since is when this one began.
+	Number int  `json:"number,omitempty"`
+	Since  Time `json:"since,omitempty"`
+	// Thread is the message that everything in the turn goes back to, also if the turn is no reply to it; Follows says that an
+	// earlier turn has taken it.
+	Thread  string `json:"thread,omitempty"`
+	Follows bool   `json:"follows,omitempty"`
 }
 
 // beginTurn takes everything that has arrived into one turn.
@@ -51,12 +60,16 @@ func beginTurn(s State) State {
 	if note := s.openQuestions(); note != "" {
 		s = s.hear(note)
 	}
-	return request(s.take(inputs))
+	s = s.take(inputs)
+	s.Turn.Number++
+	s.Turn.Since = s.Clock.Now
+	return request(s)
 }
 
 // take moves inputs into the history and tells the senders of messages.
 func (s State) take(inputs []Input) State {
-	s.Inbox, s.Turn = nil, Turn{Quiet: true}
+	s.Inbox, s.Turn = nil, Turn{Quiet: true, Number: s.Turn.Number, Thread: threadOf(inputs)}
+	s.Turn.Follows = !slices.ContainsFunc(inputs, func(in Input) bool { return in.Kind == InputMessage })
 	for _, in := range inputs {
 		s = s.hear(in.Text)
 		s.Turn.Quiet = s.Turn.Quiet && in.Kind == InputQuestion
@@ -100,7 +113,7 @@ func messageArrived(s State, f MessageArrived) State {
 		return s
 	}
 	s.Seen = s.Seen.with(f.Message)
-	in := Input{Kind: InputMessage, Text: f.Text, Message: f.Message}
+	in := Input{Kind: InputMessage, Text: f.Text, Message: f.Message, Thread: f.Message}
 	if i := s.answeredBy(f); i >= 0 {
 		in.Text = textForwarded(s.Asks[i], f.Text)
 		s = s.replyTo(i, f.Text)

@@ -35,6 +35,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/metrics"
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
+	"github.com/nestor-dev/nestor/internal/telemetry"
 	"github.com/nestor-dev/nestor/internal/tool/builtin"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
@@ -61,6 +62,8 @@ type Options struct {
 	WorkspaceScratch string
 	// IdleAfter is how long an agent that waits stays in memory; 0 is a minute.
 	IdleAfter time.Duration
+	// Telemetry tells OpenTelemetry what agents do; nil tells nothing.
+	Telemetry *telemetry.Telemetry
 	// Reached is the engine's; see there.
 	Reached func(engine.Point)
 }
@@ -115,7 +118,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	wake := &wakers{chats: poke.New(), messages: poke.New(), tasks: poke.New(), agents: poke.New(), servers: poke.New()}
 	chats, tasks, agents := &run.Lacking{Queue: wake.chats}, &run.Lacking{Queue: wake.tasks}, &run.Lacking{Queue: wake.agents}
 	references := &run.References{Cache: mgr.GetCache(), OperatorNamespace: options.OperatorNamespace, Lacking: []*run.Lacking{chats, tasks, agents}}
-	pool := mcp.NewPool(mcp.Options{Version: version.String(), Changed: func(key mcp.Key) {
+	pool := mcp.NewPool(mcp.Options{Version: version.String(), HTTP: options.Telemetry.Transport(nil), Changed: func(key mcp.Key) {
 		wake.servers.Add(types.NamespacedName{Namespace: key.Namespace, Name: key.Server})
 		references.Retry("")
 	}})
@@ -135,25 +138,32 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	}
 	log := mgr.GetLogger().WithName("engine")
 	eng := engine.New(engine.Options{
-		Ledger: options.Ledger, Scheduler: scheduler, Tools: tools, AtOnce: atOnce, Models: &backend.Models{Finder: finder, Scheduler: scheduler},
+		Ledger: counted.Timed(options.Ledger), Scheduler: scheduler, Tools: tools, AtOnce: atOnce,
+		Models:        &backend.Models{Finder: finder, Scheduler: scheduler, Transport: options.Telemetry.Transport},
 		Random:        rand.Float64,
 		AwaitRecovery: true,
 		Reached:       options.Reached,
 		Called:        counted.Called,
-		Listen:        observer.Listen,
+		Recorded: func(c engine.Change) {
+			counted.Recorded(c)
+			options.Telemetry.Recorded(c)
+		},
+		Scope:  options.Telemetry.Scope,
+		Listen: observer.Listen,
 		Trouble: func(err error) {
 			counted.Trouble()
 			log.Error(err, "An agent cannot go on")
 		},
 		Changed: func(c engine.Change) {
-			counted.Changed(c)
 			observer.Changed(c.Agent)
 			wake.changed(c)
 		},
 	})
 	if options.Metrics != nil {
-		if err := options.Metrics.Register(metrics.Engine{Stats: eng.Stats}); err != nil {
-			return fmt.Errorf("register the engine's metrics: %w", err)
+		for _, collector := range []prometheus.Collector{metrics.Engine{Stats: eng.Stats}, metrics.Ledger{Stats: options.Ledger.Stats}} {
+			if err := options.Metrics.Register(collector); err != nil {
+				return fmt.Errorf("register %T: %w", collector, err)
+			}
 		}
 	}
 	if err := run.Index(context.Background(), mgr.GetFieldIndexer()); err != nil {
@@ -195,6 +205,7 @@ func newWorkspaces(mgr ctrl.Manager, options Options, retry func(namespace strin
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Image: options.WorkspaceImage,
 		Operator:   pod.Peer{Namespace: options.OperatorNamespace, Labels: labels},
 		LocalRoots: options.LocalWorkspaces, Scratch: options.WorkspaceScratch, Retry: retry,
+		HTTP: options.Telemetry.Transport(nil),
 	})
 }
 

@@ -31,6 +31,8 @@ type delivery struct {
 	reserved    agent.Amount
 	modelResult *ledger.ModelResult
 	toolResult  *ledger.ToolResult
+	// call is the call that the result is of, if one was made.
+	call *Call
 	// recorded, if set, is told once what became of the delivery; nil says that it is durable, or makes no difference.
 	recorded func(error)
 }
@@ -190,6 +192,8 @@ func (a *actor) handle(batch []delivery) error {
 	for _, call := range r.answered {
 		a.engine.options.Called(call)
 	}
+	change := Change{Agent: r.record, Before: r.before, After: r.next, Effects: r.effects, Events: r.events, Calls: r.calls, Gone: r.end}
+	a.engine.options.Recorded(change)
 	confirm(batch, nil)
 	if r.end {
 		a.engine.Forget(a.uid)
@@ -197,7 +201,7 @@ func (a *actor) handle(batch []delivery) error {
 	}
 	a.act(r)
 	a.engine.reached(BeforeStatus)
-	a.engine.options.Changed(Change{Agent: r.record, Before: r.before, After: r.next, Effects: r.effects})
+	a.engine.options.Changed(change)
 	return nil
 }
 
@@ -255,7 +259,7 @@ func (a *actor) isAbsent() bool {
 func withoutResults(batch []delivery) []delivery {
 	facts := slices.Clone(batch)
 	for i := range facts {
-		facts[i].modelResult, facts[i].toolResult = nil, nil
+		facts[i].modelResult, facts[i].toolResult, facts[i].call = nil, nil, nil
 	}
 	return facts
 }

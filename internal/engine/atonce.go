@@ -32,7 +32,8 @@ func (a *actor) answer(r *recording, e agent.RunTool, cause int64, now time.Time
 	finished := a.engine.options.Now()
 	r.batch.ToolCalls = append(r.batch.ToolCalls, a.toolIntent(r, e, cause, now))
 	r.batch.ToolResults = append(r.batch.ToolResults, *a.toolRow(e, result, finished))
-	r.answered = append(r.answered, Call{Agent: r.record, Tool: e.Tool, Status: toolStatus(result), Took: finished.Sub(started)})
+	made := Call{Agent: r.record, Effect: e, Tool: e.Tool, Status: toolStatus(result), Failure: string(result.Failure), Started: started, Took: finished.Sub(started)}
+	r.calls, r.answered = append(r.calls, made), append(r.answered, made)
 	return toolFinished(e, result), true
 }
 

@@ -38,7 +38,7 @@ func (a *actor) perform(r *recording, e agent.Effect) {
 	ctx, stop := context.WithCancel(a.engine.ctx)
 	a.inFlight[e.Key()] = stop
 	a.mu.Unlock()
-	begin(ctx)
+	begin(a.engine.options.Scope(ctx, r.record, r.next, e))
 }
 
 // tellParent tells the agent that asked for this one what has become of it. Nothing is lost if the process dies now: whoever
@@ -86,12 +86,13 @@ func (a *actor) runTool(ctx context.Context, record ledger.Agent, e agent.RunToo
 		defer a.engine.busy.Done()
 		started := a.engine.options.Now()
 		result := a.execute(ctx, record, e)
-		a.engine.options.Called(Call{Agent: record, Tool: e.Tool, Status: toolStatus(result), Took: a.engine.options.Now().Sub(started)})
+		made := &Call{Agent: record, Effect: e, Tool: e.Tool, Status: toolStatus(result), Failure: string(result.Failure), Started: started, Took: a.engine.options.Now().Sub(started)}
+		a.engine.options.Called(*made)
 		if errors.Is(a.engine.ctx.Err(), context.Canceled) {
 			return // the process ends: what became of the call is not known, and the ledger says so
 		}
 		a.engine.reached(AfterEffect)
-		a.finish(e, delivery{fact: toolFinished(e, result), toolResult: a.toolRow(e, result, a.engine.options.Now())})
+		a.finish(e, delivery{fact: toolFinished(e, result), toolResult: a.toolRow(e, result, a.engine.options.Now()), call: made})
 	}()
 }
 

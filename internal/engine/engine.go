@@ -49,12 +49,22 @@ type Tools interface {
 // Call is a model or tool call that was made.
 type Call struct {
 	Agent ledger.Agent
+	// Effect is the agent.CallModel or agent.RunTool that it performed, and Turn the orchestrator's turn that it belongs to.
+	Effect agent.Effect
+	Turn   agent.Turn
 	// Provider is where a model call went, Tool what a tool call called.
 	Provider, Tool string
 	Status         ledger.Status
-	Took           time.Duration
+	// Failure is the kind of failure, if it failed.
+	Failure string
+	Started time.Time
+	Took    time.Duration
 	// Usage is what a model call used, as far as it is known.
 	Usage agent.Usage
+	// Server is the host that a model call went to. Request is what it was asked, and Reply what it answered, if it did.
+	Server  string
+	Request *model.Request
+	Reply   *model.Reply
 }
 
 // Change is a step that an agent has made, as it is in the ledger.
@@ -63,6 +73,24 @@ type Change struct {
 	Before, After agent.State
 	// Effects are what the step added to what is outstanding.
 	Effects []agent.Effect
+	// Events are what happened, and Calls the calls whose results were recorded with them.
+	Events []agent.Event
+	Calls  []Call
+	// Gone says that the agent's object was deleted, so that nothing will come after this.
+	Gone bool
+}
+
+// Steps visits the state before and after each event of a change.
+func (c Change) Steps(visit func(before agent.State, e agent.Event, after agent.State)) {
+	before := c.Before
+	for i, e := range c.Events {
+		after := c.After
+		if i < len(c.Events)-1 {
+			after = agent.Replay(before, []agent.Event{e})
+		}
+		visit(before, e, after)
+		before = after
+	}
 }
 
 // Options are what an engine works with.
@@ -77,6 +105,10 @@ type Options struct {
 	AtOnce tool.Set
 	// Changed is told of an agent whose state has moved on. It must not block.
 	Changed func(Change)
+	// Recorded is told of everything that was appended to the ledger, just before it is acted upon. It must not block.
+	Recorded func(Change)
+	// Scope gives a model or tool call the context that it is made in; nil leaves it as it is.
+	Scope func(ctx context.Context, a ledger.Agent, s agent.State, e agent.Effect) context.Context
 	// Called is told of every model and tool call that was made, for metrics. It must not block.
 	Called func(Call)
 	// Listen is told the pieces of replies while they stream in, with the ledger's key of the call. It must not block.
@@ -129,6 +161,12 @@ var errForgotten = errors.New("the agent is gone")
 func New(options Options) *Engine {
 	if options.Changed == nil {
 		options.Changed = func(Change) {}
+	}
+	if options.Recorded == nil {
+		options.Recorded = func(Change) {}
+	}
+	if options.Scope == nil {
+		options.Scope = func(ctx context.Context, _ ledger.Agent, _ agent.State, _ agent.Effect) context.Context { return ctx }
 	}
 	if options.Called == nil {
 		options.Called = func(Call) {}

@@ -18,7 +18,7 @@ import (
 
 // plan turns what the core wants to say into a request to the agent's model.
 func (a *actor) plan(record ledger.Agent, s agent.State, e agent.CallModel) plannedCall {
-	call := plannedCall{request: request(agent.BuildPrompt(s))}
+	call := plannedCall{request: request(agent.BuildPrompt(s)), turn: s.Turn}
 	call.request.IdempotencyKey = a.ledgerKey(e)
 	var endpoint Endpoint
 	if call.provider, call.problem = a.engine.options.Models.Route(a.engine.ctx, record); call.problem != nil {
@@ -60,12 +60,12 @@ func (a *actor) callModel(ctx context.Context, r *recording, e agent.CallModel) 
 		call = a.plan(r.record, r.next, e)
 	}
 	if call.problem != nil {
-		a.failModel(e, agent.Amount{}, agent.FailureRetry, call.problem.Error(), 0)
+		a.failModel(e, nil, agent.Amount{}, agent.FailureRetry, call.problem.Error(), 0)
 		return
 	}
 	claim := a.engine.budgets.reserve(a.uid, e.Reserve, func(reason string) {
 		if reason != "" {
-			a.failModel(e, agent.Amount{}, agent.FailureBudget, reason, 0)
+			a.failModel(e, nil, agent.Amount{}, agent.FailureBudget, reason, 0)
 			return
 		}
 		a.queueModel(ctx, r, call, e)
@@ -91,7 +91,7 @@ func (a *actor) queueModel(ctx context.Context, r *recording, call plannedCall, 
 		}()
 	})
 	if err != nil {
-		a.failModel(e, e.Reserve, agent.FailureRetry, err.Error(), 0)
+		a.failModel(e, nil, e.Reserve, agent.FailureRetry, err.Error(), 0)
 		return
 	}
 	context.AfterFunc(ctx, func() {
@@ -114,28 +114,30 @@ func (a *actor) complete(ctx context.Context, grant *schedule.Grant, record ledg
 	endpoint, err := a.engine.options.Models.Endpoint(ctx, record, grant.Provider)
 	if err != nil {
 		grant.Release(schedule.Result{})
-		a.failModel(e, e.Reserve, agent.FailureRetry, err.Error(), 0)
+		a.failModel(e, nil, e.Reserve, agent.FailureRetry, err.Error(), 0)
 		return
 	}
 	req := call.request
 	req.Model = endpoint.Model
-	made := Call{Agent: record, Provider: grant.Provider, Status: ledger.StatusFailed}
-	started := a.engine.options.Now()
+	made := &Call{Agent: record, Effect: e, Turn: call.turn, Provider: grant.Provider, Status: ledger.StatusFailed,
+		Server: endpoint.Client.Host(), Request: &req, Started: a.engine.options.Now()}
 	reply, err := endpoint.Client.Complete(ctx, req, func(d model.Delta) {
 		if a.engine.options.Listen != nil {
 			a.engine.options.Listen(a.uid, a.ledgerKey(e), d)
 		}
 	})
-	made.Took = a.engine.options.Now().Sub(started)
+	made.Took = a.engine.options.Now().Sub(made.Started)
 	if err != nil {
-		a.engine.options.Called(made)
-		a.modelFailed(e, grant, err)
+		failure := failureOf(err)
+		made.Failure = string(failure.Kind)
+		a.engine.options.Called(*made)
+		a.modelFailed(e, grant, made, failure)
 		return
 	}
 	a.engine.reached(AfterEffect)
 	usage, cost := used(req, reply, endpoint.Prices)
-	made.Status, made.Usage = ledger.StatusSuccess, usage
-	a.engine.options.Called(made)
+	made.Status, made.Usage, made.Reply = ledger.StatusSuccess, usage, &reply
+	a.engine.options.Called(*made)
 	tokens := usage.Total()
 	grant.Release(schedule.Result{Tokens: &tokens})
 	row := a.modelRow(e, ledger.StatusSuccess)
@@ -148,7 +150,7 @@ func (a *actor) complete(ctx context.Context, grant *schedule.Grant, record ledg
 		row.PromptTokens, row.CachedTokens, row.CompletionTokens = &u.PromptTokens, &u.CachedTokens, &u.CompletionTokens
 	}
 	row.CostMicros = cost
-	a.finish(e, delivery{fact: replied(e, reply, usage), modelResult: row, reserved: e.Reserve})
+	a.finish(e, delivery{fact: replied(e, reply, usage), modelResult: row, reserved: e.Reserve, call: made})
 }
 
 // replied is the fact that a reply amounts to. A refusal is no answer, whatever came with it.
@@ -181,12 +183,16 @@ func used(req model.Request, reply model.Reply, prices model.Prices) (agent.Usag
 	return agent.Usage{PromptTokens: reply.Usage.PromptTokens, CompletionTokens: reply.Usage.CompletionTokens, ModelCalls: 1, CostMicros: cost}, cost
 }
 
-// modelFailed tells the core what kind of failure it was, and when another try makes sense.
-func (a *actor) modelFailed(e agent.CallModel, grant *schedule.Grant, err error) {
+func failureOf(err error) *model.Error {
 	var failure *model.Error
 	if !errors.As(err, &failure) {
-		failure = &model.Error{Kind: model.Transient, Message: err.Error()}
+		return &model.Error{Kind: model.Transient, Message: err.Error()}
 	}
+	return failure
+}
+
+// modelFailed tells the core what kind of failure it was, and when another try makes sense.
+func (a *actor) modelFailed(e agent.CallModel, grant *schedule.Grant, made *Call, failure *model.Error) {
 	backOff := time.Duration(0)
 	if failure.Kind == model.RateLimited {
 		backOff = failure.RetryAfter
@@ -197,18 +203,19 @@ func (a *actor) modelFailed(e agent.CallModel, grant *schedule.Grant, err error)
 		if a.engine.ctx.Err() != nil {
 			return // the process ends; the call is made again by the next one
 		}
-		a.finish(e, delivery{modelResult: a.modelRow(e, ledger.StatusCancelled), reserved: e.Reserve})
+		a.finish(e, delivery{modelResult: a.modelRow(e, ledger.StatusCancelled), reserved: e.Reserve, call: made})
 	case failure.NeedsCompaction():
-		a.failModel(e, e.Reserve, agent.FailureContext, failure.Message, 0)
+		a.failModel(e, made, e.Reserve, agent.FailureContext, failure.Message, 0)
 	case failure.Retryable():
-		a.failModel(e, e.Reserve, agent.FailureRetry, failure.Message, failure.RetryAfter)
+		a.failModel(e, made, e.Reserve, agent.FailureRetry, failure.Message, failure.RetryAfter)
 	default:
-		a.failModel(e, e.Reserve, agent.FailureFinal, failure.Message, 0)
+		a.failModel(e, made, e.Reserve, agent.FailureFinal, failure.Message, 0)
 	}
 }
 
-// failModel ends a model call without an answer. retryAfter is how long the provider asked to be left alone.
-func (a *actor) failModel(e agent.CallModel, reserved agent.Amount, failure agent.ModelFailure, words string, retryAfter time.Duration) {
+// failModel ends a model call without an answer; made is nil if it never reached the provider. retryAfter is how long the provider
+// asked to be left alone.
+func (a *actor) failModel(e agent.CallModel, made *Call, reserved agent.Amount, failure agent.ModelFailure, words string, retryAfter time.Duration) {
 	fact := agent.ModelFailed{Call: e.Call, Attempt: e.Attempt, Failure: failure, Message: words}
 	if failure == agent.FailureRetry {
 		wait := model.Backoff(e.Attempt, retryAfter, a.engine.options.Random())
@@ -216,7 +223,7 @@ func (a *actor) failModel(e agent.CallModel, reserved agent.Amount, failure agen
 	}
 	row := a.modelRow(e, ledger.StatusFailed)
 	row.Error = words
-	a.finish(e, delivery{fact: fact, modelResult: row, reserved: reserved})
+	a.finish(e, delivery{fact: fact, modelResult: row, reserved: reserved, call: made})
 }
 
 func (a *actor) modelRow(e agent.CallModel, status ledger.Status) *ledger.ModelResult {

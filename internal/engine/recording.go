@@ -20,6 +20,8 @@ type recording struct {
 	before     agent.State
 	next       agent.State
 	effects    []agent.Effect
+	events     []agent.Event
+	calls      []Call
 	// outstanding are the keys of everything that is to be in flight afterwards.
 	outstanding map[string]bool
 	takeOver    bool
@@ -61,6 +63,9 @@ func (a *actor) step(deliveries []delivery) *recording {
 		}
 		if d.toolResult != nil {
 			r.batch.ToolResults = append(r.batch.ToolResults, *d.toolResult)
+		}
+		if d.call != nil {
+			r.calls = append(r.calls, *d.call)
 		}
 		r.takeOver = r.takeOver || d.takeOver
 		r.end = r.end || d.end
@@ -106,6 +111,7 @@ func (a *actor) hear(r *recording, d delivery, now time.Time) {
 	}
 	r.next = next
 	r.effects = append(r.effects, effects...)
+	r.events = append(r.events, event)
 	r.batch.Events = append(r.batch.Events, ledger.Event{Type: agent.FactType(d.fact), At: now, Data: data})
 	cause := r.newest()
 	for _, e := range effects {
@@ -218,6 +224,7 @@ func rebuild(h ledger.History) (agent.State, int64, error) {
 type plannedCall struct {
 	request  model.Request
 	provider string
+	turn     agent.Turn
 	// problem is why it cannot be made, if it cannot.
 	problem error
 }

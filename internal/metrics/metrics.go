@@ -12,65 +12,113 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/version"
 )
 
 // Metrics are the operator's own metrics.
 type Metrics struct {
-	started, ended, modelCalls, tokens, toolCalls, trouble *prometheus.CounterVec
-	modelSeconds, modelWait, toolSeconds                   *prometheus.HistogramVec
-	modelQueue, backOff                                    *prometheus.GaugeVec
+	started, ended, turns                           *prometheus.CounterVec
+	modelCalls, modelFailures, tokens, cost         *prometheus.CounterVec
+	toolCalls, trouble                              *prometheus.CounterVec
+	agentSeconds, turnSeconds                       *prometheus.HistogramVec
+	modelSeconds, modelWait, toolSeconds, ledgerSec *prometheus.HistogramVec
+	build, modelQueue, backOff                      *prometheus.GaugeVec
+	live                                            *live
 }
 
-// seconds are the bounds of the histograms: from a tool that computes to a model that thinks for minutes.
-var seconds = []float64{.001, .005, .025, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 180, 600}
+// seconds are the bounds of the histograms: from a tool that computes to a model that thinks for minutes. Writing to the ledger is
+// faster, and people are slower.
+var (
+	seconds     = []float64{.001, .005, .025, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 180, 600}
+	fastSeconds = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5}
+	slowSeconds = []float64{.1, .5, 1, 2.5, 5, 10, 30, 60, 180, 600, 1800, 3600, 14400, 86400}
+)
 
 // New makes the metrics and registers them.
 func New(registry prometheus.Registerer) (*Metrics, error) {
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-	}
-	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: seconds}, labels)
-	}
-	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
-		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
-	}
 	m := &Metrics{
-		started:      counter("nestor_agents_started_total", "Agents that began, by kind.", "kind"),
-		ended:        counter("nestor_agents_ended_total", "Agents that ended, by kind and by how: Success or the kind of error.", "kind", "outcome"),
-		modelCalls:   counter("nestor_model_calls_total", "Model calls that were made, by provider and status.", "provider", "status"),
-		tokens:       counter("nestor_model_tokens_total", "Tokens that model calls used, by provider and type: prompt or completion.", "provider", "type"),
-		modelSeconds: histogram("nestor_model_call_seconds", "How long model calls took, without the wait for their turn.", "provider"),
-		modelWait:    histogram("nestor_model_wait_seconds", "How long model calls waited for their turn.", "provider"),
-		modelQueue:   gauge("nestor_model_queue", "Model calls that wait for their turn now.", "provider"),
-		backOff:      gauge("nestor_model_backoff_until_seconds", "Until when a provider that asked for it is left alone, as a Unix time.", "provider"),
-		toolCalls:    counter("nestor_tool_calls_total", "Tool calls that were made, by status.", "status"),
-		toolSeconds:  histogram("nestor_tool_call_seconds", "How long tool calls took.", "status"),
-		trouble:      counter("nestor_ledger_failures_total", "Writes that the ledger refused or could not take; agents wait and try again."),
+		build:         gauge("nestor_build_info", "Always 1; the label says which version runs.", "version"),
+		started:       counter("nestor_agents_started_total", "Agents that began, by kind: `AgentChat`, `SubAgent` or `AgentTask` (a task of type Tool).", "kind"),
+		ended:         counter("nestor_agents_ended_total", "Agents that ended, by kind and by how: `Success` or the kind of error.", "kind", "outcome"),
+		agentSeconds:  histogram("nestor_agent_seconds", "How long sub-agents and tool tasks took from their beginning to their end, waiting for people included.", slowSeconds, "kind"),
+		turns:         counter("nestor_turns_total", "Turns of orchestrators that ended, by how: `Success` or the kind of error.", "outcome"),
+		turnSeconds:   histogram("nestor_turn_seconds", "How long turns of orchestrators took.", seconds),
+		modelCalls:    counter("nestor_model_calls_total", "Model calls that were made, by provider and status.", "provider", "status"),
+		modelFailures: counter("nestor_model_failures_total", "Model calls that failed, by provider and kind, such as `RateLimited`, `Unauthorized` or `Cancelled`.", "provider", "kind"),
+		tokens:        counter("nestor_model_tokens_total", "Tokens that model calls used, by provider and type: `prompt` or `completion`.", "provider", "type"),
+		cost:          counter("nestor_model_cost_micros_total", "What model calls cost in millionths of the currency, where the price is known.", "provider"),
+		modelSeconds:  histogram("nestor_model_call_seconds", "How long model calls took, without the wait for their turn.", seconds, "provider"),
+		modelWait:     histogram("nestor_model_wait_seconds", "How long model calls waited for their turn.", seconds, "provider"),
+		modelQueue:    gauge("nestor_model_queue", "Model calls that wait for their turn now.", "provider"),
+		backOff:       gauge("nestor_model_backoff_until_seconds", "Until when a provider that asked for it is left alone, as a Unix time.", "provider"),
+		toolCalls:     counter("nestor_tool_calls_total", "Tool calls that were made, by status.", "status"),
+		toolSeconds:   histogram("nestor_tool_call_seconds", "How long tool calls took, by status.", seconds, "status"),
+		ledgerSec:     histogram("nestor_ledger_append_seconds", "How long it took until something was durable in the ledger.", fastSeconds),
+		trouble:       counter("nestor_ledger_failures_total", "Writes that the ledger refused or could not take; agents wait and try again."),
+		live:          &live{agents: map[string]standing{}, now: time.Now},
 	}
 	for _, c := range []prometheus.Collector{
-		m.started, m.ended, m.modelCalls, m.tokens, m.modelSeconds, m.modelWait, m.modelQueue, m.backOff, m.toolCalls, m.toolSeconds, m.trouble,
+		m.build, m.started, m.ended, m.agentSeconds, m.turns, m.turnSeconds, m.live, m.modelCalls, m.modelFailures, m.tokens, m.cost,
+		m.modelSeconds, m.modelWait, m.modelQueue, m.backOff, m.toolCalls, m.toolSeconds, m.ledgerSec, m.trouble,
 	} {
 		if err := registry.Register(c); err != nil {
 			return nil, err
 		}
 	}
+	m.build.WithLabelValues(version.String()).Set(1)
+	m.beginAtZero()
 	return m, nil
 }
 
-// Changed counts agents that begin and end.
-func (m *Metrics) Changed(c engine.Change) {
-	if c.Before.Phase == agent.PhaseNew {
+// outcomes are how agents and turns can end.
+var outcomes = []agent.ErrorKind{
+	success, agent.KindCancelled, agent.KindTimedOut, agent.KindIterationLimit, agent.KindDepthLimit, agent.KindBudgetExhausted, agent.KindLoopDetected,
+	agent.KindModelError, agent.KindToolError, agent.KindSubAgentError, agent.KindInvalidSpec, agent.KindHistoryLost,
+}
+
+const success = "Success"
+
+// beginAtZero lets what alerts look at be there before it happens: an increase from nothing is none to Prometheus.
+func (m *Metrics) beginAtZero() {
+	m.trouble.WithLabelValues()
+	for _, outcome := range outcomes {
+		m.turns.WithLabelValues(string(outcome))
+		m.ended.WithLabelValues("SubAgent", string(outcome))
+		m.ended.WithLabelValues("AgentTask", string(outcome))
+	}
+}
+
+func counter(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+}
+
+func histogram(name, help string, bounds []float64, labels ...string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: bounds}, labels)
+}
+
+func gauge(name, help string, labels ...string) *prometheus.GaugeVec {
+	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+}
+
+// Recorded counts agents and turns that begin and end, and where agents stand.
+func (m *Metrics) Recorded(c engine.Change) {
+	if c.Before.Phase == agent.PhaseNew && len(c.Events) > 0 {
 		m.started.WithLabelValues(c.Agent.Kind).Inc()
 	}
-	if !c.After.Phase.Terminal() || c.Before.Phase.Terminal() {
-		return
+	m.live.moved(c)
+	for _, run := range c.Runs() {
+		outcome, took := success, time.Duration(run.At-run.Since)*time.Millisecond
+		if run.Kind != "" {
+			outcome = string(run.Kind)
+		}
+		if run.State.Config.Kind == agent.Orchestrator {
+			m.turns.WithLabelValues(outcome).Inc()
+			m.turnSeconds.WithLabelValues().Observe(took.Seconds())
+			continue
+		}
+		m.ended.WithLabelValues(c.Agent.Kind, outcome).Inc()
+		m.agentSeconds.WithLabelValues(c.Agent.Kind).Observe(took.Seconds())
 	}
-	outcome := "Success"
-	if kind := c.After.Outcome.Kind; kind != "" {
-		outcome = string(kind)
-	}
-	m.ended.WithLabelValues(c.Agent.Kind, outcome).Inc()
 }
 
 // Called counts a model or tool call.
@@ -84,6 +132,12 @@ func (m *Metrics) Called(c engine.Call) {
 	m.modelSeconds.WithLabelValues(c.Provider).Observe(c.Took.Seconds())
 	m.tokens.WithLabelValues(c.Provider, "prompt").Add(float64(c.Usage.PromptTokens))
 	m.tokens.WithLabelValues(c.Provider, "completion").Add(float64(c.Usage.CompletionTokens))
+	if cost := c.Usage.CostMicros; cost != nil {
+		m.cost.WithLabelValues(c.Provider).Add(float64(*cost))
+	}
+	if c.Failure != "" {
+		m.modelFailures.WithLabelValues(c.Provider, c.Failure).Inc()
+	}
 }
 
 // Trouble counts a failure of the ledger.

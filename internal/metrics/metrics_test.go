@@ -5,7 +5,8 @@ package metrics_test
 
 import (
 	"os"
-	"regexp"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/metrics"
 )
 
@@ -27,26 +29,28 @@ func TestMetricsCountWhatAgentsDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	registry.MustRegister(metrics.Engine{Stats: func() engine.Stats { return engine.Stats{Agents: 3, InFlight: 2} }})
-	record := ledger.Agent{Kind: "SubAgent"}
-	begun := agent.Replay(agent.State{}, []agent.Event{{At: 1, Fact: agent.Started{Config: agent.Config{Kind: agent.SubAgent, Name: "a"}}}})
-	cancelled := agent.Replay(begun, []agent.Event{{At: 2, Fact: agent.Cancelled{}}})
-	m.Changed(engine.Change{Agent: record, After: begun})
-	m.Changed(engine.Change{Agent: record, Before: begun, After: cancelled})
-	m.Changed(engine.Change{Agent: record, Before: cancelled, After: cancelled})
-	m.Called(engine.Call{Provider: "ns/default", Status: ledger.StatusSuccess, Took: time.Second, Usage: agent.Usage{PromptTokens: 7, CompletionTokens: 5}})
+	registry.MustRegister(metrics.Ledger{Stats: func() ledger.Stats { return ledger.Stats{Batches: 9, Transactions: 4, Waiting: 1} }})
+	record := ledger.Agent{UID: "a", Kind: "SubAgent"}
+	begun := agent.Event{At: 1, Fact: agent.Started{Config: agent.Config{Kind: agent.SubAgent, Name: "a"}}}
+	end := agent.Event{At: 2001, Fact: agent.Cancelled{}}
+	atWork := agent.Replay(agent.State{}, []agent.Event{begun})
+	cancelled := agent.Replay(atWork, []agent.Event{end})
+	m.Recorded(engine.Change{Agent: record, After: atWork, Events: []agent.Event{begun}})
+	m.Recorded(engine.Change{Agent: record, Before: atWork, After: cancelled, Events: []agent.Event{end}})
+	m.Recorded(engine.Change{Agent: record, Before: cancelled, After: cancelled})
+	cost := int64(300)
+	m.Called(engine.Call{Provider: "ns/default", Status: ledger.StatusSuccess, Took: time.Second, Usage: agent.Usage{PromptTokens: 7, CompletionTokens: 5, CostMicros: &cost}})
+	m.Called(engine.Call{Provider: "ns/default", Status: ledger.StatusFailed, Failure: "RateLimited", Took: time.Second})
 	m.Called(engine.Call{Tool: "calculator", Status: ledger.StatusFailed, Took: time.Second})
 	m.Waiting("ns/default", 4)
 	m.Granted("ns/default", time.Second)
 	m.BackedOff("ns/default", time.Unix(100, 0))
 	m.Trouble()
 	want := `
-# HELP nestor_agents_ended_total Agents that ended, by kind and by how: Success or the kind of error.
-# TYPE nestor_agents_ended_total counter
-nestor_agents_ended_total{kind="SubAgent",outcome="Cancelled"} 1
 # HELP nestor_agents_in_memory Agents that the engine holds in memory; those that only wait are not kept.
 # TYPE nestor_agents_in_memory gauge
 nestor_agents_in_memory 3
-# HELP nestor_agents_started_total Agents that began, by kind.
+# HELP nestor_agents_started_total Agents that began, by kind: ` + "`AgentChat`, `SubAgent` or `AgentTask`" + ` (a task of type Tool).
 # TYPE nestor_agents_started_total counter
 nestor_agents_started_total{kind="SubAgent"} 1
 # HELP nestor_ledger_failures_total Writes that the ledger refused or could not take; agents wait and try again.
@@ -54,11 +58,18 @@ nestor_agents_started_total{kind="SubAgent"} 1
 nestor_ledger_failures_total 1
 # HELP nestor_model_calls_total Model calls that were made, by provider and status.
 # TYPE nestor_model_calls_total counter
+nestor_model_calls_total{provider="ns/default",status="Failed"} 1
 nestor_model_calls_total{provider="ns/default",status="Success"} 1
+# HELP nestor_model_cost_micros_total What model calls cost in millionths of the currency, where the price is known.
+# TYPE nestor_model_cost_micros_total counter
+nestor_model_cost_micros_total{provider="ns/default"} 300
+# HELP nestor_model_failures_total Model calls that failed, by provider and kind, such as ` + "`RateLimited`, `Unauthorized` or `Cancelled`" + `.
+# TYPE nestor_model_failures_total counter
+nestor_model_failures_total{kind="RateLimited",provider="ns/default"} 1
 # HELP nestor_model_queue Model calls that wait for their turn now.
 # TYPE nestor_model_queue gauge
 nestor_model_queue{provider="ns/default"} 4
-# HELP nestor_model_tokens_total Tokens that model calls used, by provider and type: prompt or completion.
+# HELP nestor_model_tokens_total Tokens that model calls used, by provider and type: ` + "`prompt` or `completion`" + `.
 # TYPE nestor_model_tokens_total counter
 nestor_model_tokens_total{provider="ns/default",type="completion"} 5
 nestor_model_tokens_total{provider="ns/default",type="prompt"} 7
@@ -66,10 +77,14 @@ nestor_model_tokens_total{provider="ns/default",type="prompt"} 7
 # TYPE nestor_tool_calls_total counter
 nestor_tool_calls_total{status="Failed"} 1
 `
-	err = testutil.GatherAndCompare(registry, strings.NewReader(want), "nestor_agents_ended_total", "nestor_agents_in_memory", "nestor_agents_started_total",
-		"nestor_ledger_failures_total", "nestor_model_calls_total", "nestor_model_queue", "nestor_model_tokens_total", "nestor_tool_calls_total")
+	err = testutil.GatherAndCompare(registry, strings.NewReader(want), "nestor_agents_in_memory", "nestor_agents_started_total",
+		"nestor_ledger_failures_total", "nestor_model_calls_total", "nestor_model_queue", "nestor_model_tokens_total", "nestor_tool_calls_total",
+		"nestor_model_cost_micros_total", "nestor_model_failures_total")
 	if err != nil {
 		t.Error(err)
+	}
+	if n := valueOf(t, registry, "nestor_agents_ended_total", "SubAgent", "Cancelled"); n != 1 {
+		t.Errorf("%g agents were cancelled", n)
 	}
 	problems, err := testutil.GatherAndLint(registry)
 	if err != nil {
@@ -90,41 +105,129 @@ func TestMetricsAreRegisteredOnce(t *testing.T) {
 	}
 }
 
-// The page lists every metric, and no other.
-func TestThePageListsTheMetrics(t *testing.T) {
+// A turn is counted once, with what went wrong in it, and a person who is waited for is seen, also by an operator that has just started.
+func TestTurnsAndWaits(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	m, err := metrics.New(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	chat := player{metrics: m, record: ledger.Agent{UID: "chat", Kind: "AgentChat"}}
+	chat.hear(agent.Started{Config: agent.Config{Kind: agent.Orchestrator, Name: "chat"}})
+	chat.hear(agent.MessageArrived{Message: "one"})
+	chat.hear(agent.ModelReplied{Call: "m1", Text: "done"})
+	chat.hear(agent.MessageArrived{Message: "two"}, agent.ModelFailed{Call: "m2", Attempt: 1, Failure: agent.FailureFinal}, agent.MessageArrived{Message: "three"})
+	sub := player{metrics: m, record: ledger.Agent{UID: "sub", Kind: "SubAgent"}}
+	sub.hear(agent.Started{Config: agent.Config{Kind: agent.SubAgent, Name: "sub"}})
+	sub.hear(agent.ModelReplied{Call: "m1", Calls: []agent.CallRequest{{ID: "q", Tool: agent.ToolAskUser, Arguments: `{"question":"which?"}`}}})
+	checkStands(t, registry, `
+nestor_agents{kind="AgentChat",standing="Active"} 1
+nestor_agents{kind="SubAgent",standing="WaitingForUser"} 1
+`)
+	if waited := valueOf(t, registry, "nestor_longest_wait_for_person_seconds"); waited < time.Hour.Seconds() {
+		t.Errorf("somebody has waited since 1970, and %g seconds are shown", waited)
+	}
+	for outcome, want := range map[string]float64{"Success": 1, "ModelError": 1, "Cancelled": 0} {
+		if n := valueOf(t, registry, "nestor_turns_total", outcome); n != want {
+			t.Errorf("%g turns ended with %s, want %g", n, outcome, want)
+		}
+	}
+	m.Recorded(engine.Change{Agent: sub.record, Before: sub.state, After: sub.state, Gone: true})
+	m.Recorded(engine.Change{Agent: chat.record, Before: chat.state, After: chat.state, Gone: true})
+	checkStands(t, registry, "")
+}
+
+func checkStands(t *testing.T, registry prometheus.Gatherer, want string) {
+	t.Helper()
+	if want != "" {
+		want = "# HELP nestor_agents Agents that have not ended, by kind and by where they stand, such as `Active`, `Idle`, `WaitingForUser` or `AwaitingApproval`.\n# TYPE nestor_agents gauge" + want
+	}
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "nestor_agents"); err != nil {
+		t.Error(err)
+	}
+}
+
+// valueOf is the value of a counter or gauge with these values of its labels, in the order of their names.
+func valueOf(t *testing.T, registry prometheus.Gatherer, name string, labels ...string) float64 {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			var values []string
+			for _, label := range metric.GetLabel() {
+				values = append(values, label.GetValue())
+			}
+			if family.GetName() == name && slices.Equal(values, labels) {
+				return metric.GetGauge().GetValue() + metric.GetCounter().GetValue()
+			}
+		}
+	}
+	t.Fatalf("there is no %s%q", name, labels)
+	return 0
+}
+
+// player is an agent whose steps are counted.
+type player struct {
+	metrics *metrics.Metrics
+	record  ledger.Agent
+	state   agent.State
+}
+
+// hear lets it hear facts, all in one batch.
+func (p *player) hear(facts ...agent.Fact) {
+	c := engine.Change{Agent: p.record, Before: p.state}
+	for _, fact := range facts {
+		e := agent.Event{At: p.state.Clock.Now + 1000, Fact: fact}
+		p.state = agent.Replay(p.state, []agent.Event{e})
+		c.Events = append(c.Events, e)
+	}
+	c.After = p.state
+	p.metrics.Recorded(c)
+}
+
+func TestAppendsAreTimed(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	m, err := metrics.New(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := connect.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kept.Close()
+	batch := ledger.Batch{Agent: "a", Create: &ledger.Agent{UID: "a", Root: "a", CreatedAt: time.Now()}, Events: []ledger.Event{{Type: "Started", At: time.Now(), Data: []byte("{}")}}}
+	if err := m.Timed(kept).Append(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Timed(kept).Append(t.Context(), batch); err == nil {
+		t.Fatal("the same events were appended twice")
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == "nestor_ledger_append_seconds" && f.GetMetric()[0].GetHistogram().GetSampleCount() != 1 {
+			t.Errorf("%d appends were timed", f.GetMetric()[0].GetHistogram().GetSampleCount())
+		}
+	}
+}
+
+// The page is what make generate makes of the metrics.
+func TestThePageIsCurrent(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	listed := map[string]bool{}
-	for _, match := range regexp.MustCompile("(?m)^\\| `(nestor_[a-z_]+)` \\|").FindAllStringSubmatch(string(page), -1) {
-		listed[match[1]] = true
-	}
-	known := &names{known: map[string]bool{}}
-	if _, err := metrics.New(known); err != nil {
+	want, err := metrics.Reference()
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := known.Register(metrics.Engine{}); err != nil {
-		t.Fatal(err)
+	if diff := cmp.Diff(want, string(page)); diff != "" {
+		t.Errorf("run make generate (-want +on the page):\n%s", diff)
 	}
-	if diff := cmp.Diff(known.known, listed); diff != "" {
-		t.Errorf("docs/reference/metrics.md lists other metrics than there are (-there are +listed):\n%s", diff)
-	}
-}
-
-// names is a registry that only remembers what metrics are called.
-type names struct {
-	prometheus.Registerer
-
-	known map[string]bool
-}
-
-func (n *names) Register(c prometheus.Collector) error {
-	descriptions := make(chan *prometheus.Desc, 16)
-	c.Describe(descriptions)
-	close(descriptions)
-	for d := range descriptions {
-		n.known[regexp.MustCompile(`fqName: "([^"]+)"`).FindStringSubmatch(d.String())[1]] = true
-	}
-	return nil
 }

@@ -42,6 +42,7 @@ const maxReplyBytes = 32 << 20
 // Client calls one provider. It is safe for concurrent use.
 type Client struct {
 	endpoint Endpoint
+	host     string
 	service  openai.ChatCompletionService
 	models   openai.ModelService
 	dialects dialects
@@ -69,10 +70,14 @@ func NewClient(endpoint Endpoint) (*Client, error) {
 	}
 	return &Client{
 		endpoint: endpoint,
+		host:     u.Host,
 		service:  openai.NewChatCompletionService(options...),
 		models:   openai.NewModelService(options...),
 	}, nil
 }
+
+// Host is the host of the endpoint, with its port if that is not the scheme's.
+func (c *Client) Host() string { return c.host }
 
 // NewHTTPClient makes an HTTP client whose pool keeps enough connections for many calls at once to one host.
 func NewHTTPClient() *http.Client {

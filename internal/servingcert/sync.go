@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
 // attempts is how often a write is tried that other replicas come before.
@@ -25,7 +26,7 @@ func (k *Keeper) look(ctx context.Context) (complete bool, err error) {
 	}()
 	// A registration that cannot be read keeps nobody from serving. It holds up the change to a new authority only.
 	registered, registrationErr := k.apiService.read(ctx)
-	kept, err := k.keep(ctx, func(m *material) bool {
+	kept, err := k.keep(ctx, registered, func(m *material) bool {
 		return registrationErr == nil && (registered == nil || m.vouchedFor(registered.Spec.CABundle))
 	})
 	if err != nil {
@@ -39,8 +40,8 @@ func (k *Keeper) look(ctx context.Context) (complete bool, err error) {
 	return err == nil, err
 }
 
-// keep returns what the Secret holds when all that is due is done.
-func (k *Keeper) keep(ctx context.Context, published func(*material) bool) (*material, error) {
+// keep returns what the Secret holds when all that is due is done. The registration may be nil.
+func (k *Keeper) keep(ctx context.Context, registered *apiregistrationv1.APIService, published func(*material) bool) (*material, error) {
 	var overtaken error
 	for range attempts {
 		secret, err := k.secrets.Get(ctx, k.secretName, metav1.GetOptions{})
@@ -54,7 +55,7 @@ func (k *Keeper) keep(ctx context.Context, published func(*material) bool) (*mat
 		if err != nil || next == found {
 			return next, err
 		}
-		err = k.write(ctx, secret, next)
+		err = k.write(ctx, secret, registered, next)
 		if err == nil {
 			k.log.Info("Renewed the certificate", "servingUntil", next.serving.certificate.NotAfter, "authorityUntil", next.authority.certificate.NotAfter)
 			return next, nil
@@ -86,11 +87,17 @@ func (k *Keeper) judge(secret *corev1.Secret, published func(*material) bool) (f
 	return nil, next, err
 }
 
-// write puts material into the Secret that was read, or into a new one.
-func (k *Keeper) write(ctx context.Context, read *corev1.Secret, m *material) error {
+// write puts material into the Secret that was read, or into a new one, which goes with the registration: who installed that does
+// not know of a Secret that was made anew, and would leave it behind.
+func (k *Keeper) write(ctx context.Context, read *corev1.Secret, registered *apiregistrationv1.APIService, m *material) error {
 	data := m.encode()
 	if read == nil {
 		made := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: k.secretName}, Data: data}
+		if registered != nil {
+			made.OwnerReferences = []metav1.OwnerReference{{
+				APIVersion: apiregistrationv1.SchemeGroupVersion.String(), Kind: "APIService", Name: registered.Name, UID: registered.UID,
+			}}
+		}
 		if _, err := k.secrets.Create(ctx, made, metav1.CreateOptions{}); err != nil {
 			return fmt.Errorf("create secret %s: %w", k.secretName, err)
 		}

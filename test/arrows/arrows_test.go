@@ -40,6 +40,8 @@ var rules = []rule{
 		why: "status is a pure function of the state"},
 	{part: "internal/engine", mayNot: append([]string{module + "internal/controller"}, kubernetesClients...),
 		why: "only controllers and commands know Kubernetes clients"},
+	{part: "internal/telemetry", mayNot: append([]string{module + "internal/controller"}, kubernetesClients...),
+		why: "spans are a function of what the engine has recorded"},
 	{part: "internal/history", mayNot: []string{module + "internal/controller", module + "internal/engine"},
 		why: "the history is read from the ledger; it serves whether or not this process drives agents"},
 	{part: "internal/history/transcript", mayNot: kubernetesClients,

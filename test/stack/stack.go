@@ -215,6 +215,9 @@ func (s *Stack) LaunchOperator(ctx context.Context, env ...string) error {
 	return err
 }
 
+// UsePrograms takes the programs of the operators that are started from now on from another directory, as an upgrade does.
+func (s *Stack) UsePrograms(dir string) { s.options.Programs = dir }
+
 // LaunchRival runs one more operator beside the others, as a mistake in a deployment would. The caller ends it.
 func (s *Stack) LaunchRival() (*Process, error) { return s.runOperator(nil) }
 

@@ -28,6 +28,12 @@
 {{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.enabled) }}
 {{- fail "metrics.serviceMonitor.enabled needs metrics: set metrics.enabled" }}
 {{- end }}
+{{- if and .Values.metrics.prometheusRule.enabled (not .Values.metrics.enabled) }}
+{{- fail "metrics.prometheusRule.enabled has alerts on metrics: set metrics.enabled" }}
+{{- end }}
+{{- if and .Values.telemetry.captureContent (not .Values.telemetry.endpoint) }}
+{{- fail "telemetry.captureContent says what traces have, but they go nowhere: set telemetry.endpoint" }}
+{{- end }}
 {{- if and .Values.modelProvider.create (not .Values.modelProvider.baseURL) }}
 {{- fail "modelProvider.create needs an endpoint: set modelProvider.baseURL, such as https://api.openai.com/v1" }}
 {{- end }}

@@ -45,13 +45,21 @@
 {{- define "nestor.env" -}}
 - name: POD_NAMESPACE
   valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
-{{- if dig "limits" "memory" "" .Values.resources }}
+{{- if dig "limits" "memory" "" (default dict .Values.resources) }}
 - name: GOMEMLIMIT
   valueFrom: {resourceFieldRef: {containerName: operator, resource: limits.memory}}
 {{- end }}
 {{- if eq .Values.ledger.type "postgres" }}
 - name: NESTOR_LEDGER
   valueFrom: {secretKeyRef: {name: {{ .Values.ledger.postgres.existingSecret }}, key: {{ .Values.ledger.postgres.key }}}}
+{{- end }}
+{{- with .Values.telemetry.endpoint }}
+- name: OTEL_EXPORTER_OTLP_ENDPOINT
+  value: {{ . | quote }}
+{{- end }}
+{{- if .Values.telemetry.captureContent }}
+- name: OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT
+  value: "true"
 {{- end }}
 {{- with .Values.extraEnv }}
 {{ toYaml . }}

@@ -195,6 +195,9 @@ func (r *Reconciler) ensureToolRun(ctx context.Context, task *v1alpha1.AgentTask
 		}
 		subject.Role = chat.Spec.Role
 		record.Chat, record.Root, record.Parent = chat.Name, string(chat.UID), string(chat.UID)
+		if state, _, err = r.Runner.State(ctx, record.Parent); err != nil {
+			return err
+		}
 	}
 	record.Role = subject.Role
 	resolved, err := r.Runner.Resolve(ctx, subject)
@@ -202,6 +205,7 @@ func (r *Reconciler) ensureToolRun(ctx context.Context, task *v1alpha1.AgentTask
 		return err
 	}
 	config := resolved.Config
+	config.Origin = state.OriginOf(task.Name)
 	config.Call = &agent.PlannedCall{Tool: task.Spec.Tool}
 	if task.Spec.Arguments != nil {
 		config.Call.Arguments = task.Spec.Arguments.Raw

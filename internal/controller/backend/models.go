@@ -7,6 +7,7 @@ package backend
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -25,6 +26,8 @@ import (
 type Models struct {
 	Finder    resolve.Finder
 	Scheduler *schedule.Scheduler
+	// Transport is put around what carries the calls.
+	Transport func(http.RoundTripper) http.RoundTripper
 
 	mu      sync.Mutex
 	clients map[string]known
@@ -95,6 +98,10 @@ func (m *Models) client(object *v1alpha1.ModelProvider, name string) (*model.Cli
 			value, err := m.Finder.Secret(ctx, namespace, ref)
 			return strings.TrimSpace(string(value)), err
 		}
+	}
+	endpoint.HTTPClient = model.NewHTTPClient()
+	if m.Transport != nil {
+		endpoint.HTTPClient.Transport = m.Transport(endpoint.HTTPClient.Transport)
 	}
 	client, err := model.NewClient(endpoint)
 	if err != nil {

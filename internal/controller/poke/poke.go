@@ -7,6 +7,7 @@ package poke
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -20,29 +21,61 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// soon is how long progress may gather before somebody looks.
-const soon = time.Second
+// soon is how long progress may gather before somebody looks, and looks is how many of those looks a controller takes in a second:
+// with a thousand agents at work each is looked at less often, because no more could be shown anyway.
+const (
+	soon  = time.Second
+	looks = 25
+)
 
 // Queue hands names on to a controller. Adding never blocks, and a name that waits is there once.
 type Queue struct {
 	mu    sync.Mutex
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 	early map[types.NamespacedName]bool // what was added before the controller ran
+
+	due   map[types.NamespacedName]time.Time // when progress is looked at
+	swept time.Time
 }
 
 // New makes a queue for one controller.
-func New() *Queue { return &Queue{early: map[types.NamespacedName]bool{}} }
+func New() *Queue {
+	return &Queue{early: map[types.NamespacedName]bool{}, due: map[types.NamespacedName]time.Time{}}
+}
 
 // Add wakes the controller for an object at once.
-func (q *Queue) Add(name types.NamespacedName) { q.add(name, 0) }
-
-// AddSoon wakes the controller for an object within about a second: for progress that nobody waits for. What gathers
-// meanwhile costs one look, and everything that was added with Add goes first.
-func (q *Queue) AddSoon(name types.NamespacedName) { q.add(name, soon) }
-
-func (q *Queue) add(name types.NamespacedName, after time.Duration) {
+func (q *Queue) Add(name types.NamespacedName) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	delete(q.due, name)
+	q.add(name, 0)
+}
+
+// AddSoon wakes the controller for an object within about a second, or later if very many move on: for progress that nobody waits
+// for. What gathers meanwhile costs one look, and everything that was added with Add goes first.
+func (q *Queue) AddSoon(name types.NamespacedName) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := time.Now()
+	if now.Before(q.due[name]) {
+		return
+	}
+	q.sweep(now)
+	after := max(soon, time.Duration(len(q.due))*time.Second/looks)
+	q.due[name] = now.Add(after)
+	q.add(name, after)
+}
+
+// sweep drops what has been looked at.
+func (q *Queue) sweep(now time.Time) {
+	if now.Sub(q.swept) < soon {
+		return
+	}
+	q.swept = now
+	maps.DeleteFunc(q.due, func(_ types.NamespacedName, due time.Time) bool { return due.Before(now) })
+}
+
+func (q *Queue) add(name types.NamespacedName, after time.Duration) {
 	if q.queue == nil {
 		q.early[name] = true
 		return

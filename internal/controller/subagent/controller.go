@@ -204,6 +204,7 @@ func (r *Reconciler) place(ctx context.Context, sub *v1alpha1.SubAgent, record *
 		return err
 	}
 	started.Config.ParentRole = state.Config.Role.Display()
+	started.Config.Origin = state.OriginOf(sub.Name)
 	started.Config.Task.Context = contextOf(sub.Spec.Context, sub.Spec.ContextFiles, state)
 	return nil
 }

@@ -27,6 +27,8 @@ type Recorded struct {
 	// IdempotencyKey is the header's value. Authorized says that a key came along; the key itself is not kept.
 	IdempotencyKey string `json:"idempotencyKey,omitempty"`
 	Authorized     bool   `json:"authorized"`
+	// Traceparent is the header's value: the trace that the request belongs to.
+	Traceparent string `json:"traceparent,omitempty"`
 	// Body is the request as it came.
 	Body rawBody `json:"body,omitempty"`
 }

@@ -97,7 +97,10 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 		writeError(w, badRequest("", "read the request: %v", err))
 		return
 	}
-	rec := Recorded{At: time.Now(), IdempotencyKey: r.Header.Get("Idempotency-Key"), Authorized: r.Header.Get("Authorization") != "", Body: body}
+	rec := Recorded{
+		At: time.Now(), IdempotencyKey: r.Header.Get("Idempotency-Key"), Traceparent: r.Header.Get("Traceparent"),
+		Authorized: r.Header.Get("Authorization") != "", Body: body,
+	}
 	out, err := s.answer(r, body, &rec)
 	if err != nil {
 		e := asAPIError(err)

@@ -1,0 +1,66 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// leaseName is what operators elect a leader with.
+const leaseName = "nestor-operator.nestor.dev"
+
+// leaseOwner lets the lease go with the operator's service account: no chart knows the lease, so uninstalling would leave it
+// behind. It runs once this operator leads. To fail is no harm.
+type leaseOwner struct {
+	client    client.Client
+	live      client.Reader
+	namespace string
+}
+
+// Start implements manager.Runnable.
+func (l leaseOwner) Start(ctx context.Context) error {
+	if err := l.own(ctx); err != nil && ctx.Err() == nil {
+		ctrl.Log.WithName("lease").Error(err, "The lease will stay when the operator is uninstalled", "Lease", leaseName)
+	}
+	return nil
+}
+
+func (l leaseOwner) own(ctx context.Context) error {
+	owner, err := l.serviceAccount(ctx)
+	if err != nil || owner == nil {
+		return err
+	}
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		var lease coordinationv1.Lease
+		if err := l.live.Get(ctx, types.NamespacedName{Namespace: l.namespace, Name: leaseName}, &lease); err != nil {
+			return fmt.Errorf("get the lease: %w", err)
+		}
+		lease.OwnerReferences = []metav1.OwnerReference{*owner}
+		return l.client.Update(ctx, &lease)
+	})
+}
+
+// serviceAccount is who this operator is to the API server; nil if it is no service account of its own namespace.
+func (l leaseOwner) serviceAccount(ctx context.Context) (*metav1.OwnerReference, error) {
+	var me authenticationv1.SelfSubjectReview
+	if err := l.client.Create(ctx, &me); err != nil {
+		return nil, fmt.Errorf("ask the API server who this is: %w", err)
+	}
+	user := me.Status.UserInfo
+	name, ok := strings.CutPrefix(user.Username, "system:serviceaccount:"+l.namespace+":")
+	if !ok || user.UID == "" {
+		return nil, nil
+	}
+	return &metav1.OwnerReference{APIVersion: "v1", Kind: "ServiceAccount", Name: name, UID: types.UID(user.UID)}, nil
+}

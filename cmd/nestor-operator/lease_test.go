@@ -1,0 +1,89 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/internal/localcluster"
+)
+
+func TestTheLeaseGoesWithTheServiceAccount(t *testing.T) {
+	cluster, err := localcluster.Start(t.Context(), localcluster.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cluster.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	admin, err := client.New(cluster.Config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := metav1.ObjectMeta{Namespace: "default", Name: "operator"}
+	account := &corev1.ServiceAccount{ObjectMeta: in}
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: leaseName}}
+	for _, object := range []client.Object{
+		account, lease,
+		&rbacv1.Role{ObjectMeta: in, Rules: []rbacv1.PolicyRule{{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "update"}}}},
+		&rbacv1.RoleBinding{ObjectMeta: in, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "operator"},
+			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "default", Name: "operator"}}},
+	} {
+		if err := admin.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	own(t, admin)
+	if err := admin.Get(t.Context(), client.ObjectKeyFromObject(lease), lease); err != nil || len(lease.OwnerReferences) > 0 {
+		t.Errorf("somebody who is no service account owns the lease: %v (%v)", lease.OwnerReferences, err)
+	}
+	own(t, withToken(t, cluster.Config, admin, account))
+	if err := admin.Delete(t.Context(), account); err != nil {
+		t.Fatal(err)
+	}
+	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		return apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(lease), lease)), nil
+	})
+	if err != nil {
+		t.Error("the lease is still there")
+	}
+}
+
+func own(t *testing.T, as client.Client) {
+	t.Helper()
+	if err := (leaseOwner{client: as, live: as, namespace: "default"}).own(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// withToken is a client with the token of a service account, as a pod has it.
+func withToken(t *testing.T, config *rest.Config, admin client.Client, account *corev1.ServiceAccount) client.Client {
+	t.Helper()
+	token := &authenticationv1.TokenRequest{}
+	if err := admin.SubResource("token").Create(t.Context(), account, token); err != nil {
+		t.Fatal(err)
+	}
+	theirs := rest.AnonymousClientConfig(config)
+	theirs.BearerToken = token.Status.Token
+	c, err := client.New(theirs, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}

@@ -1,0 +1,58 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// health runs a health check as Argo CD does: the object is obj, and what the script returns has a status.
+func health(script string, object map[string]any) (string, error) {
+	state := lua.NewState()
+	defer state.Close()
+	state.SetGlobal("obj", value(state, object))
+	if err := state.DoString(script); err != nil {
+		return "", fmt.Errorf("run the script: %w", err)
+	}
+	answer, ok := state.Get(-1).(*lua.LTable)
+	if !ok {
+		return "", errors.New("the script returns no table")
+	}
+	switch said := lua.LVAsString(answer.RawGetString("status")); said {
+	case "Healthy", "Progressing", "Degraded", "Suspended":
+		return said, nil
+	default:
+		return "", fmt.Errorf("Argo CD knows no status %q", said)
+	}
+}
+
+// value is a part of an object for Lua.
+func value(state *lua.LState, part any) lua.LValue {
+	switch v := part.(type) {
+	case map[string]any:
+		table := state.NewTable()
+		for name, field := range v {
+			table.RawSetString(name, value(state, field))
+		}
+		return table
+	case []any:
+		table := state.NewTable()
+		for _, item := range v {
+			table.Append(value(state, item))
+		}
+		return table
+	case string:
+		return lua.LString(v)
+	case bool:
+		return lua.LBool(v)
+	case int64:
+		return lua.LNumber(v)
+	case float64:
+		return lua.LNumber(v)
+	}
+	return lua.LNil
+}

@@ -1,0 +1,70 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import "runtime"
+
+// image is one that can be built.
+type image struct {
+	name, description string
+	// command is a package of Nestor's module that becomes the entry point; nodeBinary is a program of the test cluster
+	// that does.
+	command, nodeBinary string
+	// packages are Debian packages that it stands on; none: an empty image.
+	packages []string
+	// files are further files, by path.
+	files map[string]file
+	// entrypoint, if it is not the program.
+	entrypoint []string
+	env        []string
+	// testOnly images are no part of a release.
+	testOnly bool
+}
+
+// file is one that is not part of a package.
+type file struct {
+	content string
+	mode    int64
+}
+
+// user is who all images run as: nobody in particular, and not root.
+const user = "65532:65532"
+
+// shellPackages are what commands of agents expect of a Unix. The certificates come from elsewhere (see certificates.go), so
+// that all images trust the same ones.
+var shellPackages = []string{
+	"bash", "coreutils", "diffutils", "findutils", "grep", "gzip", "mawk", "patch", "procps", "sed", "tar", "git", "openssh-client",
+}
+
+var catalogue = []image{
+	{name: "nestor-operator", description: "Nestor's controllers", command: "./cmd/nestor-operator"},
+	{name: "nestor-scripted-model", description: "A model that plays scripts, for trying Nestor without a key", command: "./cmd/nestor-scripted-model"},
+	{
+		name: "nestor-workspace", description: "The files that agents work on, with a shell, git and ssh", command: "./cmd/nestor-workspace",
+		packages: shellPackages, env: []string{"LANG=C.UTF-8"},
+	},
+	{name: "pause", description: "Holds a pod's namespaces", nodeBinary: "pause", testOnly: true},
+	{name: "coredns", description: "Name resolution of a test cluster", nodeBinary: "coredns", testOnly: true},
+	{
+		name: "postgres", description: "PostgreSQL for tests: everyone may connect", packages: []string{"bash", "coreutils", "postgresql-17"}, testOnly: true,
+		files:      map[string]file{"usr/bin/run-postgres": {content: runPostgres, mode: 0o755}},
+		entrypoint: []string{"/usr/bin/run-postgres"}, env: []string{"LANG=C.UTF-8"},
+	},
+}
+
+// runPostgres makes a database in /data, which is a volume, and serves it.
+const runPostgres = `#!/bin/bash
+set -eu
+bin=/usr/lib/postgresql/17/bin
+if [ ! -e /data/pg/PG_VERSION ]; then
+	$bin/initdb -D /data/pg -U nestor --auth=trust --no-sync --locale=C.UTF-8 >/dev/null
+	echo 'host all all all trust' >>/data/pg/pg_hba.conf
+	$bin/pg_ctl -D /data/pg -o "-c listen_addresses= -k /tmp" -w start >/dev/null
+	$bin/createdb -h /tmp -U nestor nestor
+	$bin/pg_ctl -D /data/pg -w stop >/dev/null
+fi
+exec $bin/postgres -D /data/pg -c listen_addresses='*' -k /tmp -c max_connections=200
+`
+
+func defaultPlatform() string { return "linux/" + runtime.GOARCH }

@@ -1,0 +1,5 @@
+# What config/monitoring must keep. The first run builds promtool, which takes some minutes.
+
+.PHONY: monitoring-check
+monitoring-check: ## Check the dashboard and the alerts, and test the alerts with promtool
+	cd hack/monitoring && go test -timeout 20m ./...

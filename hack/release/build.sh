@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# build.sh VERSION: makes all files of a release in dist/VERSION: images with bills of materials, charts, archives of the kubectl
+# plugin as hack/krew names them, the notes, and SHA256SUMS. The same commit gives the same files.
+# Environment: PLATFORMS (images; default linux/amd64,linux/arm64), PLUGIN_PLATFORMS (default linux and macOS, amd64 and arm64),
+# IMAGE_REPOSITORY, IMAGE_PUSH (as in make images).
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+version=${1:?usage: build.sh VERSION}
+[[ $version =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$ ]] || { echo "build.sh: VERSION must be like v0.2.0 or v0.2.0-rc.1, not $version" >&2; exit 1; }
+out=$PWD/dist/$version
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+export SOURCE_DATE_EPOCH
+mkdir -p "$out"
+
+say() { printf 'release: %s\n' "$*"; }
+
+# plugin OS ARCH: an archive of kubectl-nestor in which nothing tells when and by whom it was made.
+plugin() {
+	local dir
+	dir=$(mktemp -d)
+	CGO_ENABLED=0 GOOS=$1 GOARCH=$2 go build -trimpath -buildvcs=false \
+		-ldflags "-s -w -buildid= -X github.com/nestor-dev/nestor/internal/version.version=$version" -o "$dir/kubectl-nestor" ./cmd/kubectl-nestor
+	cp LICENSE hack/krew/kubectl_complete-nestor "$dir"
+	tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=u+rw,go=rX -C "$dir" -c . |
+		gzip -n >"$out/kubectl-nestor_${version}_$1_$2.tar.gz"
+	rm -rf "$dir"
+}
+
+say "images"
+make --no-print-directory images VERSION="$version" IMAGES="$out" PLATFORMS="${PLATFORMS:-linux/amd64,linux/arm64}"
+rm -rf "$out/.programs"
+for platform in ${PLUGIN_PLATFORMS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64}; do
+	say "kubectl-nestor for $platform"
+	plugin "${platform%/*}" "${platform#*/}"
+done
+say "charts"
+for chart in charts/*/Chart.yaml; do
+	go tool -modfile=hack/tools/go.mod helm package "$(dirname "$chart")" --version "${version#v}" --app-version "$version" --destination "$out" >/dev/null
+done
+hack/release/notes.sh "$version" "$out" >"$out/NOTES.md"
+(cd "$out" && rm -f SHA256SUMS && sha256sum -- * >SHA256SUMS)
+say "all files are in $out"

@@ -1,0 +1,57 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agenttask
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/controller/run"
+)
+
+// The last write of a task meets a change that somebody made a moment before. Nothing happens to the task after its end, so nobody
+// would look at it again.
+func TestATaskWhoseEndCouldNotBeWrittenIsLookedAtAgain(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "task"}}
+	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(task).WithObjects(task).Build()
+	reconciler := &Reconciler{Client: api, Runner: &run.Runner{Client: api, Pace: run.NewPace()}}
+	read := func() *v1alpha1.AgentTask {
+		t.Helper()
+		var found v1alpha1.AgentTask
+		if err := api.Get(t.Context(), client.ObjectKeyFromObject(task), &found); err != nil {
+			t.Fatal(err)
+		}
+		return &found
+	}
+	stale, changed := read(), read()
+	changed.Labels = map[string]string{"somebody": "else"}
+	if err := api.Update(t.Context(), changed); err != nil {
+		t.Fatal(err)
+	}
+
+	ended := agent.State{Phase: agent.PhaseCompleted, Outcome: &agent.Outcome{Result: &agent.Result{Summary: "done"}}}
+	result, err := reconciler.project(t.Context(), stale, ended)
+	if err != nil || result.IsZero() {
+		t.Errorf("after a conflict the reconcile ends with %+v (%v): want a time to look again", result, err)
+	}
+	if phase := read().Status.Phase; phase != "" {
+		t.Fatalf("the phase is %s: the write did not meet a conflict", phase)
+	}
+	if _, err := reconciler.project(t.Context(), read(), ended); err != nil {
+		t.Fatal(err)
+	}
+	if phase := read().Status.Phase; phase != v1alpha1.TaskSuccess {
+		t.Errorf("the phase is %s in the end", phase)
+	}
+}

@@ -1,0 +1,57 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import "github.com/nestor-dev/nestor/internal/agent"
+
+// Run is a sub-agent, a tool run, or a turn of an orchestrator, that has ended.
+type Run struct {
+	// State is the last one that it was in.
+	State     agent.State
+	Since, At agent.Time
+	// Kind is why it did not succeed, and Words are what was said about it.
+	Kind  agent.ErrorKind
+	Words string
+}
+
+// Runs are those that ended with the change.
+func (c Change) Runs() []Run {
+	var runs []Run
+	c.Steps(func(before agent.State, e agent.Event, after agent.State) {
+		if after.Config.Kind == agent.Orchestrator {
+			runs = append(runs, endedTurns(before, after, e.At)...)
+			return
+		}
+		if after.Phase.Terminal() && !before.Phase.Terminal() {
+			runs = append(runs, Run{State: after, Since: after.Clock.Started, At: e.At, Kind: after.Outcome.Kind, Words: after.Outcome.Error})
+		}
+	})
+	if c.Gone && c.After.Config.Kind != agent.Orchestrator && !c.After.Phase.Terminal() {
+		runs = append(runs, Run{State: c.After, Since: c.After.Clock.Started, At: c.After.Clock.Now, Kind: agent.KindCancelled})
+	}
+	return runs
+}
+
+// endedTurns are the turns that a step of an orchestrator ended. One that cannot even make a model call ends in the step that began
+// it, perhaps together with the turn before.
+func endedTurns(before, after agent.State, at agent.Time) []Run {
+	var turns []Run
+	next := after.Turn.Number != before.Turn.Number
+	if before.Phase != agent.PhaseIdle && before.Turn.Number > 0 && (after.Phase == agent.PhaseIdle || next) {
+		turns = append(turns, endedTurn(before, after.Trouble, !next, at))
+	}
+	if next && after.Phase == agent.PhaseIdle {
+		turns = append(turns, endedTurn(after, after.Trouble, true, at))
+	}
+	return turns
+}
+
+// endedTurn is the turn that state was in. The trouble is this turn's only if it is the last.
+func endedTurn(state agent.State, trouble *agent.Trouble, last bool, at agent.Time) Run {
+	run := Run{State: state, Since: state.Turn.Since, At: at}
+	if last && trouble != nil {
+		run.Kind, run.Words = trouble.Kind, trouble.Reason
+	}
+	return run
+}

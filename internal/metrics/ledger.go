@@ -1,0 +1,59 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+var (
+	ledgerBatches      = prometheus.NewDesc("nestor_ledger_batches_total", "Batches that agents appended to the ledger.", nil, nil)
+	ledgerTransactions = prometheus.NewDesc("nestor_ledger_transactions_total", "Transactions that those batches shared.", nil, nil)
+	ledgerQueue        = prometheus.NewDesc("nestor_ledger_queue", "Batches that wait to be written to the ledger now.", nil, nil)
+)
+
+// Ledger reads what the ledger has written whenever it is asked.
+type Ledger struct{ Stats func() ledger.Stats }
+
+// Describe implements prometheus.Collector.
+func (l Ledger) Describe(descriptions chan<- *prometheus.Desc) {
+	descriptions <- ledgerBatches
+	descriptions <- ledgerTransactions
+	descriptions <- ledgerQueue
+}
+
+// Collect implements prometheus.Collector.
+func (l Ledger) Collect(metrics chan<- prometheus.Metric) {
+	stats := l.Stats()
+	metrics <- prometheus.MustNewConstMetric(ledgerBatches, prometheus.CounterValue, float64(stats.Batches))
+	metrics <- prometheus.MustNewConstMetric(ledgerTransactions, prometheus.CounterValue, float64(stats.Transactions))
+	metrics <- prometheus.MustNewConstMetric(ledgerQueue, prometheus.GaugeValue, float64(stats.Waiting))
+}
+
+// Timed measures how long appends to a ledger take.
+func (m *Metrics) Timed(kept engine.Ledger) engine.Ledger {
+	return timed{Ledger: kept, seconds: m.ledgerSec.WithLabelValues()}
+}
+
+type timed struct {
+	engine.Ledger
+
+	seconds prometheus.Observer
+}
+
+// Append implements ledger.Writer.
+func (t timed) Append(ctx context.Context, batch ledger.Batch) error {
+	started := time.Now()
+	err := t.Ledger.Append(ctx, batch)
+	if err == nil {
+		t.seconds.Observe(time.Since(started).Seconds())
+	}
+	return err
+}

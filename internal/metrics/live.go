@@ -1,0 +1,79 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/engine"
+)
+
+var (
+	agents = prometheus.NewDesc("nestor_agents", "Agents that have not ended, by kind and by where they stand, such as `Active`, `Idle`, `WaitingForUser` or `AwaitingApproval`.",
+		[]string{"kind", "standing"}, nil)
+	longestWait = prometheus.NewDesc("nestor_longest_wait_for_person_seconds", "How long the agent that has waited longest for an answer or a decision has waited; 0 if none does.", nil, nil)
+)
+
+// live knows where every agent stands that has not ended, also those that are not in memory: an engine that takes over tells of all
+// of them.
+type live struct {
+	now func() time.Time
+
+	mu     sync.Mutex
+	agents map[string]standing
+}
+
+// standing is where an agent stands, and since when.
+type standing struct {
+	kind  string
+	at    agent.Standing
+	since agent.Time
+}
+
+func (s standing) waitsForPerson() bool {
+	return s.at == agent.StandingWaitingForUser || s.at == agent.StandingAwaitingApproval
+}
+
+// moved notes where an agent stands after a change.
+func (l *live) moved(c engine.Change) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.Gone || c.After.Phase.Terminal() {
+		delete(l.agents, c.Agent.UID)
+		return
+	}
+	known, at := l.agents[c.Agent.UID], c.After.Standing()
+	if known.at != at {
+		l.agents[c.Agent.UID] = standing{kind: c.Agent.Kind, at: at, since: c.After.Clock.Now}
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (l *live) Describe(descriptions chan<- *prometheus.Desc) {
+	descriptions <- agents
+	descriptions <- longestWait
+}
+
+// Collect implements prometheus.Collector.
+func (l *live) Collect(metrics chan<- prometheus.Metric) {
+	type place struct{ kind, at string }
+	counts := map[place]int{}
+	longest := time.Duration(0)
+	l.mu.Lock()
+	for _, s := range l.agents {
+		counts[place{s.kind, string(s.at)}]++
+		if s.waitsForPerson() {
+			longest = max(longest, l.now().Sub(time.UnixMilli(int64(s.since))))
+		}
+	}
+	l.mu.Unlock()
+	for p, n := range counts {
+		metrics <- prometheus.MustNewConstMetric(agents, prometheus.GaugeValue, float64(n), p.kind, p.at)
+	}
+	metrics <- prometheus.MustNewConstMetric(longestWait, prometheus.GaugeValue, longest.Seconds())
+}

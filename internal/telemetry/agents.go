@@ -1,0 +1,54 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package telemetry
+
+import (
+	"go.opentelemetry.io/otel/attribute"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// awaitApproval is an operation that the conventions do not know: a person decides whether a tool may run.
+const awaitApproval = "await_approval"
+
+// agentInvoked tells of a sub-agent, or a turn of an orchestrator, that has ended.
+func (t *Telemetry) agentInvoked(record ledger.Agent, run engine.Run) {
+	start, end, failure := moment(run.Since), moment(run.At), string(run.Kind)
+	t.instruments.agentInvoked(record, failure, end.Sub(start))
+	attributes := append(who(record), semconv.GenAIOperationNameInvokeAgent, semconv.GenAIProviderNameKey.String("nestor"),
+		semconv.GenAIRequestModel(record.Model), attribute.Int("nestor.iterations", run.State.Iterations))
+	if run.State.Config.Kind == agent.Orchestrator {
+		attributes = append(attributes, attribute.Int("nestor.turn", run.State.Turn.Number))
+	} else {
+		attributes = append(attributes, usage(run.State.Usage)...)
+	}
+	t.tell(told{
+		place: agentPlace(record, run.State), name: "invoke_agent " + record.Role, kind: trace.SpanKindInternal,
+		start: start, end: end, attributes: attributes, failure: failure, words: run.Words,
+	})
+}
+
+// usage is what an agent used with everything below it. It has names of our own: a backend that adds up the tokens of the
+// conventions must find each of them once, at its model call.
+func usage(u agent.Usage) []attribute.KeyValue {
+	attributes := []attribute.KeyValue{attribute.Int64("nestor.usage.total_tokens", u.Total()), attribute.Int64("nestor.usage.model_calls", u.ModelCalls)}
+	if u.CostMicros != nil {
+		attributes = append(attributes, attribute.Int64("nestor.usage.cost_micros", *u.CostMicros))
+	}
+	return attributes
+}
+
+// approvalAwaited tells how long a call waited for a person.
+func (t *Telemetry) approvalAwaited(s step, call agent.Call) {
+	above := agentPlace(s.agent, s.before)
+	t.tell(told{
+		place: above.below(s.agent, "approval/"+call.Request+"/"+call.ID), name: awaitApproval + " " + call.Tool, kind: trace.SpanKindInternal,
+		start: moment(call.At), end: moment(s.at),
+		attributes: append(who(s.agent), semconv.GenAIOperationNameKey.String(awaitApproval), semconv.GenAIToolName(call.Tool), semconv.GenAIToolCallID(call.ID)),
+	})
+}

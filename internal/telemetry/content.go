@@ -1,0 +1,77 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package telemetry
+
+import (
+	"encoding/json"
+
+	"go.opentelemetry.io/otel/attribute"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+
+	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/model"
+)
+
+// message and part are the JSON in which the conventions tell a conversation.
+type message struct {
+	Role         string `json:"role"`
+	Parts        []part `json:"parts"`
+	FinishReason string `json:"finish_reason,omitempty"`
+}
+
+type part struct {
+	Type      string          `json:"type"`
+	Content   string          `json:"content,omitempty"`
+	ID        string          `json:"id,omitempty"`
+	Name      string          `json:"name,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Response  string          `json:"response,omitempty"`
+}
+
+// contentOf is what was said in a model call. Pictures are left out. An API key is in no request, so it cannot be in here.
+func contentOf(call engine.Call) []attribute.KeyValue {
+	var system []part
+	var input []message
+	for _, m := range call.Request.Messages {
+		switch m.Role {
+		case model.RoleSystem:
+			system = append(system, part{Type: "text", Content: m.Text})
+		case model.RoleTool:
+			input = append(input, message{Role: "tool", Parts: []part{{Type: "tool_call_response", ID: m.ToolCallID, Response: m.Text}}})
+		default:
+			input = append(input, message{Role: string(m.Role), Parts: spoken(m.Text, m.ToolCalls)})
+		}
+	}
+	attributes := []attribute.KeyValue{encoded(semconv.GenAIInputMessagesKey, input)}
+	if len(system) > 0 {
+		attributes = append(attributes, encoded(semconv.GenAISystemInstructionsKey, system))
+	}
+	if reply := call.Reply; reply != nil {
+		said := message{Role: "assistant", Parts: spoken(reply.Text, reply.ToolCalls), FinishReason: string(reply.FinishReason)}
+		attributes = append(attributes, encoded(semconv.GenAIOutputMessagesKey, []message{said}))
+	}
+	return attributes
+}
+
+// spoken is what somebody said: a text, calls, or both.
+func spoken(text string, calls []model.ToolCall) []part {
+	parts := []part{}
+	if text != "" {
+		parts = append(parts, part{Type: "text", Content: text})
+	}
+	for _, c := range calls {
+		call := part{Type: "tool_call", ID: c.ID, Name: c.Name, Arguments: json.RawMessage(c.Arguments)}
+		if !json.Valid(call.Arguments) {
+			call.Arguments, _ = json.Marshal(c.Arguments) // a string always encodes
+		}
+		parts = append(parts, call)
+	}
+	return parts
+}
+
+// encoded is plain data as an attribute; it always encodes.
+func encoded(key attribute.Key, value any) attribute.KeyValue {
+	data, _ := json.Marshal(value)
+	return key.String(string(data))
+}

@@ -1,0 +1,99 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package telemetry
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// environment reads the variables of OpenTelemetry. What the SDK and its exporters read themselves (headers, time-outs, limits,
+// batches, certificates) is not looked at here.
+type environment func(name string) string
+
+// The signals, as variables name them.
+const (
+	traces  = "TRACES"
+	metrics = "METRICS"
+)
+
+// wanted says whether a signal is to be sent: it has an endpoint, and nobody has turned it off.
+func (env environment) wanted(signal string) (bool, error) {
+	if env.isTrue("OTEL_SDK_DISABLED") {
+		return false, nil
+	}
+	name := "OTEL_" + signal + "_EXPORTER"
+	switch value := env(name); value {
+	case "", "otlp":
+	case "none":
+		return false, nil
+	default:
+		return false, fmt.Errorf("%s must be otlp or none, not %q", name, value)
+	}
+	return env("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || env("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") != "", nil
+}
+
+// grpc says which of the two protocols of OTLP a signal is sent with.
+func (env environment) grpc(signal string) (bool, error) {
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_" + signal + "_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
+		switch value := env(name); value {
+		case "":
+			continue
+		case "grpc":
+			return true, nil
+		case "http/protobuf":
+			return false, nil
+		default:
+			return false, fmt.Errorf("%s must be grpc or http/protobuf, not %q", name, value)
+		}
+	}
+	return false, nil
+}
+
+// sampler decides about whole traces: every span of a trace asks it with the same trace id, so that all operators that a trace
+// passes through agree. There is no parent to ask, since the trace begins here.
+func (env environment) sampler() (sdktrace.Sampler, error) {
+	const name, argument = "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"
+	switch value := strings.TrimPrefix(env(name), "parentbased_"); value {
+	case "", "always_on":
+		return sdktrace.AlwaysSample(), nil
+	case "always_off":
+		return sdktrace.NeverSample(), nil
+	case "traceidratio":
+		if env(argument) == "" {
+			return sdktrace.AlwaysSample(), nil
+		}
+		ratio, err := strconv.ParseFloat(env(argument), 64)
+		if err != nil || ratio < 0 || ratio > 1 {
+			return nil, fmt.Errorf("%s must be a number from 0 to 1, not %q", argument, env(argument))
+		}
+		return sdktrace.TraceIDRatioBased(ratio), nil
+	default:
+		return nil, fmt.Errorf("%s must be always_on, always_off or traceidratio, with or without parentbased_, not %q", name, env(name))
+	}
+}
+
+// captures says whether prompts, replies, arguments and results may be told.
+func (env environment) captures() (bool, error) {
+	const name = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+	switch value := strings.ToLower(env(name)); value {
+	case "", "false", "no_content":
+		return false, nil
+	case "true", "span_only", "span_and_event":
+		return true, nil
+	default:
+		return false, fmt.Errorf("%s must be NO_CONTENT or SPAN_ONLY, not %q", name, env(name))
+	}
+}
+
+// propagates says whether servers that are called are told the trace.
+func (env environment) propagates() bool {
+	value := env("OTEL_PROPAGATORS")
+	return value == "" || strings.Contains(value, "tracecontext")
+}
+
+func (env environment) isTrue(name string) bool { return strings.EqualFold(env(name), "true") }

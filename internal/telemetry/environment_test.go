@@ -1,0 +1,121 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/engine"
+)
+
+func env(pairs ...string) environment {
+	return func(name string) string {
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i] == name {
+				return pairs[i+1]
+			}
+		}
+		return ""
+	}
+}
+
+func TestNothingIsToldWithoutAnEndpoint(t *testing.T) {
+	for _, e := range []environment{
+		env(),
+		env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://x", "OTEL_SDK_DISABLED", "True"),
+		env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://x", "OTEL_TRACES_EXPORTER", "none", "OTEL_METRICS_EXPORTER", "none"),
+	} {
+		tells, err := Start(t.Context(), Options{Getenv: e})
+		if err != nil || tells != nil {
+			t.Errorf("it tells %v, %v", tells, err)
+		}
+	}
+	var tells *Telemetry
+	tells.Recorded(engine.Change{})
+	if ctx := tells.Scope(t.Context(), engine.Change{}.Agent, agent.State{}, agent.CallModel{}); trace.SpanContextFromContext(ctx).IsValid() {
+		t.Error("a telemetry that is off has a trace")
+	}
+	if tells.Transport(nil) != nil || tells.Shutdown(t.Context()) != nil {
+		t.Error("a telemetry that is off does something")
+	}
+}
+
+func TestWrongSettingsAreRefusedWithAHint(t *testing.T) {
+	for hint, e := range map[string]environment{
+		"OTEL_TRACES_EXPORTER must be":        env("OTEL_TRACES_EXPORTER", "zipkin"),
+		"OTEL_EXPORTER_OTLP_PROTOCOL must be": env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://x", "OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"),
+		"OTEL_TRACES_SAMPLER must be":         env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://x", "OTEL_TRACES_SAMPLER", "jaeger_remote"),
+		"OTEL_TRACES_SAMPLER_ARG must be":     env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://x", "OTEL_TRACES_SAMPLER", "traceidratio", "OTEL_TRACES_SAMPLER_ARG", "10"),
+		"CONTENT must be":                     env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://x", "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "EVENT_ONLY"),
+	} {
+		if _, err := Start(t.Context(), Options{Getenv: e}); err == nil || !strings.Contains(err.Error(), hint) {
+			t.Errorf("%v, want an error with %q", err, hint)
+		}
+	}
+}
+
+// All spans of a trace are told, or none: whoever decides, and whenever.
+func TestSamplingIsOfWholeTraces(t *testing.T) {
+	sampler, err := env("OTEL_TRACES_SAMPLER", "parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG", "0.5").sampler()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t)
+	w.tells.sampler = sampler
+	told, silent := 0, 0
+	for _, message := range strings.Split("abcdefghijklmnopqrstuvwxyz", "") {
+		if w.tells.sampled(traceID("uid-chat", message)) {
+			told++
+		} else {
+			silent++
+		}
+	}
+	if told < 5 || silent < 5 {
+		t.Errorf("%d traces are told and %d are not", told, silent)
+	}
+}
+
+// A collector that is gone must not hold up anything, and is complained about once.
+func TestACollectorThatIsGone(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
+	server.Close()
+	var logged []string
+	log := funcr.New(func(_, args string) { logged = append(logged, args) }, funcr.Options{})
+	tells, err := Start(t.Context(), Options{Service: "test", Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t)
+	w.tells = tells
+	standalone(w).reply("done")
+	ended, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if err := tells.Shutdown(ended); err == nil {
+		t.Error("nobody complains")
+	}
+}
+
+func TestErrorsAreLoggedSeldom(t *testing.T) {
+	var logged []string
+	now := time.Unix(0, 0)
+	s := &seldom{log: funcr.New(func(_, args string) { logged = append(logged, args) }, funcr.Options{}), every: time.Minute, now: func() time.Time { return now }}
+	for range 100 {
+		s.Handle(errors.New("refused"))
+		now = now.Add(time.Second)
+	}
+	if len(logged) != 2 || !strings.Contains(logged[1], `"errorsNotLogged"=59`) {
+		t.Errorf("logged: %q", logged)
+	}
+}

@@ -1,0 +1,125 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package telemetry
+
+import (
+	"net"
+	"strconv"
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/engine"
+)
+
+// modelCalled tells of a model call that was made. Each attempt is a call of its own: it is paid for, and minutes may lie between two.
+func (t *Telemetry) modelCalled(c engine.Change, call engine.Call) {
+	t.instruments.modelCalled(call)
+	effect, ok := call.Effect.(agent.CallModel)
+	if !ok || t.tracer == nil {
+		return
+	}
+	state := c.Before
+	if state.Phase == agent.PhaseNew {
+		state = c.After
+	}
+	state.Turn = call.Turn // the orchestrator may have gone on since
+	attributes := append(who(call.Agent), semconv.GenAIOperationNameChat, providerAt(call.Server),
+		semconv.GenAIRequestModel(call.Request.Model), semconv.GenAIRequestStream(true),
+		attribute.String("nestor.provider", call.Provider), attribute.String("nestor.purpose", string(effect.Purpose)), attribute.Int("nestor.attempt", effect.Attempt))
+	attributes = append(attributes, server(call.Server)...)
+	attributes = append(attributes, asked(call)...)
+	attributes = append(attributes, replied(call)...)
+	if t.content {
+		attributes = append(attributes, contentOf(call)...)
+	}
+	t.tell(told{
+		place: agentPlace(call.Agent, state).below(call.Agent, effect.Key()), name: "chat " + call.Request.Model,
+		kind: trace.SpanKindClient, start: call.Started, end: call.Started.Add(call.Took), attributes: attributes, failure: call.Failure,
+	})
+}
+
+// asked is what the request says besides its content.
+func asked(call engine.Call) []attribute.KeyValue {
+	var attributes []attribute.KeyValue
+	if n := call.Request.MaxOutputTokens; n > 0 {
+		attributes = append(attributes, semconv.GenAIRequestMaxTokens(int(n)))
+	}
+	if temperature := call.Request.Temperature; temperature != nil {
+		attributes = append(attributes, semconv.GenAIRequestTemperature(*temperature))
+	}
+	return attributes
+}
+
+// replied is what the reply says besides its content. What the provider did not say is left out.
+func replied(call engine.Call) []attribute.KeyValue {
+	reply := call.Reply
+	if reply == nil {
+		return nil
+	}
+	var attributes []attribute.KeyValue
+	if reply.Model != "" {
+		attributes = append(attributes, semconv.GenAIResponseModel(reply.Model))
+	}
+	if reply.ID != "" {
+		attributes = append(attributes, semconv.GenAIResponseID(reply.ID))
+	}
+	if reply.FinishReason != "" {
+		attributes = append(attributes, semconv.GenAIResponseFinishReasons(string(reply.FinishReason)))
+	}
+	if u := reply.Usage; u != nil {
+		attributes = append(attributes, semconv.GenAIUsageInputTokens(int(u.PromptTokens)), semconv.GenAIUsageOutputTokens(int(u.CompletionTokens)),
+			semconv.GenAIUsageCacheReadInputTokens(int(u.CachedTokens)))
+	}
+	if cost := call.Usage.CostMicros; cost != nil {
+		attributes = append(attributes, attribute.Int64("nestor.usage.cost_micros", *cost))
+	}
+	return attributes
+}
+
+// server is the address of an endpoint.
+func server(host string) []attribute.KeyValue {
+	name, port, err := net.SplitHostPort(host)
+	if err != nil {
+		return []attribute.KeyValue{semconv.ServerAddress(host)}
+	}
+	number, _ := strconv.Atoi(port)
+	return []attribute.KeyValue{semconv.ServerAddress(name), semconv.ServerPort(number)}
+}
+
+// providers are the names that the conventions have for those who serve models, by the domains of their hosts.
+var providers = []struct {
+	domain string
+	name   attribute.KeyValue
+}{
+	{"openai.azure.com", semconv.GenAIProviderNameAzureAIOpenAI},
+	{"azure.com", semconv.GenAIProviderNameAzureAIInference},
+	{"anthropic.com", semconv.GenAIProviderNameAnthropic},
+	{"amazonaws.com", semconv.GenAIProviderNameAWSBedrock},
+	{"generativelanguage.googleapis.com", semconv.GenAIProviderNameGCPGemini},
+	{"aiplatform.googleapis.com", semconv.GenAIProviderNameGCPVertexAI},
+	{"cohere.com", semconv.GenAIProviderNameCohere},
+	{"deepseek.com", semconv.GenAIProviderNameDeepseek},
+	{"groq.com", semconv.GenAIProviderNameGroq},
+	{"mistral.ai", semconv.GenAIProviderNameMistralAI},
+	{"perplexity.ai", semconv.GenAIProviderNamePerplexity},
+	{"x.ai", semconv.GenAIProviderNameXAI},
+}
+
+// providerAt is the name that the conventions have for who serves at a host. They want "openai" for others that speak its
+// protocol; server.address tells those apart.
+func providerAt(host string) attribute.KeyValue {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	for _, p := range providers {
+		if strings.HasSuffix("."+host, "."+p.domain) {
+			return p.name
+		}
+	}
+	return semconv.GenAIProviderNameOpenAI
+}

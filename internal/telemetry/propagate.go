@@ -1,0 +1,42 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package telemetry
+
+import (
+	"context"
+	"net/http"
+
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// Scope puts a model or tool call into its trace before it is made: its ids are known, though its span comes only at its end.
+func (t *Telemetry) Scope(ctx context.Context, record ledger.Agent, s agent.State, e agent.Effect) context.Context {
+	if t == nil || !t.propagates {
+		return ctx
+	}
+	switch e.(type) {
+	case agent.CallModel, agent.RunTool:
+	default:
+		return ctx
+	}
+	p := agentPlace(record, s).below(record, e.Key())
+	return trace.ContextWithSpanContext(ctx, p.spanContext(p.span, t.sampled(p.trace)))
+}
+
+// propagating adds the W3C headers of the context's trace to requests.
+type propagating struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (p propagating) RoundTrip(req *http.Request) (*http.Response, error) {
+	if !trace.SpanContextFromContext(req.Context()).IsValid() {
+		return p.next.RoundTrip(req)
+	}
+	req = req.Clone(req.Context())
+	propagation.TraceContext{}.Inject(req.Context(), propagation.HeaderCarrier(req.Header))
+	return p.next.RoundTrip(req)
+}

@@ -1,0 +1,100 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package telemetry
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// Recorded tells what has ended with a change that the ledger has taken. It does not block: spans that nobody takes in time are
+// dropped.
+func (t *Telemetry) Recorded(c engine.Change) {
+	if t == nil {
+		return
+	}
+	calls := map[string]engine.Call{}
+	for _, call := range c.Calls {
+		if _, ok := call.Effect.(agent.CallModel); ok {
+			t.modelCalled(c, call)
+			continue
+		}
+		calls[call.Effect.Key()] = call
+	}
+	c.Steps(func(before agent.State, e agent.Event, after agent.State) {
+		step := step{agent: c.Agent, before: before, at: e.At, after: after}
+		for _, call := range step.endedCalls() {
+			t.toolCalled(step, call, calls[callKey(call.Request, call.ID)])
+		}
+		for _, call := range step.decidedCalls() {
+			t.approvalAwaited(step, call)
+		}
+	})
+	for _, run := range c.Runs() {
+		if run.State.Config.Kind != agent.ToolRun { // its call says it all
+			t.agentInvoked(c.Agent, run)
+		}
+	}
+}
+
+// told is what a span says.
+type told struct {
+	place      place
+	name       string
+	kind       trace.SpanKind
+	start, end time.Time
+	attributes []attribute.KeyValue
+	// failure is why it failed, and words what was said about it, which may be content.
+	failure, words string
+}
+
+// tell makes a span of something that has ended.
+func (t *Telemetry) tell(s told) {
+	if t.tracer == nil || !t.sampled(s.place.trace) {
+		return
+	}
+	ctx := s.place.context(context.Background(), true)
+	_, span := t.tracer.Start(ctx, s.name, trace.WithTimestamp(s.start), trace.WithSpanKind(s.kind), trace.WithAttributes(s.attributes...))
+	if s.failure != "" {
+		words := ""
+		if t.content {
+			words = s.words
+		}
+		span.SetAttributes(semconv.ErrorTypeKey.String(s.failure))
+		span.SetStatus(codes.Error, words)
+	}
+	span.End(trace.WithTimestamp(s.end))
+}
+
+// sampled says whether a trace is told.
+func (t *Telemetry) sampled(id trace.TraceID) bool {
+	if t.sampler == nil {
+		return false
+	}
+	return t.sampler.ShouldSample(sdktrace.SamplingParameters{TraceID: id}).Decision == sdktrace.RecordAndSample
+}
+
+// who says which agent a span is about.
+func who(record ledger.Agent) []attribute.KeyValue {
+	attributes := []attribute.KeyValue{
+		semconv.GenAIAgentName(record.Role), semconv.GenAIAgentID(record.UID),
+		attribute.String("nestor.namespace", record.Namespace), attribute.String("nestor.agent", record.Name), attribute.Int("nestor.depth", record.Depth),
+	}
+	if record.Chat != "" {
+		attributes = append(attributes, semconv.GenAIConversationID(record.Root), attribute.String("nestor.chat", record.Chat))
+	}
+	return attributes
+}
+
+func moment(t agent.Time) time.Time { return time.UnixMilli(int64(t)) }

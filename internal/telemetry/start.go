@@ -1,0 +1,156 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/go-logr/logr"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// scope is the name under which everything is told.
+const scope = "github.com/nestor-dev/nestor"
+
+// Options say who tells.
+type Options struct {
+	// Service is what the service is called unless OTEL_SERVICE_NAME says otherwise, and Version its version.
+	Service, Version string
+	// Log is told, now and then, that telemetry cannot be sent.
+	Log logr.Logger
+	// Getenv reads the environment; nil is os.Getenv. The exporters read os.Getenv in any case.
+	Getenv func(string) string
+}
+
+// Telemetry tells what agents do. A nil Telemetry tells nothing: all its methods may be called.
+type Telemetry struct {
+	tracer      trace.Tracer // nil: no traces
+	sampler     sdktrace.Sampler
+	instruments *instruments // nil: no metrics
+	content     bool
+	propagates  bool
+	shutdown    []func(context.Context) error
+}
+
+// Start reads the environment. It returns nil if nothing is to be told.
+func Start(ctx context.Context, options Options) (*Telemetry, error) {
+	if options.Getenv == nil {
+		options.Getenv = os.Getenv
+	}
+	env := environment(options.Getenv)
+	wantsTraces, err := env.wanted(traces)
+	if err != nil {
+		return nil, err
+	}
+	wantsMetrics, err := env.wanted(metrics)
+	if err != nil || !wantsTraces && !wantsMetrics {
+		return nil, err
+	}
+	otel.SetErrorHandler(&seldom{log: options.Log, every: time.Minute, now: time.Now})
+	described, err := describe(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	t := &Telemetry{}
+	if wantsTraces {
+		err = t.startTraces(ctx, env, described)
+	}
+	if err == nil && wantsMetrics {
+		err = t.startMetrics(ctx, env, described)
+	}
+	if err != nil {
+		return nil, errors.Join(err, t.Shutdown(ctx))
+	}
+	return t, nil
+}
+
+func (t *Telemetry) startTraces(ctx context.Context, env environment, described *resource.Resource) error {
+	var err error
+	if t.sampler, err = env.sampler(); err != nil {
+		return err
+	}
+	if t.content, err = env.captures(); err != nil {
+		return err
+	}
+	exporter, err := newTraceExporter(ctx, env)
+	if err != nil {
+		return fmt.Errorf("set up the export of traces: %w", err)
+	}
+	t.useTraces(sdktrace.NewBatchSpanProcessor(exporter), described)
+	t.propagates = env.propagates()
+	return nil
+}
+
+func (t *Telemetry) useTraces(processor sdktrace.SpanProcessor, described *resource.Resource) {
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSampler(t.sampler), sdktrace.WithIDGenerator(identities{}),
+		sdktrace.WithResource(described), sdktrace.WithSpanProcessor(processor))
+	t.tracer = provider.Tracer(scope, trace.WithSchemaURL(semconv.SchemaURL))
+	t.shutdown = append(t.shutdown, provider.Shutdown)
+}
+
+func (t *Telemetry) startMetrics(ctx context.Context, env environment, described *resource.Resource) error {
+	exporter, err := newMetricExporter(ctx, env)
+	if err != nil {
+		return fmt.Errorf("set up the export of metrics: %w", err)
+	}
+	return t.useMetrics(sdkmetric.NewPeriodicReader(exporter), described)
+}
+
+func (t *Telemetry) useMetrics(reader sdkmetric.Reader, described *resource.Resource) error {
+	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithResource(described))
+	t.shutdown = append(t.shutdown, provider.Shutdown)
+	var err error
+	t.instruments, err = newInstruments(provider.Meter(scope))
+	return err
+}
+
+// describe says who tells. What the environment says comes last and wins.
+func describe(ctx context.Context, options Options) (*resource.Resource, error) {
+	known := []attribute.KeyValue{semconv.ServiceName(options.Service), semconv.ServiceVersion(options.Version)}
+	if host, err := os.Hostname(); err == nil {
+		known = append(known, semconv.ServiceInstanceID(host))
+	}
+	if namespace := options.Getenv("POD_NAMESPACE"); namespace != "" {
+		known = append(known, semconv.K8SNamespaceName(namespace))
+	}
+	described, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(known...), resource.WithFromEnv())
+	if err != nil {
+		return nil, fmt.Errorf("read OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	return described, nil
+}
+
+// Shutdown sends what is left, until ctx ends.
+func (t *Telemetry) Shutdown(ctx context.Context) error {
+	if t == nil {
+		return nil
+	}
+	var errs []error
+	for _, shutdown := range t.shutdown {
+		errs = append(errs, shutdown(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// Transport lets requests tell servers the trace that they belong to. nil is a transport of its own.
+func (t *Telemetry) Transport(next http.RoundTripper) http.RoundTripper {
+	if t == nil || !t.propagates {
+		return next
+	}
+	if next == nil {
+		next = http.DefaultTransport.(*http.Transport).Clone()
+	}
+	return propagating{next}
+}

@@ -1,0 +1,93 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package telemetry
+
+import (
+	"slices"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// step is what one event made of an agent.
+type step struct {
+	agent         ledger.Agent
+	before, after agent.State
+	at            agent.Time
+}
+
+// endedCalls are the tool calls that were answered in this step. Each call gets exactly one answer, so each is found once.
+func (s step) endedCalls() []agent.Call {
+	var calls []agent.Call
+	for _, c := range s.after.Batch {
+		if c.State == agent.CallDone && !answered(s.before.Batch, c.ID) {
+			calls = append(calls, c)
+		}
+	}
+	return append(calls, s.flushedCalls()...)
+}
+
+// flushedCalls are those whose answers went into the history in this step, and had not been there before.
+func (s step) flushedCalls() []agent.Call {
+	if s.after.History == s.before.History || s.before.Phase == agent.PhaseNew { // what an agent begins with was told by another one
+		return nil
+	}
+	var calls []agent.Call
+	for _, answer := range newMessages(s.before.History, s.after.History) {
+		if answer.Speaker != agent.ToolSpeaker || answered(s.before.Batch, answer.Call) {
+			continue
+		}
+		call := s.asked(answer.Call)
+		call.State, call.Outcome, call.Answer = agent.CallDone, answer.Outcome, answer.Text
+		calls = append(calls, call)
+	}
+	return calls
+}
+
+// asked is a call as it stood before it was answered: in the batch, or in the reply that came with this very step.
+func (s step) asked(id string) agent.Call {
+	if i := slices.IndexFunc(s.before.Batch, func(c agent.Call) bool { return c.ID == id }); i >= 0 {
+		return s.before.Batch[i]
+	}
+	call := agent.Call{CallRequest: agent.CallRequest{ID: id}, At: s.at}
+	if s.before.Request != nil {
+		call.Request = s.before.Request.ID
+	}
+	for _, m := range newMessages(s.before.History, s.after.History) {
+		for _, c := range m.Calls {
+			if c.ID == id {
+				call.CallRequest = c
+			}
+		}
+	}
+	return call
+}
+
+// decidedCalls are those that a person has decided about in this step.
+func (s step) decidedCalls() []agent.Call {
+	var calls []agent.Call
+	for i, c := range s.before.Batch {
+		if c.State != agent.CallUndecided {
+			continue
+		}
+		waits := i < len(s.after.Batch) && s.after.Batch[i].ID == c.ID && s.after.Batch[i].State == agent.CallUndecided
+		if !waits {
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}
+
+func answered(batch []agent.Call, id string) bool {
+	return slices.ContainsFunc(batch, func(c agent.Call) bool { return c.ID == id && c.State == agent.CallDone })
+}
+
+// newMessages are those that a history has got since, oldest first; none if it was cut.
+func newMessages(before, after agent.History) []agent.Message {
+	more := after.Len() - before.Len()
+	if more <= 0 {
+		return nil
+	}
+	return after.Newest(more)
+}

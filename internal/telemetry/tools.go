@@ -1,0 +1,34 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package telemetry
+
+import (
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/engine"
+)
+
+// toolCalled tells of a tool call that was answered. Those that the engine has run know when they really ran; all others, such as
+// delegations and questions, last from the reply that asked for them to their answer.
+func (t *Telemetry) toolCalled(s step, call agent.Call, run engine.Call) {
+	start, end, failure := moment(call.At), moment(s.at), ""
+	if !run.Started.IsZero() {
+		start, end, failure = run.Started, run.Started.Add(run.Took), run.Failure
+	}
+	if failure == "" && call.Outcome != agent.ToolSucceeded {
+		failure = string(call.Outcome)
+	}
+	t.instruments.toolCalled(s.after.Config, call.Tool, failure, end.Sub(start))
+	attributes := append(who(s.agent), semconv.GenAIOperationNameExecuteTool, semconv.GenAIToolName(call.Tool), semconv.GenAIToolCallID(call.ID),
+		semconv.GenAIToolType("function"))
+	if t.content {
+		attributes = append(attributes, semconv.GenAIToolCallArgumentsKey.String(call.Arguments), semconv.GenAIToolCallResultKey.String(call.Answer))
+	}
+	t.tell(told{
+		place: agentPlace(s.agent, s.before).below(s.agent, callKey(call.Request, call.ID)), name: "execute_tool " + call.Tool,
+		kind: trace.SpanKindInternal, start: start, end: end, attributes: attributes, failure: failure, words: call.Answer,
+	})
+}

@@ -1,0 +1,181 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package telemetry
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/model"
+)
+
+// world plays events to the core and tells the telemetry, as the engine does.
+type world struct {
+	t       *testing.T
+	tells   *Telemetry
+	spans   *tracetest.SpanRecorder
+	numbers *sdkmetric.ManualReader
+	agents  map[string]*played
+	clock   agent.Time
+}
+
+// played is an agent of the world.
+type played struct {
+	*world
+
+	record ledger.Agent
+	state  agent.State
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, agents: map[string]*played{}, clock: 1000}
+	w.restart()
+	return w
+}
+
+// restart is what another process would begin with: the same agents, and nothing else.
+func (w *world) restart() {
+	w.t.Helper()
+	w.spans, w.numbers = tracetest.NewSpanRecorder(), sdkmetric.NewManualReader()
+	w.tells = &Telemetry{sampler: sdktrace.AlwaysSample(), propagates: true}
+	w.tells.useTraces(w.spans, resource.Empty())
+	if err := w.tells.useMetrics(w.numbers, resource.Empty()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) start(record ledger.Agent, config agent.Config) *played {
+	w.t.Helper()
+	config.Name, config.MaxDepth, config.Depth = record.Name, 3, record.Depth
+	config.Role.Name = record.Role
+	p := &played{world: w, record: record}
+	w.agents[record.UID] = p
+	p.hear(agent.Started{Config: config})
+	return p
+}
+
+// below starts the sub-agent that an agent has asked for.
+func (p *played) below(name, role string, config agent.Config) *played {
+	p.t.Helper()
+	config.Kind, config.Origin = agent.SubAgent, p.state.OriginOf(name)
+	return p.start(ledger.Agent{UID: "uid-" + name, Kind: "SubAgent", Namespace: "ns", Name: name, Parent: p.record.UID, Root: p.record.Root, Chat: p.record.Chat,
+		Role: role, Depth: p.record.Depth + 1, Model: "small"}, config)
+}
+
+// hear lets an agent hear facts, all in one batch, a second after what was before.
+func (p *played) hear(facts ...agent.Fact) { p.hearWith(nil, facts...) }
+
+func (p *played) hearWith(calls []engine.Call, facts ...agent.Fact) {
+	p.t.Helper()
+	c := engine.Change{Agent: p.record, Before: p.state, Calls: calls}
+	for _, fact := range facts {
+		p.clock += 1000
+		e := agent.Event{At: p.clock, Fact: fact}
+		p.state, _ = agent.Step(p.state, e)
+		c.Events = append(c.Events, e)
+	}
+	c.After = p.state
+	p.tells.Recorded(c)
+}
+
+// reply lets the model answer the request that is in flight.
+func (p *played) reply(text string, calls ...agent.CallRequest) {
+	p.t.Helper()
+	if p.state.Request == nil {
+		p.t.Fatalf("%s has asked nothing: it is %s", p.record.Name, p.state.Phase)
+	}
+	request := *p.state.Request
+	effect := agent.CallModel{Call: request.ID, Attempt: request.Attempt, Purpose: request.Purpose}
+	made := engine.Call{
+		Agent: p.record, Effect: effect, Turn: p.state.Turn, Provider: "ns/default", Status: ledger.StatusSuccess, Started: moment(p.clock), Took: time.Second,
+		Server: "api.example.com:8443", Request: &model.Request{Model: p.record.Model, Messages: []model.Message{{Role: model.RoleUser, Text: "secret question"}}},
+		Reply: &model.Reply{Model: p.record.Model + "-1", Text: text, Usage: &model.Usage{PromptTokens: 7, CompletionTokens: 5}},
+	}
+	p.hearWith([]engine.Call{made}, agent.ModelReplied{Call: request.ID, Text: text, Calls: calls})
+}
+
+func (w *world) tree() string {
+	w.t.Helper()
+	return render(w.t, w.spans.Ended())
+}
+
+// render prints spans as a tree, and complains of ids that are there twice.
+func render(t *testing.T, spans []sdktrace.ReadOnlySpan) string {
+	t.Helper()
+	known := map[string]bool{}
+	for _, s := range spans {
+		id := s.SpanContext().SpanID().String()
+		if known[id] {
+			t.Errorf("two spans have the id of %s", s.Name())
+		}
+		known[id] = true
+	}
+	ordered := slices.Clone(spans)
+	slices.SortStableFunc(ordered, func(a, b sdktrace.ReadOnlySpan) int { return a.StartTime().Compare(b.StartTime()) })
+	var b strings.Builder
+	var under func(parent string, indent string)
+	under = func(parent, indent string) {
+		for _, s := range ordered {
+			above := s.Parent().SpanID().String()
+			if !s.Parent().SpanID().IsValid() || !known[above] {
+				above = ""
+			}
+			if above != parent {
+				continue
+			}
+			fmt.Fprintf(&b, "%s%s %ds-%ds%s\n", indent, s.Name(), s.StartTime().Unix(), s.EndTime().Unix(), failureOf(s))
+			under(s.SpanContext().SpanID().String(), indent+"  ")
+		}
+	}
+	under("", "")
+	return b.String()
+}
+
+func failureOf(s sdktrace.ReadOnlySpan) string {
+	if value, ok := value(s, "error.type"); ok {
+		return " !" + value.AsString()
+	}
+	return ""
+}
+
+func value(s sdktrace.ReadOnlySpan, key attribute.Key) (attribute.Value, bool) {
+	for _, kv := range s.Attributes() {
+		if kv.Key == key {
+			return kv.Value, true
+		}
+	}
+	return attribute.Value{}, false
+}
+
+// find returns the only span of a name.
+func (w *world) find(name string) sdktrace.ReadOnlySpan {
+	w.t.Helper()
+	var found sdktrace.ReadOnlySpan
+	for _, s := range w.spans.Ended() {
+		if s.Name() != name {
+			continue
+		}
+		if found != nil {
+			w.t.Fatalf("there are several spans %q", name)
+		}
+		found = s
+	}
+	if found == nil {
+		w.t.Fatalf("there is no span %q in:\n%s", name, w.tree())
+	}
+	return found
+}

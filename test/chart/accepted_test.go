@@ -1,0 +1,149 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chart_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Values that go together.
+var (
+	postgres = []string{"ledger.type=postgres", "ledger.postgres.existingSecret=nestor-ledger"}
+	page     = []string{"web.enabled=true", "web.ingress.enabled=true", "web.ingress.host=nestor.example.com", "web.ingress.tlsSecretName=page"}
+	provider = []string{"modelProvider.create=true", "modelProvider.baseURL=https://models.example.com/v1"}
+	few      = []string{"watchNamespaces={team-a,team-b}"}
+)
+
+func with(groups ...[]string) []string {
+	var all []string
+	for _, group := range groups {
+		all = append(all, group...)
+	}
+	return all
+}
+
+var accepted = map[string][]string{
+	"the default values":                   nil,
+	"PostgreSQL":                           postgres,
+	"PostgreSQL and three replicas":        with(postgres, []string{"replicas=3", "podDisruptionBudget.minAvailable=50%"}),
+	"replicas spread otherwise":            with(postgres, []string{"replicas=2", "topologySpreadConstraints[0].maxSkew=2", "topologySpreadConstraints[0].topologyKey=rack", "topologySpreadConstraints[0].whenUnsatisfiable=ScheduleAnyway"}),
+	"no budget for disruptions":            with(postgres, []string{"replicas=2", "podDisruptionBudget.enabled=false"}),
+	"a claim of one's own":                 {"ledger.sqlite.existingClaim=mine"},
+	"a ledger in the pod":                  {"ledger.sqlite.ephemeral=true"},
+	"a volume of another class":            {"fullnameOverride=other", "ledger.sqlite.storageClassName=fast", "ledger.sqlite.size=100Gi", "ledger.sqlite.accessModes={ReadWriteOncePod}"},
+	"a few namespaces":                     few,
+	"a few namespaces without history":     with(few, []string{"history.enabled=false"}),
+	"a few namespaces and PostgreSQL":      with(few, postgres),
+	"no history":                           {"history.enabled=false"},
+	"no metrics":                           {"metrics.enabled=false"},
+	"no workspaces":                        {"workspace.enabled=false"},
+	"no policies":                          {"policies.enabled=false"},
+	"a backup program that may restore":    {"policies.exemptUsers={system:serviceaccount:velero:velero}"},
+	"no roles for people":                  {"rbac.userRoles.create=false"},
+	"roles that are not aggregated":        {"rbac.userRoles.aggregate=false"},
+	"rights made elsewhere":                {"rbac.create=false"},
+	"a service account made elsewhere":     {"serviceAccount.create=false", "serviceAccount.name=mine"},
+	"no network policies":                  {"networkPolicy.enabled=false"},
+	"narrow network policies":              {"networkPolicy.egress[0].ports[0].port=443", "networkPolicy.metricsFrom[0].podSelector.matchLabels.app=prometheus", "networkPolicy.webFrom[0].podSelector.matchLabels.app=proxy", "web.enabled=true"},
+	"the web page":                         {"web.enabled=true", "web.service.type=LoadBalancer", "web.service.port=443"},
+	"the web page with an ingress":         with(page, []string{"web.ingress.className=nginx", "web.ingress.annotations.a=b"}),
+	"the web page behind a proxy with TLS": {"web.enabled=true", "web.ingress.enabled=true", "web.ingress.host=nestor.example.com", "web.ingress.tlsElsewhere=true"},
+	"a provider without a key":             provider,
+	"a provider with a key":                with(provider, []string{"modelProvider.apiKey=secret", "modelProvider.defaultModel=large"}),
+	"a provider with a Secret":             with(provider, []string{"modelProvider.existingSecret.name=key", "modelProvider.name=shared"}),
+	"a provider with limits":               with(provider, []string{"modelProvider.spec.maxConcurrentRequests=5", "modelProvider.allowedNamespaces.from=Same"}),
+	"a service monitor":                    {"metrics.serviceMonitor.enabled=true", "metrics.serviceMonitor.labels.release=prometheus"},
+	"alerts and a dashboard":               {"metrics.prometheusRule.enabled=true", "metrics.dashboard.enabled=true"},
+	"traces":                               {"telemetry.endpoint=http://collector.monitoring:4318", "telemetry.captureContent=true"},
+	"an image by its digest":               {"image.registry=registry.example", "image.digest=sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"},
+	"images that need a password":          {"imagePullSecrets[0].name=registry", "image.pullPolicy=Always", "image.tag=v2", "workspace.image.tag=v2"},
+	"where pods go":                        {"nodeSelector.pool=system", "tolerations[0].key=system", "tolerations[0].operator=Exists", "priorityClassName=system-cluster-critical", "podLabels.a=b", "podAnnotations.c=d"},
+	"no limits":                            {"resources=null"},
+	"more flags and variables":             {"extraArgs={--kube-api-qps=1000}", "extraEnv[0].name=HTTPS_PROXY", "extraEnv[0].value=http://proxy.example:3128", "log.level=debug", "log.format=text"},
+	"other names":                          {"nameOverride=agents", "serviceAccount.annotations.a=b"},
+	"a name that is too long":              {"fullnameOverride=this-is-a-very-long-name-for-an-operator-of-agents"},
+	"everything at once":                   with(postgres, page, provider, few, []string{"replicas=2", "modelProvider.apiKey=secret"}),
+}
+
+var _ = Describe("Values that are accepted", func() {
+	for name, values := range accepted {
+		It("give objects that the API server takes: "+name, func(ctx SpecContext) {
+			objects := rendered(ctx, values...)
+			for _, object := range objects {
+				expectAccepted(ctx, object)
+			}
+			for _, pod := range pods(objects) {
+				Expect(api.Create(ctx, pod, client.DryRunAll)).To(Succeed(), "the pod in a namespace for restricted ones")
+			}
+		})
+	}
+
+	It("would not pass if pods were not restricted", func(ctx SpecContext) {
+		found := pods(rendered(ctx))
+		Expect(found).To(HaveLen(2), "the operator and the test")
+		for _, pod := range found {
+			pod.Spec.Containers[0].SecurityContext = nil
+			Expect(apierrors.IsForbidden(api.Create(ctx, pod, client.DryRunAll))).To(BeTrue())
+		}
+	})
+
+	It("are those of the definitions, too", func(ctx SpecContext) {
+		for _, values := range [][]string{nil, {"keep=false", "annotations.example\\.com/a=b: c"}} {
+			objects, err := render(ctx, "nestor-crds", values...)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(objects).To(HaveLen(7))
+			for _, object := range objects {
+				expectAccepted(ctx, object)
+				if values == nil {
+					Expect(object.GetAnnotations()).To(HaveKeyWithValue("helm.sh/resource-policy", "keep"))
+				} else {
+					Expect(object.GetAnnotations()).NotTo(HaveKey("helm.sh/resource-policy"))
+					Expect(object.GetAnnotations()).To(HaveKeyWithValue("example.com/a", "b: c"))
+				}
+			}
+		}
+	})
+})
+
+// expectAccepted lets the API server validate an object. Only the Prometheus operator's kinds are unknown to it.
+func expectAccepted(ctx context.Context, object *unstructured.Unstructured) {
+	GinkgoHelper()
+	if object.GroupVersionKind().Group == "monitoring.coreos.com" {
+		return
+	}
+	err := api.Apply(ctx, client.ApplyConfigurationFromUnstructured(object.DeepCopy()), client.DryRunAll, client.ForceOwnership, client.FieldOwner("suite"))
+	Expect(err).NotTo(HaveOccurred(), "%s %s", object.GetKind(), object.GetName())
+}
+
+// pods returns the pods that objects run.
+func pods(objects []*unstructured.Unstructured) []*corev1.Pod {
+	GinkgoHelper()
+	var found []*corev1.Pod
+	for _, object := range objects {
+		pod := &corev1.Pod{}
+		switch object.GetKind() {
+		case "Pod":
+			Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, pod)).To(Succeed())
+		case "Deployment":
+			deployment := &appsv1.Deployment{}
+			Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, deployment)).To(Succeed())
+			pod.ObjectMeta, pod.Spec = deployment.Spec.Template.ObjectMeta, deployment.Spec.Template.Spec
+			pod.ObjectMeta = metav1.ObjectMeta{Namespace: deployment.Namespace, Name: deployment.Name, Labels: pod.Labels, Annotations: pod.Annotations}
+		default:
+			continue
+		}
+		found = append(found, pod)
+	}
+	return found
+}

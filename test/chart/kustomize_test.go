@@ -1,0 +1,95 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chart_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+var _ = DescribeTable("Kustomize gives what the charts give", func(ctx SpecContext, components, values []string) {
+	fromHelm := rendered(ctx, append(values, "ledger.sqlite.keep=false")...)
+	definitions, err := render(ctx, "nestor-crds", "keep=false")
+	Expect(err).NotTo(HaveOccurred())
+	want := byName(append(fromHelm, definitions...))
+	got := byName(build(ctx, components...))
+	Expect(got).To(HaveKey("v1 Namespace /nestor-system"), "Kustomize makes the namespace, Helm with --create-namespace")
+	delete(got, "v1 Namespace /nestor-system")
+	Expect(cmp.Diff(want, got)).To(BeEmpty(), "-Helm +Kustomize")
+},
+	Entry("by default", nil, nil),
+	Entry("with PostgreSQL and two replicas", []string{"postgres"}, with(postgres, []string{"replicas=2"})),
+	Entry("with the web page", []string{"web"}, []string{"web.enabled=true"}),
+	Entry("with a service monitor", []string{"service-monitor"}, []string{"metrics.serviceMonitor.enabled=true"}),
+	Entry("with all of it", []string{"postgres", "web", "service-monitor"}, with(postgres, []string{"replicas=2", "web.enabled=true", "metrics.serviceMonitor.enabled=true"})),
+)
+
+// build returns what Kustomize makes of config/default with components, as an overlay of a user's would.
+func build(ctx context.Context, components ...string) []*unstructured.Unstructured {
+	GinkgoHelper()
+	overlay := GinkgoT().TempDir()
+	here, err := filepath.Abs(filepath.Join(root, "config"))
+	Expect(err).NotTo(HaveOccurred())
+	config, err := filepath.Rel(overlay, here)
+	Expect(err).NotTo(HaveOccurred())
+	text := fmt.Sprintf("resources: [%s/default]\ncomponents:\n", config)
+	for _, component := range components {
+		text += fmt.Sprintf("  - %s/components/%s\n", config, component)
+	}
+	Expect(os.WriteFile(filepath.Join(overlay, "kustomization.yaml"), []byte(text), 0o600)).To(Succeed())
+	built, err := run(ctx, kustomizePath, "build", overlay)
+	Expect(err).NotTo(HaveOccurred())
+	objects, err := parse(built)
+	Expect(err).NotTo(HaveOccurred())
+	return objects
+}
+
+// byName orders objects, without what only means something to Helm.
+func byName(objects []*unstructured.Unstructured) map[string]map[string]any {
+	GinkgoHelper()
+	named := map[string]map[string]any{}
+	for _, object := range objects {
+		if _, hook := object.GetAnnotations()["helm.sh/hook"]; hook {
+			continue
+		}
+		labels := object.GetLabels()
+		delete(labels, "helm.sh/chart")
+		delete(labels, "app.kubernetes.io/managed-by")
+		object.SetLabels(labels)
+		sortFlags(object)
+		key := fmt.Sprintf("%s %s %s/%s", object.GetAPIVersion(), object.GetKind(), object.GetNamespace(), object.GetName())
+		Expect(named).NotTo(HaveKey(key))
+		named[key] = object.Object
+	}
+	return named
+}
+
+// sortFlags orders the operator's flags, ports and variables, of which only the set matters.
+func sortFlags(object *unstructured.Unstructured) {
+	GinkgoHelper()
+	containers, found, err := unstructured.NestedSlice(object.Object, "spec", "template", "spec", "containers")
+	Expect(err).NotTo(HaveOccurred())
+	if !found {
+		return
+	}
+	for _, container := range containers {
+		fields, ok := container.(map[string]any)
+		Expect(ok).To(BeTrue())
+		for _, field := range []string{"args", "ports", "env"} {
+			list, ok := fields[field].([]any)
+			Expect(ok).To(BeTrue(), field)
+			slices.SortFunc(list, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+		}
+	}
+	Expect(unstructured.SetNestedSlice(object.Object, containers, "spec", "template", "spec", "containers")).To(Succeed())
+}

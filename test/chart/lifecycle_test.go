@@ -1,0 +1,76 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chart_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+var _ = Describe("A release", Ordered, func() {
+	helm := func(ctx context.Context, args ...string) {
+		GinkgoHelper()
+		_, err := run(ctx, helmPath, append(args, "--namespace", release, "--kubeconfig", cluster.Kubeconfig)...)
+		Expect(err).NotTo(HaveOccurred())
+	}
+
+	It("is installed", func(ctx SpecContext) {
+		// The suite's cluster has the definitions already.
+		helm(ctx, "install", "nestor-crds", "charts/nestor-crds", "--take-ownership")
+		helm(ctx, "install", "nestor", "charts/nestor")
+		for _, object := range rendered(ctx) {
+			if _, hook := object.GetAnnotations()["helm.sh/hook"]; !hook {
+				Expect(get(ctx, object)).To(Succeed(), object.GetName())
+			}
+		}
+	})
+
+	It("is upgraded, and leaves alone what the operator has written", func(ctx SpecContext) {
+		secret := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret"}}
+		secret.SetNamespace(release)
+		secret.SetName("nestor-history-cert")
+		registered := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService"}}
+		registered.SetName("v1alpha1.history.nestor.dev")
+		for object, patch := range map[*unstructured.Unstructured]string{secret: `{"stringData":{"tls.key":"x"}}`, registered: `{"spec":{"caBundle":"eA=="}}`} {
+			Expect(api.Patch(ctx, object, client.RawPatch("application/merge-patch+json", []byte(patch)), client.FieldOwner("nestor-operator"))).To(Succeed())
+		}
+		helm(ctx, "upgrade", "nestor", "charts/nestor", "--set", "web.enabled=true")
+		Expect(get(ctx, secret)).To(Succeed())
+		Expect(secret.Object).To(HaveKeyWithValue("data", HaveKey("tls.key")))
+		Expect(get(ctx, registered)).To(Succeed())
+		Expect(registered.Object).To(HaveKeyWithValue("spec", HaveKeyWithValue("caBundle", "eA==")))
+	})
+
+	It("is uninstalled, and leaves the ledger and the definitions alone", func(ctx SpecContext) {
+		installed := rendered(ctx, "web.enabled=true")
+		helm(ctx, "uninstall", "nestor")
+		helm(ctx, "uninstall", "nestor-crds")
+		var left []string
+		for _, object := range installed {
+			if get(ctx, object) == nil {
+				left = append(left, object.GetKind()+" "+object.GetName())
+			}
+		}
+		Expect(left).To(ConsistOf("PersistentVolumeClaim nestor-ledger"))
+		definitions, err := render(ctx, "nestor-crds")
+		Expect(err).NotTo(HaveOccurred())
+		for _, definition := range definitions {
+			Expect(get(ctx, definition)).To(Succeed(), definition.GetName())
+			Expect(definition.GetDeletionTimestamp()).To(BeNil())
+		}
+	})
+})
+
+func get(ctx context.Context, object *unstructured.Unstructured) error {
+	found := object.DeepCopy()
+	if err := api.Get(ctx, client.ObjectKeyFromObject(object), found); err != nil {
+		return err
+	}
+	object.Object = found.Object
+	return nil
+}

@@ -1,0 +1,40 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chart_test
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+)
+
+var _ = DescribeTable("Values that are refused", func(ctx SpecContext, words string, values []string) {
+	_, err := render(ctx, "nestor", values...)
+	Expect(err).To(MatchError(ContainSubstring(words)))
+},
+	Entry("several replicas on SQLite", "set replicas to 1, or ledger.type to postgres", []string{"replicas=2"}),
+	Entry("no replicas", "at '/replicas': minimum: got 0, want 1", []string{"replicas=0"}),
+	Entry("PostgreSQL without a Secret", "name the Secret with the connection string in ledger.postgres.existingSecret", []string{"ledger.type=postgres"}),
+	Entry("a Secret without PostgreSQL", "set ledger.type to postgres, or leave the Secret out", []string{"ledger.postgres.existingSecret=x"}),
+	Entry("another database", "at '/ledger/type'", []string{"ledger.type=mysql"}),
+	Entry("a ledger in two places", "choose one", []string{"ledger.sqlite.ephemeral=true", "ledger.sqlite.existingClaim=x"}),
+	Entry("a volume of a strange size", "at '/ledger/sqlite/size'", []string{"ledger.sqlite.size=much"}),
+	Entry("no service account", "name the operator's service account", []string{"serviceAccount.create=false"}),
+	Entry("an ingress to nothing", "set web.enabled", []string{"web.ingress.enabled=true"}),
+	Entry("an ingress without a host", "set web.ingress.host", []string{"web.enabled=true", "web.ingress.enabled=true"}),
+	Entry("an ingress without TLS", "it must be reached over TLS", []string{"web.enabled=true", "web.ingress.enabled=true", "web.ingress.host=x.example"}),
+	Entry("a monitor of nothing", "set metrics.enabled", []string{"metrics.enabled=false", "metrics.serviceMonitor.enabled=true"}),
+	Entry("alerts on nothing", "set metrics.enabled", []string{"metrics.enabled=false", "metrics.prometheusRule.enabled=true"}),
+	Entry("traces that go nowhere", "set telemetry.endpoint", []string{"telemetry.captureContent=true"}),
+	Entry("a provider nowhere", "set modelProvider.baseURL", []string{"modelProvider.create=true"}),
+	Entry("a provider that is not a URL", "at '/modelProvider/baseURL'", []string{"modelProvider.create=true", "modelProvider.baseURL=models.example.com"}),
+	Entry("two keys", "both give the key: choose one", []string{"modelProvider.create=true", "modelProvider.baseURL=http://x/v1", "modelProvider.apiKey=a", "modelProvider.existingSecret.name=b"}),
+	Entry("a key for nobody", "set modelProvider.create", []string{"modelProvider.apiKey=a"}),
+	Entry("a namespace that is no name", "at '/watchNamespaces/0'", []string{"watchNamespaces={Team A}"}),
+	Entry("a misspelt value", "additional properties 'replica' not allowed", []string{"replica=2"}),
+	Entry("a misspelt value inside", "additional properties 'kind' not allowed", []string{"ledger.kind=postgres"}),
+	Entry("a flag without dashes", "at '/extraArgs/0'", []string{"extraArgs={kube-api-qps=1}"}),
+	Entry("a pod that is killed too soon", "at '/terminationGracePeriodSeconds'", []string{"terminationGracePeriodSeconds=5"}),
+	Entry("a digest that is none", "at '/image/digest'", []string{"image.digest=latest"}),
+	Entry("a log nobody understands", "at '/log/format'", []string{"log.format=xml"}),
+)

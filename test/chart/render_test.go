@@ -1,0 +1,104 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chart_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+)
+
+// root is the top of the repository.
+const root = "../.."
+
+// tool returns the path of a pinned program, which the Go tool keeps in its cache.
+func tool(ctx context.Context, name string) string {
+	GinkgoHelper()
+	modfile := "-modfile=" + filepath.Join("hack", "tools", "go.mod")
+	build := exec.CommandContext(ctx, "go", "tool", modfile, name, "version")
+	build.Dir = root
+	words, err := build.CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), string(words))
+	find := exec.CommandContext(ctx, "go", "tool", modfile, "-n", name)
+	find.Dir = root
+	path, err := find.Output()
+	Expect(err).NotTo(HaveOccurred())
+	return strings.TrimSpace(string(path))
+}
+
+// run runs a program in the repository. If it fails, the error is what it said.
+func run(ctx context.Context, program string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = root
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, said.String())
+	}
+	return out.String(), nil
+}
+
+// render returns what a chart installs with values such as replicas=1.
+func render(ctx context.Context, chart string, values ...string) ([]*unstructured.Unstructured, error) {
+	args := []string{"template", "nestor", filepath.Join("charts", chart), "--namespace", release}
+	for _, value := range values {
+		args = append(args, "--set", value)
+	}
+	text, err := run(ctx, helmPath, args...)
+	if err != nil {
+		return nil, err
+	}
+	return parse(text)
+}
+
+// rendered is render for values that are accepted.
+func rendered(ctx context.Context, values ...string) []*unstructured.Unstructured {
+	GinkgoHelper()
+	objects, err := render(ctx, "nestor", values...)
+	Expect(err).NotTo(HaveOccurred())
+	return objects
+}
+
+func parse(text string) ([]*unstructured.Unstructured, error) {
+	var objects []*unstructured.Unstructured
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text)))
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return objects, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		object := &unstructured.Unstructured{}
+		if err := yaml.UnmarshalStrict(document, &object.Object); err != nil {
+			return nil, fmt.Errorf("%w in:\n%s", err, document)
+		}
+		if len(object.Object) > 0 {
+			objects = append(objects, object)
+		}
+	}
+}
+
+// find returns the object of a kind and name; nil if there is none.
+func find(objects []*unstructured.Unstructured, kind, name string) *unstructured.Unstructured {
+	for _, object := range objects {
+		if object.GetKind() == kind && object.GetName() == name {
+			return object
+		}
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	historyv1alpha1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/e2e/realnode"
+)
+
+// Where things are in the cluster.
+const (
+	systemNamespace = "nestor-system"
+	modelNamespace  = "models"
+	release         = "nestor"
+	definitions     = "nestor-crds"
+	operator        = "nestor-operator"
+)
+
+// tag is that of the images which make e2e builds.
+const tag = "e2e"
+
+// cluster is what the scenarios share.
+type cluster struct {
+	kubeconfig string
+	// registry begins the names of the images.
+	registry string
+	// node is the cluster that the suite itself has started; nil if it was given one.
+	node   *realnode.Node
+	config *rest.Config
+	// api is an administrator's client, core the same for logs and proxies.
+	api  client.WithWatch
+	core *kubernetes.Clientset
+	// before is what was there before the installation.
+	before map[string]bool
+}
+
+// start finds a cluster, or makes one.
+func (c *cluster) start(ctx context.Context) {
+	c.kubeconfig, c.registry = os.Getenv("E2E_KUBECONFIG"), os.Getenv("E2E_REGISTRY")
+	if c.registry == "" {
+		c.registry = "localhost" // the names in the archives
+	}
+	if c.kubeconfig == "" {
+		c.startNode(ctx)
+	}
+	var err error
+	c.config, err = clientcmd.BuildConfigFromFlags("", c.kubeconfig)
+	Expect(err).NotTo(HaveOccurred())
+	c.config.QPS = -1
+	c.core, err = kubernetes.NewForConfig(c.config)
+	Expect(err).NotTo(HaveOccurred())
+	c.api = c.clientOf(c.config)
+}
+
+func (c *cluster) startNode(ctx context.Context) {
+	bin := os.Getenv("NODE_BIN")
+	Expect(realnode.Missing(bin)).To(Succeed())
+	archives, err := filepath.Glob(filepath.Join(os.Getenv("E2E_IMAGES"), "*.tar"))
+	Expect(err).NotTo(HaveOccurred())
+	Expect(archives).NotTo(BeEmpty(), "E2E_IMAGES must be the directory that make e2e-images has filled")
+	c.node, err = realnode.Start(ctx, realnode.Options{Bin: bin, Images: archives, Out: os.Stdout})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { Expect(c.node.Stop()).To(Succeed()) })
+	c.kubeconfig = c.node.Kubeconfig
+}
+
+func (c *cluster) clientOf(config *rest.Config) client.WithWatch {
+	GinkgoHelper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme, historyv1alpha1.AddToScheme} {
+		Expect(add(scheme)).To(Succeed())
+	}
+	api, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	return api
+}
+
+// as is the client of a person, with that person's rights and no others.
+func (c *cluster) as(user string) client.WithWatch {
+	config := rest.CopyConfig(c.config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
+	return c.clientOf(config)
+}
+
+// namespace makes a namespace in which only restricted pods may run, and lets people talk there.
+func (c *cluster) namespace(ctx context.Context, name string, users ...string) {
+	GinkgoHelper()
+	Expect(c.api.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: name, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
+	}})).To(Succeed())
+	for _, user := range users {
+		c.kubectl(ctx, "-n", name, "create", "rolebinding", "talks-"+user, "--clusterrole=nestor-user", "--user="+user)
+	}
+}
+
+// kubectl runs kubectl, which must succeed.
+func (c *cluster) kubectl(ctx context.Context, args ...string) string {
+	GinkgoHelper()
+	out, err := c.tryKubectl(ctx, args...)
+	Expect(err).NotTo(HaveOccurred())
+	return out
+}
+
+func (c *cluster) tryKubectl(ctx context.Context, args ...string) (string, error) {
+	return c.run(ctx, "", "kubectl", args...)
+}
+
+// apply creates what a manifest says.
+func (c *cluster) apply(ctx context.Context, manifest string) {
+	GinkgoHelper()
+	_, err := c.run(ctx, manifest, "kubectl", "apply", "-f", "-")
+	Expect(err).NotTo(HaveOccurred())
+}
+
+// helm runs the project's own Helm, which must succeed.
+func (c *cluster) helm(ctx context.Context, args ...string) string {
+	GinkgoHelper()
+	out, err := c.run(ctx, "", "go", append([]string{"tool", "-modfile=../../hack/tools/go.mod", "helm"}, args...)...)
+	Expect(err).NotTo(HaveOccurred())
+	return out
+}
+
+func (c *cluster) run(ctx context.Context, input, program string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Stdin = strings.NewReader(input)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.kubeconfig, "PATH="+os.Getenv("NODE_BIN")+":"+os.Getenv("PATH"))
+	var out, words bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &words
+	if err := cmd.Run(); err != nil {
+		return out.String(), fmt.Errorf("%s %s: %w\n%s%s", program, strings.Join(args, " "), err, out.String(), words.String())
+	}
+	return out.String(), nil
+}
+
+// tellOfFailure shows what a person would look at first.
+func (c *cluster) tellOfFailure(ctx context.Context) {
+	if !CurrentSpecReport().Failed() || c.api == nil {
+		return
+	}
+	for _, args := range [][]string{
+		{"get", "pods,nestor", "-A", "-o", "wide"},
+		{"get", "events", "-A", "--sort-by=.lastTimestamp"},
+		{"-n", systemNamespace, "logs", "deployment/" + operator, "--all-pods", "--tail=60"},
+	} {
+		looking, cancel := context.WithTimeout(ctx, 20*time.Second)
+		out, err := c.tryKubectl(looking, args...)
+		cancel()
+		if err != nil {
+			out = err.Error()
+		}
+		AddReportEntry("kubectl "+strings.Join(args, " "), out)
+	}
+}

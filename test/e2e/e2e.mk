@@ -1,0 +1,50 @@
+# Images, and the tests on a real cluster.
+
+##@ Images and real clusters
+
+NODE_BIN := $(CURDIR)/bin/node
+IMAGES ?= $(CURDIR)/dist/images
+E2E_IMAGES := $(CURDIR)/dist/e2e-images
+# Names of images: REPOSITORY/nestor-operator:VERSION. With IMAGE_PUSH they are pushed there too.
+IMAGE_REPOSITORY ?= localhost
+PLATFORMS ?= linux/$(shell go env GOARCH)
+# The time of all files in the images: that of the commit, so that the same commit gives the same digests.
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+# An image's tag may not have a plus sign.
+IMAGE_TAG ?= $(subst +,-,$(VERSION))
+BUILD_IMAGES = cd hack/images && go run . --node-binaries "$(NODE_BIN)" --source-date-epoch "$(SOURCE_DATE_EPOCH)" \
+	--revision "$(shell git rev-parse HEAD 2>/dev/null)"
+
+.PHONY: images
+images: ## Build the container images into dist/images, without Docker, with bills of materials (PLATFORMS=linux/amd64,linux/arm64 IMAGE_REPOSITORY IMAGE_PUSH)
+	@if command -v npm >/dev/null && [ ! -e web/dist/index.html ]; then echo "building the web page"; $(MAKE) --no-print-directory web >/dev/null; fi
+	@$(BUILD_IMAGES) --out "$(IMAGES)" --repository "$(IMAGE_REPOSITORY)" --version "$(IMAGE_TAG)" --platforms "$(PLATFORMS)" $(if $(IMAGE_PUSH),--push "$(IMAGE_PUSH)")
+
+.PHONY: images-test
+images-test: ## Test the builder of images
+	cd hack/images && go vet ./... && go test -timeout 10m ./...
+
+.PHONY: node
+node: ## Put the programs of a real one-node cluster into bin/node: kubelet, containerd, CoreDNS and so on
+	@hack/realnode/install.sh "$(NODE_BIN)"
+
+.PHONY: e2e-images
+e2e-images: $(if $(E2E_KUBECONFIG),,node)
+	@$(BUILD_IMAGES) --out "$(E2E_IMAGES)" --version e2e --fast $(if $(E2E_REGISTRY),--repository "$(E2E_REGISTRY)" --push "$(E2E_REGISTRY)") \
+		nestor-operator nestor-scripted-model nestor-workspace postgres $(if $(E2E_KUBECONFIG),,pause coredns)
+
+.PHONY: e2e
+e2e: e2e-images ## Install Nestor on a real cluster and try everything there (root; or E2E_KUBECONFIG and E2E_REGISTRY for a cluster of yours; E2EFLAGS)
+	E2E=1 NODE_BIN="$(NODE_BIN)" E2E_IMAGES="$(E2E_IMAGES)" go test ./test/e2e/... -p 1 -count 1 -timeout 40m -v $(E2EFLAGS)
+
+.PHONY: real-cluster
+real-cluster: e2e-images ## Run a real one-node cluster with Nestor's images until Ctrl-C (root)
+	@NODE_BIN="$(NODE_BIN)" hack/realnode/run.sh "$(E2E_IMAGES)"/*.tar
+
+.PHONY: release
+release: ## Make all files of a release in dist/VERSION: images, charts, plugin, notes, checksums (VERSION=v0.2.0)
+	@hack/release/build.sh "$(VERSION)"
+
+.PHONY: release-notes
+release-notes: ## Print the notes of a release from the changelog and the history (VERSION=v0.2.0)
+	@hack/release/notes.sh "$(VERSION)"

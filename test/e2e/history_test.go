@@ -1,0 +1,45 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	historyv1alpha1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+)
+
+func tellsItsHistory(c *cluster) {
+	It("serves histories through the API server, with each person's rights", func(ctx SpecContext) {
+		Expect(c.kubectl(ctx, "-n", "tour", "get", "transcripts")).To(And(
+			ContainSubstring("chat.tour"), ContainSubstring("security-reviewer"), ContainSubstring("tester")))
+		Expect(c.kubectl(ctx, "-n", "tour", "get", "--raw", "/apis/history.nestor.dev/v1alpha1/namespaces/tour/transcripts/chat.tour/log")).To(
+			ContainSubstring("Review the sample project from three perspectives."))
+		c.kubectl(ctx, "-n", "tour", "create", "rolebinding", "looks-dora", "--clusterrole=nestor-viewer", "--user=dora")
+		var transcripts historyv1alpha1.TranscriptList
+		Expect(c.as("dora").List(ctx, &transcripts, client.InNamespace("tour"))).To(Succeed())
+		Expect(transcripts.Items).To(HaveLen(5), "the chat and its four agents")
+		Expect(apierrors.IsForbidden(c.as("dora").List(ctx, &transcripts, client.InNamespace("office")))).To(BeTrue())
+	})
+
+	It("makes a new certificate when the old one is deleted, and goes on serving", func(ctx SpecContext) {
+		bundle := func(ctx context.Context) (string, error) {
+			return c.tryKubectl(ctx, "get", "apiservice", "v1alpha1.history.nestor.dev", "-o", "jsonpath={.spec.caBundle}")
+		}
+		before, err := bundle(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(before).NotTo(BeEmpty())
+		c.kubectl(ctx, "-n", systemNamespace, "delete", "secret", "nestor-history-cert")
+		Eventually(bundle).WithContext(ctx).Should(And(Not(BeEmpty()), Not(Equal(before))))
+		Eventually(func(ctx context.Context) (string, error) {
+			return c.tryKubectl(ctx, "-n", "tour", "get", "transcripts")
+		}).
+			WithContext(ctx).Should(ContainSubstring("chat.tour"))
+		Expect(c.kubectl(ctx, "-n", systemNamespace, "get", "secret", "nestor-history-cert", "-o", "name")).NotTo(BeEmpty())
+	})
+}

@@ -1,0 +1,119 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// The charts, as seen from here.
+const (
+	chart            = "../../charts/nestor"
+	definitionsChart = "../../charts/nestor-crds"
+)
+
+// modelURL is where the scripted model is, for pods.
+const modelURL = "http://scripted-model." + modelNamespace + ".svc.cluster.local:8089/v1"
+
+// values are what every installation here needs; more are added to them.
+func (c *cluster) values(more ...string) []string {
+	set := []string{
+		"image.registry=" + c.registry, "image.repository=" + operator, "image.tag=" + tag,
+		"workspace.image.repository=nestor-workspace", "workspace.image.tag=" + tag,
+		"modelProvider.create=true", "modelProvider.baseURL=" + modelURL, "modelProvider.defaultModel=scripted",
+	}
+	var args []string
+	for _, value := range append(set, more...) {
+		args = append(args, "--set", value)
+	}
+	return args
+}
+
+// install installs both charts and returns what Helm says.
+func (c *cluster) install(ctx context.Context, more ...string) string {
+	GinkgoHelper()
+	c.helm(ctx, "install", definitions, definitionsChart, "--namespace", systemNamespace, "--wait")
+	args := []string{"install", release, chart, "--namespace", systemNamespace, "--wait", "--timeout", "3m"}
+	return c.helm(ctx, append(args, c.values(more...)...)...)
+}
+
+func installs(c *cluster) {
+	It("is installed by its charts where only restricted pods may run", func(ctx SpecContext) {
+		c.before = c.everything(ctx)
+		c.namespace(ctx, systemNamespace)
+		c.serveModel(ctx)
+		notes := c.install(ctx, "log.format=text")
+		Expect(notes).To(And(ContainSubstring("is installed"), ContainSubstring("kubectl nestor chat"), ContainSubstring("helm test")))
+		c.expectRunning(ctx, 1)
+	})
+
+	It("passes helm test", func(ctx SpecContext) {
+		Expect(c.helm(ctx, "test", release, "--namespace", systemNamespace)).To(MatchRegexp(`(?s)nestor-test.*Phase:\s+Succeeded`))
+	})
+
+	It("runs as little as it says", func(ctx SpecContext) {
+		for _, pod := range c.operators(ctx) {
+			spec := pod.Spec
+			Expect(*spec.SecurityContext.RunAsNonRoot).To(BeTrue())
+			for _, container := range spec.Containers {
+				Expect(*container.SecurityContext.ReadOnlyRootFilesystem).To(BeTrue())
+				Expect(container.SecurityContext.Capabilities.Drop).To(ContainElement(corev1.Capability("ALL")))
+			}
+		}
+	})
+}
+
+// serveModel runs the scripted model as a pod.
+func (c *cluster) serveModel(ctx context.Context) {
+	GinkgoHelper()
+	c.namespace(ctx, modelNamespace)
+	c.apply(ctx, fmt.Sprintf(`
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: scripted-model, namespace: %[1]s}
+spec:
+  selector: {matchLabels: {app: scripted-model}}
+  template:
+    metadata: {labels: {app: scripted-model}}
+    spec:
+      automountServiceAccountToken: false
+      securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}
+      containers:
+      - name: model
+        image: %[2]s/nestor-scripted-model:%[3]s
+        args: [--listen=:8089, --record=20000]
+        ports: [{containerPort: 8089}]
+        readinessProbe: {httpGet: {path: /v1/models, port: 8089}, periodSeconds: 1}
+        securityContext: {allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: {drop: [ALL]}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: scripted-model, namespace: %[1]s}
+spec:
+  selector: {app: scripted-model}
+  ports: [{name: http, port: 8089}]
+`, modelNamespace, c.registry, tag))
+	c.kubectl(ctx, "-n", modelNamespace, "rollout", "status", "deployment/scripted-model", "--timeout=2m")
+}
+
+// operators are the operator's pods.
+func (c *cluster) operators(ctx context.Context) []corev1.Pod {
+	GinkgoHelper()
+	var pods corev1.PodList
+	Expect(c.api.List(ctx, &pods, client.InNamespace(systemNamespace), client.MatchingLabels{"app.kubernetes.io/component": "operator"})).To(Succeed())
+	return pods.Items
+}
+
+// expectRunning waits until so many operators are ready.
+func (c *cluster) expectRunning(ctx context.Context, replicas int) {
+	GinkgoHelper()
+	c.kubectl(ctx, "-n", systemNamespace, "rollout", "status", "deployment/"+operator, "--timeout=3m")
+	Eventually(c.operators).WithContext(ctx).Should(And(HaveLen(replicas), HaveEach(HaveField("Status.Phase", corev1.PodRunning))))
+}

@@ -1,0 +1,101 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// person is somebody who talks in a namespace, with the rights of a user and through the Kubernetes API alone.
+type person struct {
+	client.WithWatch
+	namespace string
+}
+
+// person is a user of a namespace.
+func (c *cluster) person(name, namespace string) person { return person{c.as(name), namespace} }
+
+func (p person) meta(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: p.namespace, Name: name}
+}
+
+// openChat makes a chat.
+func (p person) openChat(ctx context.Context, name string, workspace *v1alpha1.Workspace) *v1alpha1.AgentChat {
+	GinkgoHelper()
+	chat := &v1alpha1.AgentChat{ObjectMeta: p.meta(name)}
+	chat.Spec.Workspace = workspace
+	Expect(p.Create(ctx, chat)).To(Succeed())
+	return chat
+}
+
+// say writes a message.
+func (p person) say(ctx context.Context, spec v1alpha1.AgentMessageSpec) *v1alpha1.AgentMessage {
+	GinkgoHelper()
+	message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, GenerateName: "said-"}, Spec: spec}
+	Expect(p.Create(ctx, message)).To(Succeed())
+	return message
+}
+
+// approve lets a task make the call for which it waits.
+func (p person) approve(ctx context.Context, chat, task, call string) {
+	GinkgoHelper()
+	spec := v1alpha1.AgentMessageSpec{Chat: chat, Approval: &v1alpha1.Approval{Task: task, ToolCall: call, Decision: v1alpha1.DecisionApprove}}
+	if chat == "" {
+		spec.Task = task
+	}
+	p.say(ctx, spec)
+}
+
+// posts are what the operator has said in a chat.
+func (p person) posts(chat string) func(context.Context) ([]string, error) {
+	return func(ctx context.Context) ([]string, error) {
+		var messages v1alpha1.AgentMessageList
+		err := p.List(ctx, &messages, client.InNamespace(p.namespace), client.MatchingLabels{v1alpha1.LabelChat: chat})
+		var texts []string
+		for _, m := range messages.Items {
+			if m.Spec.Role != v1alpha1.RoleUser {
+				texts = append(texts, m.Spec.Content)
+			}
+		}
+		return texts, err
+	}
+}
+
+// chat looks at a chat.
+func (p person) chat(name string) func(context.Context) (*v1alpha1.AgentChat, error) {
+	return func(ctx context.Context) (*v1alpha1.AgentChat, error) {
+		var chat v1alpha1.AgentChat
+		return &chat, p.Get(ctx, types.NamespacedName{Namespace: p.namespace, Name: name}, &chat)
+	}
+}
+
+// task looks at a task.
+func (p person) task(name string) func(context.Context) (*v1alpha1.AgentTask, error) {
+	return func(ctx context.Context) (*v1alpha1.AgentTask, error) {
+		var task v1alpha1.AgentTask
+		return &task, p.Get(ctx, types.NamespacedName{Namespace: p.namespace, Name: name}, &task)
+	}
+}
+
+// tasks are the tasks of a chat, at every depth.
+func (p person) tasks(chat string) func(context.Context) ([]v1alpha1.AgentTask, error) {
+	return func(ctx context.Context) ([]v1alpha1.AgentTask, error) {
+		var tasks v1alpha1.AgentTaskList
+		err := p.List(ctx, &tasks, client.InNamespace(p.namespace), client.MatchingLabels{v1alpha1.LabelChat: chat})
+		return tasks.Items, err
+	}
+}
+
+// waitsFor matches a chat in which something waits for its user.
+func waitsFor(kind v1alpha1.WaitingKind) OmegaMatcher {
+	return HaveField("Status.Waiting", ContainElement(HaveField("Kind", kind)))
+}

@@ -1,0 +1,149 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package realnode
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Options say what to run.
+type Options struct {
+	// Bin is the directory that `make node` has filled.
+	Bin string
+	// Dir is the directory of the node's state, which must not exist and will not afterwards. Empty: a temporary one.
+	Dir string
+	// Images are archives that the node has from the beginning; pause and coredns must be among them.
+	Images []string
+	// Out is told what happens.
+	Out io.Writer
+}
+
+// Node is a cluster of one node.
+type Node struct {
+	// Kubeconfig is an administrator's, for a port of the loopback interface.
+	Kubeconfig string
+	// Pid is the process of the script.
+	Pid int
+
+	input  io.Closer
+	exited chan struct{}
+	err    error
+}
+
+// Missing says what is lacking on this machine to run a node, or nothing.
+func Missing(bin string) error {
+	if os.Geteuid() != 0 {
+		return errors.New("a real node needs root: run as root, or give a cluster with E2E_KUBECONFIG")
+	}
+	if _, err := os.Stat(filepath.Join(bin, "kubelet")); err != nil {
+		return fmt.Errorf("the programs of a node are missing: run make node (%w)", err)
+	}
+	return nil
+}
+
+// Start runs a node and waits until pods can run on it.
+func Start(ctx context.Context, o Options) (*Node, error) {
+	script, err := findScript(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(script, o.Images...) //nolint:noctx // it ends with its input, and cleans up
+	cmd.Env = append(os.Environ(), "NODE_BIN="+o.Bin)
+	if o.Dir != "" {
+		cmd.Env = append(cmd.Env, "NODE_DIR="+o.Dir)
+	}
+	// A group of its own: Ctrl-C is for the caller, who stops the node in an orderly way.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.WaitDelay = time.Minute // for those who still hold its output when it is killed
+	said, out := io.Pipe()
+	cmd.Stdout, cmd.Stderr = out, out
+	n := &Node{exited: make(chan struct{})}
+	if n.input, err = cmd.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("start the node: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start the node: %w", err)
+	}
+	n.Pid = cmd.Process.Pid
+	go func() {
+		n.err = cmd.Wait()
+		_ = out.Close()
+		close(n.exited)
+	}()
+	ready := make(chan string, 1)
+	go listen(said, o.Out, ready)
+	select {
+	case n.Kubeconfig = <-ready:
+		return n, nil
+	case <-n.exited:
+		return nil, fmt.Errorf("the node did not start: %w", n.err)
+	case <-ctx.Done():
+		return nil, errors.Join(context.Cause(ctx), n.Stop())
+	}
+}
+
+// readyLine is what the script says when pods can run.
+var readyLine = regexp.MustCompile(`^node: ready after \d+ s: (.+)$`)
+
+// listen hands on what the script says, and waits for the good news.
+func listen(said io.Reader, out io.Writer, ready chan<- string) {
+	lines := bufio.NewScanner(said)
+	for lines.Scan() {
+		fmt.Fprintln(out, lines.Text())
+		if found := readyLine.FindStringSubmatch(lines.Text()); found != nil {
+			ready <- found[1]
+		}
+	}
+}
+
+// Stop ends the node, and waits until nothing is left of it.
+func (n *Node) Stop() error {
+	err := n.input.Close()
+	<-n.exited
+	if errors.Is(err, os.ErrClosed) {
+		err = nil
+	}
+	return errors.Join(err, n.err)
+}
+
+// Exited is closed when the script has ended.
+func (n *Node) Exited() <-chan struct{} { return n.exited }
+
+// killScript kills the processes of a program in a pod. It runs in the node's process namespace, where there is nothing else.
+const killScript = `killed=1; for pid in $(pgrep -x "$1"); do grep -q "pod$2" "/proc/$pid/cgroup" && kill -KILL "$pid" && killed=0; done; exit $killed`
+
+// Kill sends SIGKILL to a program in a pod, as a machine that runs out of memory does.
+func (n *Node) Kill(ctx context.Context, podUID, program string) error {
+	first, err := os.ReadFile(filepath.Join(filepath.Dir(n.Kubeconfig), "run", "init.pid"))
+	if err != nil {
+		return fmt.Errorf("find the node's first process: %w", err)
+	}
+	const commLength = 15 // of a process' name, as the kernel keeps it
+	program = program[:min(len(program), commLength)]
+	words, err := exec.CommandContext(ctx, "nsenter", "-t", strings.TrimSpace(string(first)), "-m", "-p", "--",
+		"bash", "-c", killScript, "kill", program, podUID).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("kill %s in pod %s: %w: %s", program, podUID, err, words)
+	}
+	return nil
+}
+
+func findScript(ctx context.Context) (string, error) {
+	mod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the module: %w", err)
+	}
+	return filepath.Join(filepath.Dir(strings.TrimSpace(string(mod))), "hack", "realnode", "run.sh"), nil
+}

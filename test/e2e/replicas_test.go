@@ -1,0 +1,121 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// lease is what the operators elect a leader with.
+const lease = "nestor-operator.nestor.dev"
+
+// withPostgres are the values of an installation of two replicas.
+var withPostgres = []string{"ledger.type=postgres", "ledger.postgres.existingSecret=ledger", "replicas=2", "log.format=text"}
+
+func replicates(c *cluster) {
+	It("is installed with two replicas", func(ctx SpecContext) {
+		c.before = c.everything(ctx)
+		c.namespace(ctx, systemNamespace)
+		c.serveModel(ctx)
+		c.servePostgres(ctx)
+		c.install(ctx, withPostgres...)
+		c.expectRunning(ctx, 2)
+		Expect(c.helm(ctx, "test", release, "--namespace", systemNamespace)).To(ContainSubstring("Succeeded"))
+	})
+
+	It("loses and doubles nothing when the leader is killed in the middle of a fan-out", func(ctx SpecContext) {
+		t := c.startTally(ctx, "led", 48)
+		t.awaitDone(ctx, 4)
+		before := c.leader(ctx)
+		start := time.Now()
+		c.kill(ctx, c.leadingPod(ctx, before))
+		Eventually(c.leader).WithContext(ctx).ShouldNot(Equal(before))
+		AddReportEntry("failover", fmt.Sprintf("another operator led after %.1f s", time.Since(start).Seconds()), ReportEntryVisibilityAlways)
+		t.expectOnce(ctx)
+		c.expectRunning(ctx, 2)
+	})
+
+	It("takes new values one replica after the other, with agents at work", func(ctx SpecContext) {
+		t := c.startTally(ctx, "rolled", 40)
+		t.awaitDone(ctx, 4)
+		c.upgrade(ctx, append([]string{"podAnnotations.e2e=rolled"}, withPostgres...)...)
+		t.expectOnce(ctx)
+		c.expectRunning(ctx, 2)
+	})
+
+	It("leaves nothing behind", func(ctx SpecContext) {
+		c.helm(ctx, "uninstall", release, "--namespace", systemNamespace, "--wait")
+		c.kubectl(ctx, "-n", systemNamespace, "delete", "secret", "ledger")
+		c.expectNothing(ctx)
+	})
+}
+
+// leader is the identity of the operator that leads.
+func (c *cluster) leader(ctx context.Context) string {
+	GinkgoHelper()
+	var held coordinationv1.Lease
+	Expect(c.api.Get(ctx, types.NamespacedName{Namespace: systemNamespace, Name: lease}, &held)).To(Succeed())
+	if held.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *held.Spec.HolderIdentity
+}
+
+// leadingPod is the pod of a leader, whose identity begins with the pod's name.
+func (c *cluster) leadingPod(ctx context.Context, identity string) corev1.Pod {
+	GinkgoHelper()
+	for _, pod := range c.operators(ctx) {
+		if strings.HasPrefix(identity, pod.Name+"_") {
+			return pod
+		}
+	}
+	Fail("no pod has the leader's identity " + identity)
+	return corev1.Pod{}
+}
+
+// servePostgres runs a PostgreSQL in the cluster, and tells the chart of it.
+func (c *cluster) servePostgres(ctx context.Context) {
+	GinkgoHelper()
+	c.namespace(ctx, "postgres")
+	c.apply(ctx, fmt.Sprintf(`
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: postgres, namespace: postgres}
+spec:
+  selector: {matchLabels: {app: postgres}}
+  template:
+    metadata: {labels: {app: postgres}}
+    spec:
+      automountServiceAccountToken: false
+      securityContext: {runAsNonRoot: true, runAsUser: 65532, fsGroup: 65532, seccompProfile: {type: RuntimeDefault}}
+      containers:
+      - name: postgres
+        image: %s/postgres:dev
+        ports: [{containerPort: 5432}]
+        readinessProbe: {tcpSocket: {port: 5432}, periodSeconds: 1}
+        securityContext: {allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: {drop: [ALL]}}
+        volumeMounts: [{name: data, mountPath: /data}, {name: tmp, mountPath: /tmp}]
+      volumes: [{name: data, emptyDir: {}}, {name: tmp, emptyDir: {}}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: postgres, namespace: postgres}
+spec: {selector: {app: postgres}, ports: [{port: 5432}]}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: ledger, namespace: %s}
+stringData: {url: "postgres://nestor@postgres.postgres.svc.cluster.local:5432/nestor?sslmode=disable"}
+`, c.registry, systemNamespace))
+	c.kubectl(ctx, "-n", "postgres", "rollout", "status", "deployment/postgres", "--timeout=2m")
+}

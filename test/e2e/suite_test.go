@@ -1,0 +1,60 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	"github.com/onsi/ginkgo/v2/types"
+	. "github.com/onsi/gomega"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+func TestE2E(t *testing.T) {
+	if os.Getenv("E2E") == "" {
+		t.Skip("make e2e runs this: it needs a real cluster")
+	}
+	RegisterFailHandler(Fail)
+	log.SetLogger(klog.Background())
+	// Pods must be scheduled and started on machines that may be busy: what takes long is not wrong.
+	SetDefaultEventuallyTimeout(90 * time.Second)
+	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
+	EnforceDefaultTimeoutsWhenUsingContexts()
+	RunSpecs(t, "Nestor on a real cluster")
+}
+
+var _ = Describe("Nestor", Ordered, ContinueOnFailure, func() {
+	c := &cluster{}
+	BeforeAll(func(ctx SpecContext) { c.start(ctx) })
+	AfterEach(func(ctx SpecContext) { c.tellOfFailure(ctx) })
+
+	Describe("with SQLite", func() {
+		installs(c)
+		tours(c)
+		worksInAWorkspace(c)
+		refuses(c)
+		survivesItsDeath(c)
+		tellsItsHistory(c)
+		upgrades(c)
+		uninstalls(c)
+	})
+	Describe("with PostgreSQL and two replicas", func() {
+		replicates(c)
+	})
+})
+
+// How long everything took is a part of what is shown.
+var _ = ReportAfterSuite("times", func(report types.Report) {
+	for _, spec := range report.SpecReports {
+		if spec.LeafNodeType == types.NodeTypeIt && spec.RunTime > 0 {
+			fmt.Printf("%7.1f s  %-7s %s\n", spec.RunTime.Seconds(), spec.State, spec.FullText())
+		}
+	}
+	fmt.Printf("%7.1f s  all, with the start and the end of the cluster\n", report.RunTime.Seconds())
+})

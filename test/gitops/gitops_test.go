@@ -1,0 +1,162 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package gitops_test holds that GitOps tools see how Nestor's objects are: objects that the operator has judged are shown to
+// kstatus, to Flux with the expressions of config/gitops/flux, and to Argo CD's health check of config/gitops/argocd.
+package gitops_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/stack"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden file")
+
+const namespace = "default"
+
+// wanted are objects and the status, and reason, of the condition that the operator gives them.
+var wanted = []struct{ kind, name, spec, verdict string }{
+	{"ModelProvider", "unreachable", "baseURL: http://127.0.0.1:1/v1", "False Unreachable"},
+	{"AgentRole", "helper", "systemPrompt: You help.", "True Ready"},
+	{"AgentRole", "lonely", "{systemPrompt: You help., delegation: {roles: [nobody]}}", "False RoleNotFound"},
+	{"ToolServer", "silent", "url: http://127.0.0.1:1/mcp", "False Unreachable"},
+	{"AgentChat", "talk", "{}", "True Ready"},
+	{"AgentChat", "stuck", "{role: nobody}", "False RoleNotFound"},
+	{"AgentMessage", "hello", "{chat: talk, content: Load}", "True Handled"},
+	{"AgentMessage", "late", "{chat: talk, cancel: {task: gone}}", "False TaskNotFound"},
+	{"AgentMessage", "early", "{chat: tomorrow, content: Load}", "Unknown ChatNotFound"},
+	{"AgentTask", "sum", "{type: Tool, tool: calculator, arguments: {expression: 6*7}}", "True Succeeded"},
+	{"AgentTask", "nonsense", "{type: Tool, tool: calculator, arguments: {}}", "False ToolError"},
+	{"AgentTask", "waiting", "{type: Agent, role: nobody, instruction: Load step 1}", "Unknown RoleNotFound"},
+	{"AgentTask", "curious", "{type: Agent, role: general, instruction: Ask me}", "Unknown WaitingForUser"},
+	{"SubAgent", "curious", "", "Unknown WaitingForUser"},
+}
+
+func TestGitOpsToolsSeeHowObjectsAre(t *testing.T) {
+	s, err := stack.Start(t.Context(), stack.Options{Scripts: []string{filepath.Join("testdata", "curious.yaml"), "builtin:load"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := s.Provider(t.Context(), namespace, "default"); err != nil {
+		t.Fatal(err)
+	}
+	var judged bytes.Buffer
+	for _, w := range wanted {
+		object := makeObject(t, w.kind, w.name, w.spec)
+		if w.spec == "" {
+			continue // the operator makes it
+		}
+		if err := s.API.Create(t.Context(), object); err != nil {
+			t.Fatalf("create %s %s: %v", w.kind, w.name, err)
+		}
+	}
+	for _, w := range wanted {
+		object := await(t, s, makeObject(t, w.kind, w.name, w.spec), w.verdict)
+		text, err := yaml.Marshal(object.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		judged.WriteString("---\n" + string(text))
+	}
+	expectGolden(t, judge(t, &judged))
+}
+
+func makeObject(t *testing.T, kind, name, spec string) *unstructured.Unstructured {
+	t.Helper()
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
+	object.SetNamespace(namespace)
+	object.SetName(name)
+	var fields map[string]any
+	if err := yaml.Unmarshal([]byte(spec), &fields); err != nil {
+		t.Fatal(err)
+	}
+	object.Object["spec"] = fields
+	return object
+}
+
+// await waits until the operator has given its verdict on an object.
+func await(t *testing.T, s *stack.Stack, object *unstructured.Unstructured, verdict string) *unstructured.Unstructured {
+	t.Helper()
+	last := "nothing"
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		if err := s.API.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+			return false, client.IgnoreNotFound(err)
+		}
+		var conditions struct {
+			Status struct{ Conditions []metav1.Condition }
+		}
+		text, err := object.MarshalJSON()
+		if err != nil {
+			return false, err
+		}
+		if err := yaml.Unmarshal(text, &conditions); err != nil {
+			return false, err
+		}
+		for _, c := range conditions.Status.Conditions {
+			last = string(c.Status) + " " + c.Reason
+		}
+		return last == verdict, nil
+	})
+	if err != nil {
+		t.Fatalf("%s %s: %v: the verdict is %s, not %s", object.GetKind(), object.GetName(), err, last, verdict)
+	}
+	return object
+}
+
+// judge asks the tools.
+func judge(t *testing.T, objects *bytes.Buffer) string {
+	t.Helper()
+	config, err := filepath.Abs(filepath.Join("..", "..", "config", "gitops"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "run", ".", "--flux", filepath.Join(config, "flux", "team.yaml"), "--argocd", filepath.Join(config, "argocd", "argocd-cm.yaml"))
+	cmd.Dir, cmd.Stdin = filepath.Join("..", "..", "hack", "gitops"), objects
+	var complaints strings.Builder
+	cmd.Stderr = &complaints
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, complaints.String())
+	}
+	return string(out)
+}
+
+func expectGolden(t *testing.T, text string) {
+	t.Helper()
+	golden := filepath.Join("testdata", "verdicts.txt")
+	if *update {
+		if err := os.WriteFile(golden, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), text); diff != "" {
+		t.Errorf("%s differs (-want +got); run with -update if it is meant:\n%s", golden, diff)
+	}
+}

@@ -1,0 +1,274 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package otel
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/stack"
+)
+
+const apiKey = "sk-nobody-may-see-this"
+
+// wholeTrace is what one message leads to, through all depths.
+const wholeTrace = `invoke_agent orchestrator
+  chat scripted
+  execute_tool delegate_to_agent
+    invoke_agent coder
+      chat scripted
+      execute_tool delegate_to_agent
+        invoke_agent tester
+          chat scripted
+          execute_tool think
+          chat scripted
+      chat scripted
+      execute_tool submit_result
+  chat scripted
+  invoke_agent orchestrator
+    chat scripted
+`
+
+// world is the operator with a collector.
+type world struct {
+	*stack.Stack
+
+	t         *testing.T
+	collector *collector
+}
+
+func start(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, collector: startCollector(t)}
+	var err error
+	w.Stack, err = stack.Start(t.Context(), stack.Options{Scripts: []string{"testdata/two-depths.yaml"}, Env: []string{
+		"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + w.collector.endpoint, "OTEL_BSP_SCHEDULE_DELAY=50", "OTEL_METRIC_EXPORT_INTERVAL=100",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	w.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "key"}, StringData: map[string]string{"key": apiKey}})
+	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "default"}}
+	provider.Spec.BaseURL, provider.Spec.DefaultModel = w.ModelURL, "scripted"
+	provider.Spec.APIKeySecretRef = &v1alpha1.SecretKeyRef{Name: "key", Key: "key"}
+	w.create(provider)
+	w.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "chat"}})
+	return w
+}
+
+func (w *world) create(object client.Object) {
+	w.t.Helper()
+	if err := w.API.Create(w.t.Context(), object); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) say(name string) {
+	w.t.Helper()
+	w.create(&v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Content: "A private question."}})
+}
+
+// has waits until so many spans of a name have been received.
+func (w *world) has(name string, count int) {
+	w.t.Helper()
+	eventually(w.t, fmt.Sprintf("%d spans %s", count, name), func(context.Context) (bool, error) {
+		spans := w.collector.spans(w.t)
+		found := 0
+		for _, s := range spans {
+			if s.Name == name {
+				found++
+			}
+		}
+		return found >= count, nil
+	})
+}
+
+// asked is a request to the model, as far as it matters here.
+type asked struct {
+	IdempotencyKey string `json:"idempotencyKey"`
+	Traceparent    string `json:"traceparent"`
+	Role           string `json:"role"`
+	Turn           int    `json:"turn"`
+}
+
+func (w *world) asked(ctx context.Context) ([]asked, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.ModelAdmin+"/requests", nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	var record struct {
+		Requests []asked `json:"requests"`
+	}
+	return record.Requests, json.NewDecoder(response.Body).Decode(&record)
+}
+
+func TestOneTraceSurvivesTheOperator(t *testing.T) {
+	w := start(t)
+	w.say("first")
+	eventually(t, "the tester waits for its model", func(ctx context.Context) (bool, error) {
+		requests, err := w.asked(ctx)
+		return slices.ContainsFunc(requests, func(r asked) bool { return r.Role == "tester" && r.Turn == 2 }), err
+	})
+	w.has("execute_tool think", 1)
+	if err := w.Operator.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.StartOperator(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.has("invoke_agent orchestrator", 2)
+	spans := w.collector.spans(t)
+	if diff := cmp.Diff(wholeTrace, render(t, spans)); diff != "" {
+		t.Errorf("the trace is another one (-want +got):\n%s", diff)
+	}
+	for _, s := range spans {
+		if s.TraceID != spans[0].TraceID {
+			t.Errorf("%s is in another trace", s.Name)
+		}
+	}
+	w.checkAttributes(spans)
+	w.checkModelKnows(spans)
+	w.checkSecrecy("private", apiKey)
+	w.checkMetrics()
+
+	// With content, in another trace.
+	ended, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := w.Operator.Terminate(ended); err != nil {
+		t.Fatalf("the operator ended with %v", err)
+	}
+	if err := w.LaunchOperator(t.Context(), "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY"); err != nil {
+		t.Fatal(err)
+	}
+	w.say("second")
+	w.has("invoke_agent orchestrator", 4)
+	second := w.collector.spans(t)[len(spans):]
+	if diff := cmp.Diff(wholeTrace, render(t, second)); diff != "" {
+		t.Errorf("the second trace is another one (-want +got):\n%s", diff)
+	}
+	if said := second[1].attribute("gen_ai.input.messages"); !strings.Contains(said, "A private question.") {
+		t.Errorf("content was asked for, and is not there: %q", said)
+	}
+	w.checkSecrecy(apiKey)
+}
+
+// checkAttributes looks at what the conventions require of each kind of span.
+func (w *world) checkAttributes(spans []span) {
+	w.t.Helper()
+	required := map[string][]string{
+		"chat": {"gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.request.model", "gen_ai.response.model", "gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens",
+			"gen_ai.response.finish_reasons", "gen_ai.conversation.id", "gen_ai.agent.name", "gen_ai.agent.id", "server.address", "server.port"},
+		"execute_tool": {"gen_ai.operation.name", "gen_ai.tool.name", "gen_ai.tool.call.id", "gen_ai.conversation.id", "gen_ai.agent.name"},
+		"invoke_agent": {"gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.request.model", "gen_ai.conversation.id", "gen_ai.agent.name", "gen_ai.agent.id"},
+	}
+	for _, s := range spans {
+		operation, _, _ := strings.Cut(s.Name, " ")
+		if s.attribute("gen_ai.operation.name") != operation {
+			w.t.Errorf("%s is the operation %q", s.Name, s.attribute("gen_ai.operation.name"))
+		}
+		for _, key := range required[operation] {
+			if s.attribute(key) == "" {
+				w.t.Errorf("%s has no %s", s.Name, key)
+			}
+		}
+	}
+}
+
+// checkModelKnows holds that the model was told the span of each call that was answered.
+func (w *world) checkModelKnows(spans []span) {
+	w.t.Helper()
+	requests, err := w.asked(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	told := map[string]bool{}
+	for _, r := range requests {
+		told[r.Traceparent] = true
+	}
+	for _, s := range spans {
+		if strings.HasPrefix(s.Name, "chat ") && !told["00-"+s.TraceID+"-"+s.SpanID+"-01"] {
+			w.t.Errorf("the model was never told %s of the trace %s; it was told %v", s.SpanID, s.TraceID, told)
+		}
+	}
+}
+
+// checkSecrecy holds that words are in nothing that was sent.
+func (w *world) checkSecrecy(words ...string) {
+	w.t.Helper()
+	for _, file := range []string{"traces.jsonl", "metrics.jsonl"} {
+		for line := range w.collector.lines(w.t, file) {
+			for _, word := range words {
+				if strings.Contains(line, word) {
+					w.t.Errorf("%s tells %q", file, word)
+				}
+			}
+		}
+	}
+}
+
+func (w *world) checkMetrics() {
+	w.t.Helper()
+	eventually(w.t, "the metrics of the conventions", func(context.Context) (bool, error) {
+		missing := map[string]bool{"gen_ai.client.operation.duration": true, "gen_ai.client.token.usage": true, "gen_ai.invoke_agent.duration": true, "gen_ai.execute_tool.duration": true}
+		for line := range w.collector.lines(w.t, "metrics.jsonl") {
+			for name := range missing {
+				if strings.Contains(line, `"name":"`+name+`"`) {
+					delete(missing, name)
+				}
+			}
+		}
+		return len(missing) == 0, nil
+	})
+}
+
+// render prints spans as a tree. It complains of ids that are there twice, and of parents that are not there.
+func render(t *testing.T, spans []span) string {
+	t.Helper()
+	known := map[string]bool{"": true}
+	for _, s := range spans {
+		if known[s.SpanID] {
+			t.Errorf("two spans have the id of %s", s.Name)
+		}
+		known[s.SpanID] = true
+	}
+	var b strings.Builder
+	var under func(parent, indent string)
+	under = func(parent, indent string) {
+		for _, s := range spans {
+			if s.Parent == parent {
+				fmt.Fprintf(&b, "%s%s\n", indent, s.Name)
+				under(s.SpanID, indent+"  ")
+			}
+		}
+	}
+	under("", "")
+	for _, s := range spans {
+		if !known[s.Parent] {
+			t.Errorf("nobody has seen the parent of %s", s.Name)
+		}
+	}
+	return b.String()
+}

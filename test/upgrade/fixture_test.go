@@ -1,0 +1,218 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package upgrade
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// fixture is what an operator has left behind.
+type fixture struct {
+	Commit string `json:"commit"`
+	// Began and Stopped are when the older operator did.
+	Began   time.Time `json:"began"`
+	Stopped time.Time `json:"stopped"`
+	// Calls are the model calls that it had got answers to.
+	Calls []string `json:"calls"`
+	// Objects are all that it knew, and Ledger all that it had written.
+	Objects []json.RawMessage `json:"objects"`
+	Ledger  string            `json:"ledger"`
+}
+
+// The addresses that a fixture has in place of those of a test.
+const (
+	modelPlace = "http://model.invalid"
+	deskPlace  = "http://desk.invalid"
+)
+
+func newObject() *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{}}
+}
+
+// capture makes a fixture of what is there. The operator must have stopped.
+func (w *world) capture(ctx context.Context, t *testing.T, ledger, commit string, began time.Time) fixture {
+	t.Helper()
+	f := fixture{Commit: commit, Began: began, Stopped: time.Now(), Calls: w.model.calls()}
+	places := strings.NewReplacer(w.model.URL, modelPlace, w.desk.URL, deskPlace)
+	f.Ledger = places.Replace(w.dump(ctx, t, ledger))
+	for _, kind := range []string{"ModelProvider", "ToolServer", "AgentRole", "AgentChat", "AgentTask", "SubAgent", "AgentMessage"} {
+		var list unstructured.UnstructuredList
+		list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind + "List"))
+		if err := w.API.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+			t.Fatal(err)
+		}
+		for _, object := range list.Items {
+			object.SetManagedFields(nil)
+			text, err := json.Marshal(&object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.Objects = append(f.Objects, json.RawMessage(places.Replace(string(text))))
+		}
+	}
+	return f
+}
+
+// write keeps a fixture in a file.
+func (f fixture) write(t *testing.T, path string) {
+	t.Helper()
+	text, err := json.Marshal(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packed bytes.Buffer
+	zip, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := zip.Write(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := zip.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, packed.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readFixture reads a fixture as if its operator had been stopped now, in this world.
+func (w *world) readFixture(t *testing.T, path string) fixture {
+	t.Helper()
+	packed, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	zip, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(zip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f fixture
+	if err := json.Unmarshal(text, &f); err != nil {
+		t.Fatal(err)
+	}
+	places := strings.NewReplacer(modelPlace, w.model.URL, deskPlace, w.desk.URL)
+	f.Ledger = places.Replace(f.toNow(f.Ledger))
+	for i, object := range f.Objects {
+		f.Objects[i] = json.RawMessage(places.Replace(f.toNow(string(object))))
+	}
+	return f
+}
+
+// times are how times are written: in objects, in events (milliseconds) and in columns (microseconds).
+var times = regexp.MustCompile(`\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ|\b\d{13}\b|\b\d{16}\b`)
+
+// toNow moves the times of the fixture, and nothing else that looks like one.
+func (f fixture) toNow(text string) string {
+	moved := time.Since(f.Stopped).Truncate(time.Second)
+	from, to := f.Began.Add(-time.Minute), f.Stopped.Add(time.Minute)
+	return times.ReplaceAllStringFunc(text, func(found string) string {
+		var at time.Time
+		number, err := strconv.ParseInt(found, 10, 64)
+		switch {
+		case err != nil:
+			at, err = time.Parse(time.RFC3339, found)
+		case len(found) == 13:
+			at = time.UnixMilli(number)
+		default:
+			at = time.UnixMicro(number)
+		}
+		if err != nil || at.Before(from) || at.After(to) {
+			return found
+		}
+		at = at.Add(moved)
+		switch len(found) {
+		case 13:
+			return strconv.FormatInt(at.UnixMilli(), 10)
+		case 16:
+			return strconv.FormatInt(at.UnixMicro(), 10)
+		}
+		return at.UTC().Format(time.RFC3339)
+	})
+}
+
+// restore puts the objects of a fixture into the cluster, and its ledger behind the operator.
+func (w *world) restore(ctx context.Context, t *testing.T, ledger string, f fixture) {
+	t.Helper()
+	uids := map[types.UID]types.UID{}
+	var waiting []*unstructured.Unstructured
+	for _, text := range f.Objects {
+		object := newObject()
+		if err := json.Unmarshal(text, &object.Object); err != nil {
+			t.Fatal(err)
+		}
+		waiting = append(waiting, object)
+	}
+	for len(waiting) > 0 {
+		object := waiting[0]
+		waiting = waiting[1:]
+		if !adopt(object, uids) {
+			waiting = append(waiting, object) // its owner comes later
+			continue
+		}
+		w.recreate(ctx, t, object, uids)
+	}
+	var pairs []string
+	for old, now := range uids {
+		pairs = append(pairs, string(old), string(now))
+	}
+	w.load(ctx, t, ledger, strings.NewReplacer(pairs...).Replace(f.Ledger))
+}
+
+// adopt gives an object its owner's new UID, if there is one yet.
+func adopt(object *unstructured.Unstructured, uids map[types.UID]types.UID) bool {
+	owners := object.GetOwnerReferences()
+	for i := range owners {
+		now, ok := uids[owners[i].UID]
+		if !ok {
+			return false
+		}
+		owners[i].UID = now
+	}
+	object.SetOwnerReferences(owners)
+	return true
+}
+
+// recreate creates an object with its status, and notes its new UID.
+func (w *world) recreate(ctx context.Context, t *testing.T, object *unstructured.Unstructured, uids map[types.UID]types.UID) {
+	t.Helper()
+	old, status := object.GetUID(), object.Object["status"]
+	object.SetUID("")
+	object.SetResourceVersion("")
+	if err := w.API.Create(ctx, object); err != nil {
+		t.Fatalf("create %s %s: %v", object.GetKind(), object.GetName(), err)
+	}
+	uids[old] = object.GetUID()
+	if status == nil {
+		return
+	}
+	object.Object["status"] = status
+	if err := w.API.Status().Update(ctx, object); err != nil {
+		t.Fatalf("write the status of %s %s: %v", object.GetKind(), object.GetName(), err)
+	}
+}

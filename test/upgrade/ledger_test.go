@@ -1,0 +1,116 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package upgrade
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	_ "github.com/jackc/pgx/v5/stdlib" // reads a ledger from outside
+	_ "modernc.org/sqlite"             // the same
+
+	"github.com/nestor-dev/nestor/test/stack"
+)
+
+// open opens a ledger as plain tables, as no version of Nestor would.
+func (w *world) openTables(t *testing.T) *sql.DB {
+	t.Helper()
+	driver, name := "pgx", w.LedgerURL
+	if path, ok := strings.CutPrefix(w.LedgerURL, "sqlite:"); ok {
+		driver, name = "sqlite", path
+	}
+	tables, err := sql.Open(driver, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tables
+}
+
+// history is all in a ledger that must never change again: events, and calls that have finished.
+func (w *world) history(ctx context.Context, t *testing.T) map[string]string {
+	t.Helper()
+	tables := w.openTables(t)
+	defer func() {
+		if err := tables.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	rows, err := tables.QueryContext(ctx, `
+		SELECT 'event ' || agent_uid || ' ' || CAST(seq AS TEXT), type || ' ' || CAST(data AS TEXT) FROM events
+		UNION ALL SELECT 'model call ' || key, status || ' ' || CAST(request AS TEXT) || COALESCE(CAST(response AS TEXT), '') FROM model_calls WHERE finished_at IS NOT NULL
+		UNION ALL SELECT 'tool call ' || key, status || ' ' || arguments FROM tool_calls WHERE finished_at IS NOT NULL`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	found := map[string]string{}
+	for rows.Next() {
+		var key, value string
+		if err := rows.Scan(&key, &value); err != nil {
+			t.Fatal(err)
+		}
+		found[key] = value
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// expectKept expects that a ledger still has all of an earlier history, word for word.
+func (w *world) expectKept(ctx context.Context, t *testing.T, before map[string]string) {
+	t.Helper()
+	after := w.history(ctx, t)
+	for key, value := range before {
+		if after[key] != value {
+			t.Errorf("%s was\n%s\nand is\n%s", key, value, after[key])
+		}
+	}
+	if len(before) < 30 || len(after) <= len(before) {
+		t.Errorf("the history had %d rows and has %d", len(before), len(after))
+	}
+}
+
+// dump writes the ledger down as SQL.
+func (w *world) dump(ctx context.Context, t *testing.T, ledger string) string {
+	t.Helper()
+	if ledger == stack.SQLite {
+		return command(ctx, t, ".", "sqlite3", strings.TrimPrefix(w.LedgerURL, "sqlite:"), ".dump")
+	}
+	var kept strings.Builder
+	for line := range strings.Lines(command(ctx, t, ".", "pg_dump", "--inserts", "--no-owner", "--no-privileges", "--dbname", w.LedgerURL)) {
+		if !strings.HasPrefix(line, `\`) { // commands of psql
+			kept.WriteString(line)
+		}
+	}
+	return kept.String()
+}
+
+// load fills an empty ledger from SQL.
+func (w *world) load(ctx context.Context, t *testing.T, ledger, text string) {
+	t.Helper()
+	if ledger == stack.SQLite {
+		tables := w.openTables(t)
+		if _, err := tables.ExecContext(ctx, text); err != nil {
+			t.Fatal(err)
+		}
+		if err := tables.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	connection, err := pgx.Connect(ctx, w.LedgerURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := connection.PgConn().Exec(ctx, text).ReadAll(); err != nil {
+		t.Fatal(err)
+	}
+	if err := connection.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+}

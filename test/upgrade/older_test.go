@@ -1,0 +1,79 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package upgrade
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nestor-dev/nestor/internal/ledger/ledgertest/pgserver"
+)
+
+// root is this checkout.
+const root = "../.."
+
+// older is the source of an earlier commit.
+type older struct{ commit, dir string }
+
+// checkOut takes the sources of a commit from git, without touching the checkout.
+func checkOut(ctx context.Context, t *testing.T, name string) older {
+	t.Helper()
+	commit := strings.TrimSpace(command(ctx, t, root, "git", "rev-parse", "--verify", name+"^{commit}"))
+	o := older{commit: commit, dir: t.TempDir()}
+	archive := filepath.Join(o.dir, "older.tar")
+	command(ctx, t, root, "git", "archive", "--output", archive, commit)
+	command(ctx, t, o.dir, "tar", "-xf", archive)
+	return o
+}
+
+// build puts the older operator into a directory, with the scripted model of today. UPGRADE_OPERATOR is one that was built before.
+func (o older) build(ctx context.Context, t *testing.T) string {
+	t.Helper()
+	programs := t.TempDir()
+	command(ctx, t, root, "go", "build", "-o", programs, "./cmd/nestor-scripted-model")
+	operator := filepath.Join(programs, "nestor-operator")
+	if given := os.Getenv("UPGRADE_OPERATOR"); given != "" {
+		command(ctx, t, ".", "cp", given, operator)
+		return programs
+	}
+	command(ctx, t, o.dir, "go", "build", "-o", operator, "./cmd/nestor-operator")
+	return programs
+}
+
+// install replaces the CRDs of a cluster by those of a checkout.
+func install(ctx context.Context, t *testing.T, w *world, checkout string) {
+	t.Helper()
+	command(ctx, t, checkout, w.Cluster.Kubectl, "--kubeconfig", w.Cluster.Kubeconfig, "replace", "-f", filepath.Join("config", "crd", "bases"))
+	command(ctx, t, checkout, w.Cluster.Kubectl, "--kubeconfig", w.Cluster.Kubeconfig, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+}
+
+// command runs a program and returns what it prints.
+func command(ctx context.Context, t *testing.T, dir, program string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = dir
+	var words strings.Builder
+	cmd.Stderr = &words
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s%s", program, strings.Join(args, " "), err, out, words.String())
+	}
+	return string(out)
+}
+
+// skipWithout skips a test for which PostgreSQL is missing.
+func skipWithout(t *testing.T, err error) {
+	t.Helper()
+	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("CI") != "true" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

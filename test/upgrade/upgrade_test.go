@@ -1,0 +1,124 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package upgrade
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nestor-dev/nestor/test/stack"
+)
+
+// files are where a fixture of each ledger is kept.
+var files = map[string]string{stack.SQLite: "sqlite.json.gz", stack.PostgreSQL: "postgres.json.gz"}
+
+// perform lets an older operator bring the scene about, up to where it is stopped.
+func perform(ctx context.Context, t *testing.T, o older, programs, ledger string) *world {
+	t.Helper()
+	w := newWorld(ctx, t, ledger, programs, true)
+	install(ctx, t, w, o.dir)
+	if err := w.StartOperator(ctx); err != nil {
+		t.Fatal(err)
+	}
+	w.apply(ctx, t, scene, "MODEL", w.model.URL, "DESK", w.desk.URL)
+	w.await(ctx, t, middle, func() bool { return w.model.holds() && slices.Contains(w.desk.done(), "sign hang") })
+	stop := w.Operator.Kill
+	if os.Getenv("UPGRADE_STOP") == "TERM" {
+		stop = func() error { return w.Operator.Terminate(ctx) }
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// expectDone expects what the tools did, over both operators.
+func expectDone(t *testing.T, before, after []string) {
+	t.Helper()
+	did := slices.Sorted(slices.Values(slices.Concat(before, after)))
+	if diff := cmp.Diff([]string{"look think", "sign approve", "sign hang"}, did); diff != "" {
+		t.Errorf("what the tools did, where once is right (-want +got):\n%s", diff)
+	}
+}
+
+// What an older operator has left behind is brought to its end, and nothing of it is lost or done twice.
+func TestAFixtureGoesOn(t *testing.T) {
+	commits, err := filepath.Glob(filepath.Join("testdata", "*"))
+	if err != nil || len(commits) == 0 {
+		t.Fatalf("there are no fixtures: %v", err)
+	}
+	programs := t.TempDir()
+	if err := stack.Build(t.Context(), programs); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range commits {
+		for ledger, file := range files {
+			t.Run(filepath.Base(dir)+" "+ledger, func(t *testing.T) {
+				ctx := t.Context()
+				w := newWorld(ctx, t, ledger, programs, false)
+				f := w.readFixture(t, filepath.Join(dir, file))
+				w.restore(ctx, t, ledger, f)
+				before := w.history(ctx, t)
+				if err := w.StartOperator(ctx); err != nil {
+					t.Fatal(err)
+				}
+				w.finish(ctx, t, f.Calls)
+				w.expectKept(ctx, t, before)
+				expectDone(t, []string{"look think", "sign hang"}, w.desk.done())
+			})
+		}
+	}
+}
+
+// The same with the operator and the CRDs of an earlier commit, from git.
+func TestALiveUpgradeGoesOn(t *testing.T) {
+	from := os.Getenv("UPGRADE_FROM")
+	if from == "" || os.Getenv("UPGRADE_WRITE") != "" {
+		t.Skip("make upgrade runs this with the operator of an earlier commit, UPGRADE_FROM")
+	}
+	o := checkOut(t.Context(), t, from)
+	programs, newer := o.build(t.Context(), t), t.TempDir()
+	if err := stack.Build(t.Context(), newer); err != nil {
+		t.Fatal(err)
+	}
+	for ledger := range files {
+		t.Run(ledger, func(t *testing.T) {
+			ctx := t.Context()
+			w := perform(ctx, t, o, programs, ledger)
+			calls, before := w.model.calls(), w.history(ctx, t)
+			w.model.forget()
+			install(ctx, t, w, root)
+			w.UsePrograms(newer)
+			if err := w.StartOperator(ctx); err != nil {
+				t.Fatal(err)
+			}
+			w.finish(ctx, t, calls)
+			w.expectKept(ctx, t, before)
+			expectDone(t, nil, w.desk.done())
+		})
+	}
+}
+
+// TestWriteFixture is no test but make upgrade-fixture.
+func TestWriteFixture(t *testing.T) {
+	from := os.Getenv("UPGRADE_FROM")
+	if from == "" || os.Getenv("UPGRADE_WRITE") == "" {
+		t.Skip("make upgrade-fixture writes fixtures")
+	}
+	o := checkOut(t.Context(), t, from)
+	programs := o.build(t.Context(), t)
+	for ledger, file := range files {
+		t.Run(ledger, func(t *testing.T) {
+			began := time.Now()
+			w := perform(t.Context(), t, o, programs, ledger)
+			w.capture(t.Context(), t, ledger, o.commit, began).write(t, filepath.Join("testdata", o.commit[:12], file))
+		})
+	}
+}
