@@ -38,6 +38,7 @@ func TestWrongUseIsExplained(t *testing.T) {
 		"no service":         {[]string{"--kubeconfig", "no-such-file", "--history-service", ""}, "need a name"},
 		"a label":            {[]string{"--operator-labels", "nestor"}, "--operator-labels must be name=value"},
 		"a word to check":    {[]string{"check", "everything"}, "unexpected argument"},
+		"a retention":        {[]string{"--history-retention", "-1h"}, "--history-retention must be"},
 		"a backup of what":   {[]string{"backup"}, "--ledger sqlite:PATH"},
 		"a backup elsewhere": {[]string{"backup", "--ledger", "postgres://nestor@db/nestor"}, "use pg_dump"},
 		"a restore of what":  {[]string{"restore", "--ledger", "sqlite:x", "FILE"}, `unexpected argument "FILE"`},

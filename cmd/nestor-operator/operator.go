@@ -45,6 +45,7 @@ type options struct {
 	kubeconfig  string
 	namespaces  string
 	ledger      string
+	retention   time.Duration
 	leaderElect bool
 	metrics     string
 	probes      string
@@ -64,6 +65,7 @@ func (o *options) register(set *flag.FlagSet) {
 	set.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that says how to reach the cluster (default: the pod's own, or $KUBECONFIG)")
 	set.StringVar(&o.namespaces, "namespaces", "", "comma-separated `list` of namespaces to watch; the operator's own is always one of them (default: all)")
 	set.StringVar(&o.ledger, "ledger", "", "where the history of every agent is kept: sqlite:PATH, or postgres://... for several replicas (default $NESTOR_LEDGER, else sqlite:nestor.db)")
+	set.DurationVar(&o.retention, "history-retention", 0, "how long the history of agents is kept after they finished, such as 2160h for 90 days; 0 keeps it for ever")
 	set.BoolVar(&o.leaderElect, "leader-elect", false, "wait until no other operator is at work; needed when there are several replicas")
 	set.StringVar(&o.metrics, "metrics-bind-address", "0", "`address` for Prometheus metrics, such as :8080; 0 turns them off")
 	set.StringVar(&o.probes, "health-probe-bind-address", "0", "`address` for /healthz and /readyz, such as :8081; 0 turns them off")
@@ -93,6 +95,9 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 	if err := o.certificate.check(); err != nil {
 		return err
 	}
+	if o.retention < 0 {
+		return errors.New("--history-retention must be a time such as 2160h, or 0 to keep histories for ever")
+	}
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger)
 	labels, err := parseLabels(o.operatorLabels)
@@ -118,7 +123,7 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("start OpenTelemetry: %w", err), kept.Close())
 	}
-	defer lastWords(ctx, tells, logger)
+	defer tells.End(context.WithoutCancel(ctx))
 	hub := &live.Hub{}
 	if err := controller.Setup(mgr, controller.Options{
 		Telemetry:         tells,
@@ -133,20 +138,13 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 	if err := o.servePage(mgr); err != nil {
 		return errors.Join(err, kept.Close())
 	}
+	if o.retention > 0 {
+		if err := mgr.Add(retention{kept, o.retention, logger.WithName("retention")}); err != nil {
+			return errors.Join(fmt.Errorf("add the retention of histories: %w", err), kept.Close())
+		}
+	}
 	logger.Info("Starting", "version", version.String(), "operatorNamespace", operatorNamespace(), "ledger", kept.Name())
 	return errors.Join(mgr.Start(ctx), kept.Close())
-}
-
-// telemetryTimeout is how long the operator's end waits for a collector.
-const telemetryTimeout = 5 * time.Second
-
-// lastWords sends the telemetry that is left. A collector that does not take it is no reason to fail.
-func lastWords(ctx context.Context, tells *telemetry.Telemetry, logger logr.Logger) {
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), telemetryTimeout)
-	defer cancel()
-	if err := tells.Shutdown(limited); err != nil {
-		logger.Info("Telemetry was not sent whole", "error", err.Error())
-	}
 }
 
 func (o *options) manager(config *rest.Config) (ctrl.Manager, error) {

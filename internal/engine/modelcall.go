@@ -82,7 +82,7 @@ func (a *actor) callModel(ctx context.Context, r *recording, e agent.CallModel) 
 
 // queueModel waits for the call's turn at the provider.
 func (a *actor) queueModel(ctx context.Context, r *recording, call plannedCall, e agent.CallModel) {
-	ticket := schedule.Ticket{Provider: call.provider, Namespace: r.record.Namespace, Chat: r.record.Root, Tokens: e.Reserve.Tokens}
+	ticket := schedule.Ticket{Provider: call.provider, Namespace: r.record.Namespace, Chat: r.record.Root, Tokens: e.Reserve.Tokens, Failures: e.Attempt - 1}
 	waiting, err := a.engine.options.Scheduler.Submit(ticket, func(grant *schedule.Grant) {
 		a.engine.busy.Add(1)
 		go func() {

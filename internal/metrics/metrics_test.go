@@ -198,7 +198,7 @@ func TestAppendsAreTimed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer kept.Close()
+	defer func() { _ = kept.Close() }()
 	batch := ledger.Batch{Agent: "a", Create: &ledger.Agent{UID: "a", Root: "a", CreatedAt: time.Now()}, Events: []ledger.Event{{Type: "Started", At: time.Now(), Data: []byte("{}")}}}
 	if err := m.Timed(kept).Append(t.Context(), batch); err != nil {
 		t.Fatal(err)

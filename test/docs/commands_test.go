@@ -160,7 +160,7 @@ func (r *reader) serve(command page.Command, text string) {
 	}
 	err := wait.PollUntilContextTimeout(r.Context(), 20*time.Millisecond, lookAgain, true, func(context.Context) (bool, error) {
 		words, err := os.ReadFile(said)
-		return err == nil && strings.Contains(string(words), "\n"), nil //nolint:nilerr // it has not begun yet
+		return err == nil && strings.Contains(string(words), "\n"), nil
 	})
 	if err != nil {
 		r.Fatalf("%s: it said nothing", r.place(command))

@@ -22,19 +22,20 @@ const mostElsewhere = 80
 
 // runners are the tests that run what cannot run here, and how to see that they exist.
 var runners = map[string]func(*testing.T) bool{
-	"go test ./hack/demo":    hasTest("hack/demo", "TestTour"),
-	"go test ./internal/cli": hasTest("internal/cli", "TestChatOnAScreen"),
-	"go test ./test/chaos":   hasTest("test/chaos", "TestEverything"),
-	"go test ./test/bench":   hasTest("test/bench", "TestScenarios"),
-	"make test":              hasTarget("test"),
-	"make verify":            hasTarget("verify"),
-	"make e2e install":       hasFile("test/e2e/install_test.go"),
-	"make e2e operator":      hasFile("test/e2e/crash_test.go"),
-	"make e2e replicas":      hasFile("test/e2e/replicas_test.go"),
-	"make e2e tour":          hasFile("test/e2e/tour_test.go"),
-	"make e2e uninstall":     hasFile("test/e2e/uninstall_test.go"),
-	"make e2e upgrade":       hasFile("test/e2e/upgrade_test.go"),
-	"make web-e2e":           hasTarget("web-e2e"),
+	"go test ./hack/demo":                           hasTest("hack/demo", "TestTour"),
+	"go test ./internal/cli":                        hasTest("internal/cli", "TestChatOnAScreen"),
+	"go test ./test/docs -run TestBackupAndRestore": hasTest("test/docs", "TestBackupAndRestore"),
+	"go test ./test/chaos":                          hasTest("test/chaos", "TestEverything"),
+	"go test ./test/bench":                          hasTest("test/bench", "TestScenarios"),
+	"make test":                                     hasTarget("test"),
+	"make verify":                                   hasTarget("verify"),
+	"make e2e install":                              hasFile("test/e2e/install_test.go"),
+	"make e2e operator":                             hasFile("test/e2e/crash_test.go"),
+	"make e2e replicas":                             hasFile("test/e2e/replicas_test.go"),
+	"make e2e tour":                                 hasFile("test/e2e/tour_test.go"),
+	"make e2e uninstall":                            hasFile("test/e2e/uninstall_test.go"),
+	"make e2e upgrade":                              hasFile("test/e2e/upgrade_test.go"),
+	"make web-e2e":                                  hasTarget("web-e2e"),
 }
 
 func TestEveryCommandIsRun(t *testing.T) {

@@ -153,6 +153,7 @@ func (s *stage) serve() error {
 		"https://api.openai.com/v1", s.model.URL+"/v1",
 		"https://my-resource.openai.azure.com/openai/v1", s.model.URL+"/v1",
 		"http://vllm.models.svc:8000/v1", s.model.URL+"/v1",
+		"http://busy.models.svc:8000/v1", "http://127.0.0.1:9/v1", // where nothing listens
 		"http://ollama.models.svc:11434/v1", s.model.URL+"/v1",
 		"https://mcp.example.com/mcp", s.office.URL,
 	)

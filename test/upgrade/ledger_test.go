@@ -16,7 +16,7 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// open opens a ledger as plain tables, as no version of Nestor would.
+// openTables opens a ledger as plain tables, as no version of Nestor would.
 func (w *world) openTables(t *testing.T) *sql.DB {
 	t.Helper()
 	driver, name := "pgx", w.LedgerURL
@@ -46,7 +46,7 @@ func (w *world) history(ctx context.Context, t *testing.T) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }() // Err tells what went wrong
 	found := map[string]string{}
 	for rows.Next() {
 		var key, value string

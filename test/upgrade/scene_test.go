@@ -104,19 +104,19 @@ spec: {type: Agent, role: newcomer, instruction: Job pending}
 const ending = `
 kind: AgentMessage
 metadata: {name: asking-answer}
-spec: {chat: asking, content: It is green, inReplyTo: QUESTION}
+spec: {chat: asking, content: It is green, inReplyTo: "QUESTION"}
 ---
 kind: AgentMessage
 metadata: {name: approving-yes}
-spec: {chat: approving, approval: {task: approving-1, toolCall: CALL, decision: Approve}}
+spec: {chat: approving, approval: {task: approving-1, toolCall: "CALL", decision: Approve}}
 ---
 kind: AgentMessage
 metadata: {name: talking-question}
-spec: {chat: talking, content: What did I say?}
+spec: {chat: talking, content: "What did I say?"}
 ---
 kind: AgentRole
 metadata: {name: newcomer}
-spec: {systemPrompt: You are new., limits: {maxDurationSeconds: 86400}}
+spec: {systemPrompt: "You are new.", limits: {maxDurationSeconds: 86400}}
 `
 
 // middle is where everything stands when the older operator is stopped; end is where it must come to.
@@ -200,7 +200,7 @@ func (w *world) await(ctx context.Context, t *testing.T, want []string, also fun
 	}
 }
 
-// question is the message in which a chat has asked, and call the tool call that waits for a decision.
+// waiting returns the message in which a chat has asked, and the tool call that waits for a decision.
 func (w *world) waiting(ctx context.Context, t *testing.T) (question, call string) {
 	t.Helper()
 	var messages v1alpha1.AgentMessageList
@@ -217,7 +217,7 @@ func (w *world) waiting(ctx context.Context, t *testing.T) (question, call strin
 		t.Fatal(err)
 	}
 	if len(chat.Status.Waiting) == 1 {
-		call = string(chat.Status.Waiting[0].ToolCall)
+		call = chat.Status.Waiting[0].ToolCall
 	}
 	if question == "" || call == "" {
 		t.Fatalf("the question is %q, the call %q", question, call)
@@ -262,7 +262,7 @@ func (w *world) expectPosts(ctx context.Context, t *testing.T) {
 		for _, line := range want {
 			n := 0
 			for _, message := range messages.Items {
-				if message.Spec.Role == v1alpha1.RoleAssistant && string(message.Spec.Chat)+": "+message.Spec.Content == line {
+				if message.Spec.Role == v1alpha1.RoleAssistant && message.Spec.Chat+": "+message.Spec.Content == line {
 					n++
 				}
 			}

@@ -41,8 +41,23 @@ type known struct {
 
 // Route implements engine.Models. A provider is named by its namespace and name.
 func (m *Models) Route(ctx context.Context, a ledger.Agent) (string, error) {
-	_, err := m.provider(ctx, a.Provider)
-	return a.Provider, err
+	object, err := m.provider(ctx, a.Provider)
+	if err != nil {
+		return a.Provider, err
+	}
+	for _, name := range fallbacks(object) {
+		_, _ = m.provider(ctx, name) // the scheduler leaves out one that it does not know; the provider's own condition names it
+	}
+	return a.Provider, nil
+}
+
+// fallbacks are where a provider's calls may go, in its own namespace.
+func fallbacks(object *v1alpha1.ModelProvider) []string {
+	names := make([]string, 0, len(object.Spec.Fallback))
+	for _, name := range object.Spec.Fallback {
+		names = append(names, object.Namespace+"/"+name)
+	}
+	return names
 }
 
 // Endpoint implements engine.Models.
@@ -76,9 +91,7 @@ func (m *Models) provider(ctx context.Context, name string) (*v1alpha1.ModelProv
 	if n := object.Spec.TokensPerMinute; n != nil {
 		limits.TokensPerMinute = *n
 	}
-	for _, fallback := range object.Spec.Fallback {
-		limits.Fallback = append(limits.Fallback, namespace+"/"+fallback)
-	}
+	limits.Fallback = fallbacks(&object)
 	m.Scheduler.SetProvider(limits)
 	return &object, nil
 }

@@ -169,6 +169,31 @@ func TestLongQueueSendsCallsToTheFallbackAtOnce(t *testing.T) {
 	})
 }
 
+func TestACallThatKeepsFailingGoesToTheFallbacksInTurn(t *testing.T) {
+	s := schedule.New(schedule.Options{})
+	s.SetProvider(schedule.Provider{Name: "main", Fallback: []string{"gone", "second", "third"}})
+	s.SetProvider(schedule.Provider{Name: "second"})
+	s.SetProvider(schedule.Provider{Name: "third"})
+	s.SetProvider(schedule.Provider{Name: "alone"})
+	at := func(provider string, failures int) (got string) {
+		mustSubmit(t, s, schedule.Ticket{Provider: provider, Failures: failures}, func(grant *schedule.Grant) {
+			got = grant.Provider
+			grant.Release(schedule.Result{})
+		})
+		return got
+	}
+	var got []string
+	for failures := range 6 {
+		got = append(got, at("main", failures))
+	}
+	if diff := cmp.Diff([]string{"main", "main", "second", "third", "second", "third"}, got); diff != "" {
+		t.Errorf("grants (-want +got):\n%s", diff)
+	}
+	if got := at("alone", 5); got != "alone" {
+		t.Errorf("a call without fallbacks went to %s", got)
+	}
+}
+
 type observer struct {
 	mu     sync.Mutex
 	events []string

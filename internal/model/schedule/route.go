@@ -27,6 +27,24 @@ func (s *Scheduler) route(call *Call, from *provider, patience time.Duration, no
 	return best
 }
 
+// triesAtHome is how often a call may fail at its own provider before a fallback is tried.
+const triesAtHome = 2
+
+// after is where a call belongs that has failed so many times: with its own provider at first, then with each of the fallbacks
+// in turn.
+func (s *Scheduler) after(primary *provider, failures int) *provider {
+	var fallbacks []*provider
+	for _, name := range primary.choices[1:] {
+		if p := s.providers[name]; p != nil {
+			fallbacks = append(fallbacks, p)
+		}
+	}
+	if failures < triesAtHome || len(fallbacks) == 0 {
+		return primary
+	}
+	return fallbacks[(failures-triesAtHome)%len(fallbacks)]
+}
+
 // backOff leaves a provider alone until a time and sends its waiting calls elsewhere where they would wait too long. It
 // returns the providers that were touched.
 func (s *Scheduler) backOff(p *provider, until, now time.Time) []*provider {

@@ -28,6 +28,8 @@ type Ticket struct {
 	Chat      string
 	// Tokens is the estimate of what the call will use.
 	Tokens int64
+	// Failures is how often the call has failed already, wherever it was made.
+	Failures int
 }
 
 // Result is what became of a call.
@@ -151,7 +153,7 @@ func (s *Scheduler) Submit(ticket Ticket, granted func(*Grant)) (*Call, error) {
 		}
 		call.submitted = now
 		call.choices = primary.choices
-		p := s.route(call, primary, s.options.Patience, now)
+		p := s.route(call, s.after(primary, ticket.Failures), s.options.Patience, now)
 		p.enqueue(call, now)
 		return []*provider{p}
 	})

@@ -1,0 +1,55 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
+)
+
+func TestOldHistoriesAreDeletedAndYoungOnesKept(t *testing.T) {
+	kept, err := connect.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := kept.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for name, age := range map[string]time.Duration{"old": 48 * time.Hour, "young": time.Hour} {
+		batch := ledgertest.First(ledgertest.Agent(name), 3)
+		batch.Finish = &ledger.Finish{Status: ledger.StatusSuccess, At: time.Now().Add(-age)}
+		if err := kept.Append(t.Context(), batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- retention{kept, 24 * time.Hour, logr.Discard()}.Start(ctx) }()
+	err = wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		_, err := kept.Agent(ctx, "old")
+		return errors.Is(err, ledger.ErrNotFound), nil
+	})
+	if err != nil {
+		t.Errorf("the old history is still there: %v", err)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if _, err := kept.Agent(t.Context(), "young"); err != nil {
+		t.Errorf("the young one is gone: %v", err)
+	}
+}

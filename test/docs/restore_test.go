@@ -1,0 +1,243 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package docs_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/ledger/ledgertest/pgserver"
+	"github.com/nestor-dev/nestor/test/stack"
+)
+
+// disaster is an installation that loses its ledger.
+type disaster struct {
+	*testing.T
+	*stack.Stack
+	programs, copy string
+}
+
+// TestBackupAndRestore does what the page about backups says: with a copy the work goes on, and without one what had begun is lost,
+// and said to be.
+func TestBackupAndRestore(t *testing.T) {
+	for _, ledger := range []string{stack.SQLite, stack.PostgreSQL} {
+		t.Run(ledger, func(t *testing.T) {
+			d := newDisaster(t, ledger)
+			d.prepare()
+			d.backUp()
+			d.calculate("later")
+			d.lose()
+			d.restore()
+			d.start()
+			d.expect("done", v1alpha1.TaskSuccess, "")
+			d.expect("later", v1alpha1.TaskSuccess, "") // its history is gone, its result is not
+			d.expect("asks", v1alpha1.TaskWaiting, "")
+			d.write(v1alpha1.AgentMessageSpec{Task: "asks", Content: "It is 2024"})
+			d.expect("asks", v1alpha1.TaskSuccess, "")
+			d.talk(3)
+		})
+	}
+}
+
+func TestALostLedgerIsSaid(t *testing.T) {
+	d := newDisaster(t, stack.SQLite)
+	d.prepare()
+	d.lose()
+	d.start()
+	d.expect("done", v1alpha1.TaskSuccess, "")
+	d.expect("asks", v1alpha1.TaskFailed, v1alpha1.ErrorHistoryLost)
+}
+
+func newDisaster(t *testing.T, ledger string) *disaster {
+	t.Helper()
+	s := openStage(t)
+	running, err := stack.Start(t.Context(), stack.Options{Ledger: ledger, Programs: s.bin, ModelFlags: []string{"--no-delay"}})
+	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("CI") == "" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := running.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := running.Provider(t.Context(), metav1.NamespaceDefault, "default"); err != nil {
+		t.Fatal(err)
+	}
+	return &disaster{T: t, Stack: running, programs: s.bin, copy: filepath.Join(t.TempDir(), "copy")}
+}
+
+// prepare has something done, something that waits and something said.
+func (d *disaster) prepare() {
+	d.calculate("done")
+	asks := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "asks"}}
+	asks.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "researcher", Instruction: "Summarise the releases of this year."}
+	d.create(asks)
+	d.expect("asks", v1alpha1.TaskWaiting, "")
+	d.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "talk"}})
+	d.talk(1)
+}
+
+func (d *disaster) calculate(name string) {
+	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: name}}
+	task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskTool, Tool: "calculator", Arguments: &runtime.RawExtension{Raw: []byte(`{"expression":"6*7"}`)}}
+	d.create(task)
+	d.expect(name, v1alpha1.TaskSuccess, "")
+}
+
+// talk says something in the chat, and waits for the answer: the chat then has one message more than were there and the question.
+func (d *disaster) talk(before int32) {
+	d.Helper()
+	d.write(v1alpha1.AgentMessageSpec{Chat: "talk", Content: "What is 17 * 23?"})
+	var chat v1alpha1.AgentChat
+	d.await("an answer in the chat", func(ctx context.Context) bool {
+		return d.API.Get(ctx, key("talk"), &chat) == nil && chat.Status.Messages >= before+1 && chat.Status.Phase == v1alpha1.ChatIdle
+	})
+}
+
+func (d *disaster) write(spec v1alpha1.AgentMessageSpec) {
+	d.create(&v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, GenerateName: "said-"}, Spec: spec})
+}
+
+func (d *disaster) create(object client.Object) {
+	d.Helper()
+	if err := d.API.Create(d.Context(), object); err != nil {
+		d.Fatal(err)
+	}
+}
+
+func (d *disaster) backUp() {
+	if d.Postgres != nil {
+		d.run("pg_dump", "--no-owner", "--file", d.copy, d.LedgerURL)
+		return
+	}
+	to, err := os.Create(d.copy)
+	if err != nil {
+		d.Fatal(err)
+	}
+	cmd := exec.CommandContext(d.Context(), filepath.Join(d.programs, "nestor-operator"), "backup", "--ledger", d.LedgerURL)
+	cmd.Stdout, cmd.Stderr = to, os.Stderr
+	if err := errors.Join(cmd.Run(), to.Close()); err != nil {
+		d.Fatal(err)
+	}
+}
+
+// lose kills the operator, and the ledger with it.
+func (d *disaster) lose() {
+	if err := d.Operator.Kill(); err != nil {
+		d.Fatal(err)
+	}
+	if d.Postgres != nil {
+		url, err := d.Postgres.NewDatabase(d.Context())
+		if err != nil {
+			d.Fatal(err)
+		}
+		d.LedgerURL = url
+		return
+	}
+	files, err := filepath.Glob(strings.TrimPrefix(d.LedgerURL, "sqlite:") + "*")
+	if err != nil {
+		d.Fatal(err)
+	}
+	for _, file := range files {
+		if err := os.Remove(file); err != nil {
+			d.Fatal(err)
+		}
+	}
+}
+
+func (d *disaster) restore() {
+	if d.Postgres != nil {
+		d.run("psql", "--quiet", "--set", "ON_ERROR_STOP=1", "--file", d.copy, d.LedgerURL)
+		return
+	}
+	from, err := os.Open(d.copy)
+	if err != nil {
+		d.Fatal(err)
+	}
+	cmd := exec.CommandContext(d.Context(), filepath.Join(d.programs, "nestor-operator"), "restore", "--ledger", d.LedgerURL)
+	cmd.Stdin = from
+	if words, err := cmd.CombinedOutput(); err != nil {
+		d.Fatalf("%v: %s", err, words)
+	}
+	if err := from.Close(); err != nil {
+		d.Fatal(err)
+	}
+}
+
+func (d *disaster) start() {
+	if err := d.StartOperator(d.Context()); err != nil {
+		d.Fatal(err)
+	}
+}
+
+func (d *disaster) run(program string, args ...string) {
+	d.Helper()
+	if words, err := exec.CommandContext(d.Context(), program, args...).CombinedOutput(); err != nil {
+		d.Fatalf("%s: %v: %s", program, err, words)
+	}
+}
+
+// expect waits until a task has come to a phase, and its error to a kind.
+func (d *disaster) expect(name string, phase v1alpha1.TaskPhase, kind v1alpha1.ErrorKind) {
+	d.Helper()
+	type outcome struct {
+		Phase v1alpha1.TaskPhase
+		Kind  v1alpha1.ErrorKind
+	}
+	want, got := outcome{phase, kind}, outcome{}
+	d.await(name+": "+string(phase), func(ctx context.Context) bool {
+		var task v1alpha1.AgentTask
+		if err := d.API.Get(ctx, key(name), &task); err != nil {
+			return false
+		}
+		got = outcome{Phase: task.Status.Phase}
+		if task.Status.Error != nil {
+			got.Kind = task.Status.Error.Kind
+		}
+		return got == want
+	})
+	if diff := cmp.Diff(want, got); diff != "" {
+		d.Errorf("%s: %s", name, diff)
+	}
+}
+
+func (d *disaster) await(what string, done func(context.Context) bool) {
+	d.Helper()
+	err := wait.PollUntilContextTimeout(d.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		return done(ctx), nil
+	})
+	if err != nil {
+		d.Errorf("%s did not come: %v\n%s", what, err, d.look())
+	}
+}
+
+func key(name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: metav1.NamespaceDefault, Name: name}
+}
+
+// look is what a person would look at.
+func (d *disaster) look() string {
+	words, err := exec.CommandContext(d.Context(), d.Cluster.Kubectl, "--kubeconfig", d.Cluster.Kubeconfig, "get", "nestor", "-o", "wide").CombinedOutput()
+	if err != nil {
+		return err.Error()
+	}
+	return string(words)
+}
