@@ -21,8 +21,8 @@ import (
 
 // patience is how long a page may take, and lookAgain how long a person looks again until what the page shows is there.
 const (
-	patience  = 2 * time.Minute
-	lookAgain = 30 * time.Second
+	patience  = 5 * time.Minute
+	lookAgain = time.Minute
 )
 
 // TestCommands follows every page that has something to do.
