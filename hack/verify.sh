@@ -39,11 +39,13 @@ formatted() {
 
 tidy() {
 	go mod tidy -diff || { echo "run go mod tidy" >&2; return 1; }
-	(cd hack/gitops && go mod tidy -diff) || { echo "run go mod tidy in hack/gitops" >&2; return 1; }
+	local dir
+	for dir in hack/gitops hack/images; do
+		(cd "$dir" && go mod tidy -diff) || { echo "run go mod tidy in $dir" >&2; return 1; }
+	done
 	# The other nested modules hold tools, not code. Tidying would want the tests of all their dependencies, which do not agree
 	# with each other; what matters is that go.mod says everything that building the tools needs.
-	local dir
-	for dir in hack/tools hack/controlplane hack/monitoring; do
+	for dir in hack/tools hack/controlplane hack/monitoring hack/realnode; do
 		(cd "$dir" && go list -mod=readonly -deps tool >/dev/null) || { echo "go.mod in $dir lacks something" >&2; return 1; }
 	done
 }

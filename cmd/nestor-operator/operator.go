@@ -123,7 +123,7 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("start OpenTelemetry: %w", err), kept.Close())
 	}
-	defer lastWords(ctx, tells, logger)
+	defer tells.End(context.WithoutCancel(ctx))
 	hub := &live.Hub{}
 	if err := controller.Setup(mgr, controller.Options{
 		Telemetry:         tells,
@@ -145,18 +145,6 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 	}
 	logger.Info("Starting", "version", version.String(), "operatorNamespace", operatorNamespace(), "ledger", kept.Name())
 	return errors.Join(mgr.Start(ctx), kept.Close())
-}
-
-// telemetryTimeout is how long the operator's end waits for a collector.
-const telemetryTimeout = 5 * time.Second
-
-// lastWords sends the telemetry that is left. A collector that does not take it is no reason to fail.
-func lastWords(ctx context.Context, tells *telemetry.Telemetry, logger logr.Logger) {
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), telemetryTimeout)
-	defer cancel()
-	if err := tells.Shutdown(limited); err != nil {
-		logger.Info("Telemetry was not sent whole", "error", err.Error())
-	}
 }
 
 func (o *options) manager(config *rest.Config) (ctrl.Manager, error) {

@@ -51,8 +51,16 @@ free_port() {
 	done
 }
 
+# make_cgroups makes the node's cgroup. With cgroup v2 it has the controllers that its parent passes on.
+make_cgroups() {
+	local dir controller
+	if [ -e /sys/fs/cgroup/cgroup.subtree_control ]; then
+		for controller in cpu cpuset memory pids io hugetlb; do echo "+$controller" >/sys/fs/cgroup/cgroup.subtree_control; done 2>/dev/null || true
+	fi
+	cgroup_dirs | while read -r dir; do mkdir "$dir"; done
+}
+
 start_node() {
-	local dir
 	mkdir -p "$RUN" "$LOG/pods" "$NODE_DIR/volumes"
 	kernel_settings >"$NODE_DIR/sysctl"
 	# The cleaner holds the other end of this descriptor: it wakes when nobody has it open any more.
@@ -60,7 +68,7 @@ start_node() {
 	setsid "$here/clean.sh" "$NODE_DIR" <"$NODE_DIR/lifeline" >/dev/null 2>&1 &
 	cleaner=$!
 	exec 8>"$NODE_DIR/lifeline"
-	cgroup_dirs | while read -r dir; do mkdir "$dir"; done
+	make_cgroups
 	"$here/pki.sh" "$port"
 	"$here/configure.sh"
 	setsid unshare --net --mount --pid --fork --kill-child --mount-proc --propagation private "$here/init.sh" </dev/null >"$LOG/init.log" 2>&1 8>&- &

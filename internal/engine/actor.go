@@ -25,7 +25,8 @@ type delivery struct {
 	create *ledger.Agent
 	// end says that nothing will come after this.
 	end bool
-	// takeOver asks for everything that is outstanding, not only what the fact adds; fresh says that the agent was just read.
+	// takeOver asks for everything that is outstanding, not only what a fact adds; its own fact is found when the agent has been read.
+	// fresh says that it was just read.
 	takeOver, fresh bool
 	// reserved is what a model call had reserved, to be given back when its usage is part of the state.
 	reserved    agent.Amount
@@ -64,6 +65,10 @@ type actor struct {
 func (a *actor) post(d delivery) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	return a.postLocked(d)
+}
+
+func (a *actor) postLocked(d delivery) bool {
 	if a.dropped {
 		return false
 	}
@@ -149,6 +154,9 @@ func (a *actor) handle(batch []delivery) error {
 		if err := a.load(a.engine.ctx); err != nil && !errors.Is(err, ledger.ErrNotFound) {
 			return err
 		}
+	}
+	if err := a.findUnknown(batch); err != nil {
+		return err
 	}
 	r := a.step(batch)
 	if r.empty() {
@@ -277,10 +285,7 @@ func (a *actor) takeOverIfStill(since int64) {
 		if err != nil || record.LastSeq != since || !record.Live() {
 			return
 		}
-		fact, err := a.engine.restarted(a.engine.ctx, a.uid)
-		if err == nil {
-			a.post(delivery{fact: fact, takeOver: true})
-		}
+		a.post(delivery{takeOver: true})
 	})
 }
 

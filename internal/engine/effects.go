@@ -61,15 +61,16 @@ func (a *actor) tellParent(r *recording) {
 	}
 }
 
-// finish ends an effect with what it came to.
+// finish ends an effect with what it came to. At every moment it is either in flight or in the mailbox: who takes over in between
+// would perform it again.
 func (a *actor) finish(e agent.Effect, d delivery) {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	if stop, ok := a.inFlight[e.Key()]; ok {
 		stop()
 		delete(a.inFlight, e.Key())
 	}
-	a.mu.Unlock()
-	a.post(d)
+	a.postLocked(d)
 }
 
 // wakeAt sets a timer: no goroutine waits.

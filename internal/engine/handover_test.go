@@ -235,3 +235,53 @@ func TestARefreshedViewKnowsWhatAnotherEngineDid(t *testing.T) {
 		t.Errorf("an agent that does not exist: %v", err)
 	}
 }
+
+// openCallsHook lets something happen just after an engine has looked for open calls.
+type openCallsHook struct {
+	ledger.Ledger
+
+	after func()
+}
+
+func (h *openCallsHook) OpenCalls(ctx context.Context, uid string) (ledger.OpenCalls, error) {
+	open, err := h.Ledger.OpenCalls(ctx, uid)
+	h.after()
+	return open, err
+}
+
+// A second engine takes over in the very moment in which the first begins a write: only one of them may make it.
+func TestAWriteThatBeginsDuringATakeOverIsMadeOnce(t *testing.T) {
+	w := newWorld(t, writer)
+	w.stop()
+	begins, mayBegin, running := make(chan struct{}), make(chan struct{}), make(chan struct{}, 2)
+	w.tools.gate = func(ctx context.Context, _ tool.Call) {
+		running <- struct{}{}
+		<-ctx.Done()
+	}
+	first := w.start(&hookedLedger{Ledger: w.ledger, before: func(b ledger.Batch) {
+		if len(b.ToolCalls) > 0 {
+			close(begins)
+			<-mayBegin
+		}
+	}})
+	t.Cleanup(func() { _ = first.Close(t.Context()) })
+	w.task("task", nil)
+	<-begins
+	var once sync.Once
+	second := w.start(&openCallsHook{Ledger: w.ledger, after: func() {
+		once.Do(func() {
+			close(mayBegin)
+			<-running
+		})
+	}})
+	if _, err := second.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.until("the task to end", func() bool {
+		s, err := second.View(t.Context(), "uid-task")
+		return err == nil && s.Phase.Terminal() || len(running) > 0
+	})
+	if runs, _ := w.tools.count("write"); runs != 1 {
+		t.Errorf("the write ran %d times", runs)
+	}
+}

@@ -63,10 +63,6 @@ func (e *Engine) takeOver(ctx context.Context, records []ledger.Agent) error {
 }
 
 func (e *Engine) takeOverOne(ctx context.Context, uid string) error {
-	fact, err := e.restarted(ctx, uid)
-	if err != nil {
-		return err
-	}
 	a, err := e.actor(uid)
 	if err != nil {
 		return err
@@ -75,7 +71,7 @@ func (e *Engine) takeOverOne(ctx context.Context, uid string) error {
 	if err := a.load(ctx); err != nil {
 		return err
 	}
-	if err := e.post(uid, delivery{fact: fact, takeOver: true, fresh: true}); err != nil {
+	if err := e.post(uid, delivery{takeOver: true, fresh: true}); err != nil {
 		return err
 	}
 	return e.tellOfEnded(ctx, a)
@@ -132,17 +128,25 @@ func (e *Engine) release() {
 	}
 }
 
-// restarted names the tool calls of an agent whose outcome nobody can tell.
-func (e *Engine) restarted(ctx context.Context, uid string) (agent.Restarted, error) {
-	open, err := e.options.Ledger.OpenCalls(ctx, uid)
-	if err != nil {
-		return agent.Restarted{}, fmt.Errorf("look for open calls of agent %s: %w", uid, err)
-	}
-	var fact agent.Restarted
-	for _, call := range open.Tools {
-		if !call.Repeatable {
-			fact.Unknown = append(fact.Unknown, call.CallID)
+// findUnknown lets those who take over hear which tool calls nobody can tell the outcome of. It comes after the agent has been read,
+// never before: a call that somebody else begins in between would be outstanding in the state and missing here, and so be made
+// twice. One that begins after this makes the append fail, and everything is read again.
+func (a *actor) findUnknown(batch []delivery) error {
+	for i := range batch {
+		if !batch[i].takeOver {
+			continue
 		}
+		open, err := a.engine.options.Ledger.OpenCalls(a.engine.ctx, a.uid)
+		if err != nil {
+			return fmt.Errorf("look for open calls of agent %s: %w", a.uid, err)
+		}
+		var fact agent.Restarted
+		for _, call := range open.Tools {
+			if !call.Repeatable {
+				fact.Unknown = append(fact.Unknown, call.CallID)
+			}
+		}
+		batch[i].fact = fact
 	}
-	return fact, nil
+	return nil
 }

@@ -25,6 +25,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/history/live"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/localcluster"
+	"github.com/nestor-dev/nestor/internal/telemetry"
+	"github.com/nestor-dev/nestor/internal/version"
 )
 
 // operatorNamespace is where an operator in a cluster would run.
@@ -65,8 +67,14 @@ func (l *Local) startOperator(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("connect to the API server: %w", err)
 	}
+	tells, err := telemetry.Start(ctx, telemetry.Options{Service: "nestor-demo", Version: version.String(), Log: mgr.GetLogger().WithName("telemetry")})
+	if err != nil {
+		return fmt.Errorf("start OpenTelemetry: %w", err)
+	}
+	l.onStop(func() error { tells.End(context.WithoutCancel(ctx)); return nil })
 	hub := &live.Hub{}
 	if err := controller.Setup(mgr, controller.Options{
+		Telemetry:         tells,
 		OperatorNamespace: operatorNamespace, Ledger: l.ledger, Observer: hub, LocalWorkspaces: []string{l.Sample}, WorkspaceScratch: scratch,
 	}); err != nil {
 		return err

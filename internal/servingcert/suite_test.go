@@ -32,7 +32,7 @@ var (
 	ctx      context.Context
 	core     *typedcorev1.CoreV1Client
 	admin    *registration.ApiregistrationV1Client
-	operator *rest.Config // with the rights of config/history/rbac.yaml and no others
+	operator *rest.Config // with the rights of the chart and no others
 	stranger *rest.Config
 
 	policy = servingcert.Policy{
@@ -60,7 +60,7 @@ var _ = BeforeSuite(func() {
 	for _, args := range [][]string{
 		{"create", "namespace", namespace},
 		{"create", "serviceaccount", "nestor-operator", "-n", namespace},
-		{"apply", "-f", "../../config/history/rbac.yaml"},
+		{"apply", "-f", "../../config/operator/rbac.yaml"},
 	} {
 		out, err := exec.CommandContext(ctx, cluster.Kubectl, append([]string{"--kubeconfig", cluster.Kubeconfig}, args...)...).CombinedOutput()
 		Expect(err).NotTo(HaveOccurred(), string(out))

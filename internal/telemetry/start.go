@@ -41,6 +41,7 @@ type Telemetry struct {
 	instruments *instruments // nil: no metrics
 	content     bool
 	propagates  bool
+	log         logr.Logger
 	shutdown    []func(context.Context) error
 }
 
@@ -63,7 +64,7 @@ func Start(ctx context.Context, options Options) (*Telemetry, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Telemetry{}
+	t := &Telemetry{log: options.Log}
 	if wantsTraces {
 		err = t.startTraces(ctx, env, described)
 	}
@@ -71,7 +72,7 @@ func Start(ctx context.Context, options Options) (*Telemetry, error) {
 		err = t.startMetrics(ctx, env, described)
 	}
 	if err != nil {
-		return nil, errors.Join(err, t.Shutdown(ctx))
+		return nil, errors.Join(err, t.stop(ctx))
 	}
 	return t, nil
 }
@@ -132,11 +133,22 @@ func describe(ctx context.Context, options Options) (*resource.Resource, error) 
 	return described, nil
 }
 
-// Shutdown sends what is left, until ctx ends.
-func (t *Telemetry) Shutdown(ctx context.Context) error {
+// patience is how long the end waits for a collector.
+const patience = 5 * time.Second
+
+// End sends what is left. A collector that does not take it in time is no reason to fail.
+func (t *Telemetry) End(ctx context.Context) {
 	if t == nil {
-		return nil
+		return
 	}
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := t.stop(limited); err != nil {
+		t.log.Info("Telemetry was not sent whole", "error", err.Error())
+	}
+}
+
+func (t *Telemetry) stop(ctx context.Context) error {
 	var errs []error
 	for _, shutdown := range t.shutdown {
 		errs = append(errs, shutdown(ctx))

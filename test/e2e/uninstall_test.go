@@ -5,10 +5,12 @@ package e2e
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
@@ -43,10 +45,13 @@ func (c *cluster) expectNothing(ctx context.Context) {
 
 // leftIn is what stands in a namespace, but for what every namespace has and Helm's record of the definitions.
 func (c *cluster) leftIn(ctx context.Context, namespace string) []string {
+	GinkgoHelper()
 	var left []string
 	for name := range c.everything(ctx) {
 		kind, object, _ := strings.Cut(name, " ")
-		if inside, ok := strings.CutPrefix(object, namespace+"/"); ok && inside != "default" && inside != "kube-root-ca.crt" && !strings.HasPrefix(inside, "sh.helm.release.v1.nestor-crds.") {
+		inside, ok := strings.CutPrefix(object, namespace+"/")
+		usual := inside == "default" || inside == "kube-root-ca.crt" || strings.HasPrefix(inside, "sh.helm.release.v1."+definitions+".")
+		if ok && !usual {
 			left = append(left, kind+" "+inside)
 		}
 	}
@@ -55,6 +60,7 @@ func (c *cluster) leftIn(ctx context.Context, namespace string) []string {
 
 // added is what there is now and was not before.
 func (c *cluster) added(ctx context.Context) []string {
+	GinkgoHelper()
 	var more []string
 	for name := range c.everything(ctx) {
 		if !c.before[name] {
@@ -64,8 +70,11 @@ func (c *cluster) added(ctx context.Context) []string {
 	return more
 }
 
-// passing are kinds whose objects come and go by themselves.
-var passing = map[string]bool{"events": true, "leases": true, "componentstatuses": true, "pods": false, "nodes": false, "csinodes": true}
+// Objects of some kinds come and go by themselves: of the first everywhere, of the second in the cluster's own namespaces.
+var (
+	passing       = []string{"events", "componentstatuses", "csinodes"}
+	passingInside = []string{"leases", "pods", "replicasets", "endpoints", "endpointslices"}
+)
 
 // everything is all that the API server knows, as "resource namespace/name".
 func (c *cluster) everything(ctx context.Context) map[string]bool {
@@ -83,24 +92,21 @@ func (c *cluster) everything(ctx context.Context) map[string]bool {
 		group, err := schema.ParseGroupVersion(list.GroupVersion)
 		Expect(err).NotTo(HaveOccurred())
 		for _, resource := range list.APIResources {
-			lists := strings.Contains(strings.Join(resource.Verbs, " "), "list") && strings.Contains(strings.Join(resource.Verbs, " "), "delete")
-			if !lists || group.Group == historyGroup || (passing[resource.Name] && resource.Name != "leases") {
+			// What cannot be deleted is a view of something, and no object.
+			if !slices.Contains(resource.Verbs, "list") || !slices.Contains(resource.Verbs, "delete") || slices.Contains(passing, resource.Name) {
 				continue
 			}
 			found, err := reader.Resource(group.WithResource(resource.Name)).List(ctx, metav1.ListOptions{})
-			if err != nil {
+			if apierrors.IsNotFound(err) {
 				continue // the kind went away while we looked
 			}
+			Expect(err).NotTo(HaveOccurred())
 			for _, object := range found.Items {
-				if resource.Name == "leases" && strings.HasPrefix(object.Namespace, "kube-") {
-					continue
+				if !strings.HasPrefix(object.Namespace, "kube-") || !slices.Contains(passingInside, resource.Name) {
+					all[resource.Name+" "+object.Namespace+"/"+object.Name] = true
 				}
-				all[resource.Name+" "+object.Namespace+"/"+object.Name] = true
 			}
 		}
 	}
 	return all
 }
-
-// historyGroup holds views of the ledger, not objects.
-const historyGroup = "history.nestor.dev"

@@ -7,7 +7,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -153,6 +157,7 @@ func TestOneTraceSurvivesTheOperator(t *testing.T) {
 	w.checkModelKnows(spans)
 	w.checkSecrecy("private", apiKey)
 	w.checkMetrics()
+	w.checkServed()
 
 	// With content, in another trace.
 	ended, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -242,6 +247,39 @@ func (w *world) checkMetrics() {
 		}
 		return len(missing) == 0, nil
 	})
+}
+
+// library are metrics that the operator has from its libraries, where the dashboard and the alerts name them.
+var library = regexp.MustCompile(`\b(controller_runtime|workqueue|rest_client|process)_[a-z_]+`)
+
+// checkServed holds that the operator serves what the dashboard and the alerts take from its libraries. Its own metrics are held to
+// the reference by hack/monitoring.
+func (w *world) checkServed() {
+	w.t.Helper()
+	request, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, "http://"+w.Metrics+"/metrics", nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	served, err := io.ReadAll(response.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, file := range []string{"rules.yaml", "dashboard.json"} {
+		content, err := os.ReadFile(filepath.Join("..", "..", "config", "monitoring", file))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, name := range library.FindAllString(string(content), -1) {
+			if !strings.Contains(string(served), "\n"+name) {
+				w.t.Errorf("%s asks for %s, which the operator does not serve", file, name)
+			}
+		}
+	}
 }
 
 // render prints spans as a tree. It complains of ids that are there twice, and of parents that are not there.

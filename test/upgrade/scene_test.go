@@ -104,19 +104,19 @@ spec: {type: Agent, role: newcomer, instruction: Job pending}
 const ending = `
 kind: AgentMessage
 metadata: {name: asking-answer}
-spec: {chat: asking, content: It is green, inReplyTo: QUESTION}
+spec: {chat: asking, content: It is green, inReplyTo: "QUESTION"}
 ---
 kind: AgentMessage
 metadata: {name: approving-yes}
-spec: {chat: approving, approval: {task: approving-1, toolCall: CALL, decision: Approve}}
+spec: {chat: approving, approval: {task: approving-1, toolCall: "CALL", decision: Approve}}
 ---
 kind: AgentMessage
 metadata: {name: talking-question}
-spec: {chat: talking, content: What did I say?}
+spec: {chat: talking, content: "What did I say?"}
 ---
 kind: AgentRole
 metadata: {name: newcomer}
-spec: {systemPrompt: You are new., limits: {maxDurationSeconds: 86400}}
+spec: {systemPrompt: "You are new.", limits: {maxDurationSeconds: 86400}}
 `
 
 // middle is where everything stands when the older operator is stopped; end is where it must come to.

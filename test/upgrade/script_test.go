@@ -91,6 +91,10 @@ func openModel(t *testing.T, shut bool) *model {
 }
 
 func (m *model) serve(w http.ResponseWriter, r *http.Request, play http.Handler) {
+	if r.Method != http.MethodPost {
+		play.ServeHTTP(w, r)
+		return
+	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)

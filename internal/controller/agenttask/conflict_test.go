@@ -40,7 +40,7 @@ func TestATaskWhoseEndCouldNotBeWrittenIsLookedAtAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	ended := agent.State{Phase: agent.PhaseCompleted, Outcome: &agent.Outcome{Result: &agent.Result{Summary: "done"}}}
+	ended := agent.State{Phase: agent.PhaseCompleted, Clock: agent.Clock{Started: 1000, Now: 2000}, Outcome: &agent.Outcome{Result: &agent.Result{Summary: "done"}}}
 	result, err := reconciler.project(t.Context(), stale, ended)
 	if err != nil || result.IsZero() {
 		t.Errorf("after a conflict the reconcile ends with %+v (%v): want a time to look again", result, err)

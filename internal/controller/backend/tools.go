@@ -49,7 +49,12 @@ const (
 // Set implements engine.Tools. Which tools an agent has was settled when it began: here its role does not matter any more.
 func (t *Tools) Set(ctx context.Context, a ledger.Agent, name string) (tool.Set, error) {
 	if server, _, ok := strings.Cut(name, "__"); ok {
-		return t.server(ctx, a.Namespace, server)
+		session, err := t.session(ctx, a.Namespace, server)
+		if err != nil {
+			return tool.Set{}, err
+		}
+		session.Settle(ctx) // an operator that has just started is still connecting, which is no failure of the server's
+		return offered(server, session)
 	}
 	if t.Workspaces.Offers(name) {
 		return t.Workspaces.ToolsOf(ctx, a)
@@ -110,7 +115,11 @@ func (t *Tools) ForRole(ctx context.Context, namespace string, r role.Role) (too
 		return tool.Set{}, err
 	}
 	for _, server := range serversOf(r) {
-		more, err := t.server(ctx, namespace, server)
+		session, err := t.session(ctx, namespace, server)
+		if err != nil {
+			return tool.Set{}, err
+		}
+		more, err := offered(server, session)
 		if err != nil {
 			return tool.Set{}, err
 		}
@@ -136,17 +145,21 @@ func serversOf(r role.Role) []string {
 	return servers
 }
 
-// server returns the tools of a ToolServer, through a session of the namespace's own.
-func (t *Tools) server(ctx context.Context, namespace, name string) (tool.Set, error) {
+// session is that of the namespace with a ToolServer.
+func (t *Tools) session(ctx context.Context, namespace, name string) (*mcp.Session, error) {
 	object, err := t.Finder.ToolServer(ctx, namespace, name)
 	if err != nil {
-		return tool.Set{}, err
+		return nil, err
 	}
 	key := mcp.Key{Namespace: namespace, Server: name}
 	if object.Namespace != namespace {
 		key.Server = object.Namespace + "/" + name
 	}
-	session := t.Pool.Ensure(toolserver.Server(t.Finder, object, key))
+	return t.Pool.Ensure(toolserver.Server(t.Finder, object, key)), nil
+}
+
+// offered are the tools of a ToolServer.
+func offered(name string, session *mcp.Session) (tool.Set, error) {
 	if status := session.Status(); !status.Ready && session.Tools().Len() == 0 {
 		return tool.Set{}, &resolve.Missing{Reason: v1alpha1.ReasonToolServerNotReady,
 			Message: fmt.Sprintf("The ToolServer %q is not ready: %s", name, status.Message)}

@@ -7,7 +7,6 @@ package poke
 
 import (
 	"context"
-	"maps"
 	"sync"
 	"time"
 
@@ -33,22 +32,27 @@ type Queue struct {
 	mu    sync.Mutex
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 	early map[types.NamespacedName]bool // what was added before the controller ran
-
-	due   map[types.NamespacedName]time.Time // when progress is looked at
-	swept time.Time
+	due   map[types.NamespacedName]*time.Timer
 }
 
 // New makes a queue for one controller.
 func New() *Queue {
-	return &Queue{early: map[types.NamespacedName]bool{}, due: map[types.NamespacedName]time.Time{}}
+	return &Queue{early: map[types.NamespacedName]bool{}, due: map[types.NamespacedName]*time.Timer{}}
 }
 
 // Add wakes the controller for an object at once.
 func (q *Queue) Add(name types.NamespacedName) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	delete(q.due, name)
-	q.add(name, 0)
+	if timer, ok := q.due[name]; ok {
+		timer.Stop()
+		delete(q.due, name)
+	}
+	if q.queue == nil {
+		q.early[name] = true
+		return
+	}
+	q.queue.Add(reconcile.Request{NamespacedName: name})
 }
 
 // AddSoon wakes the controller for an object within about a second, or later if very many move on: for progress that nobody waits
@@ -56,41 +60,31 @@ func (q *Queue) Add(name types.NamespacedName) {
 func (q *Queue) AddSoon(name types.NamespacedName) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := time.Now()
-	if now.Before(q.due[name]) {
-		return
-	}
-	q.sweep(now)
-	after := max(soon, time.Duration(len(q.due))*time.Second/looks)
-	q.due[name] = now.Add(after)
-	q.add(name, after)
-}
-
-// sweep drops what has been looked at.
-func (q *Queue) sweep(now time.Time) {
-	if now.Sub(q.swept) < soon {
-		return
-	}
-	q.swept = now
-	maps.DeleteFunc(q.due, func(_ types.NamespacedName, due time.Time) bool { return due.Before(now) })
-}
-
-func (q *Queue) add(name types.NamespacedName, after time.Duration) {
 	if q.queue == nil {
 		q.early[name] = true
 		return
 	}
+	if _, ok := q.due[name]; ok {
+		return
+	}
+	// The controller's queue could wait as well, but a look for another reason would be taken for this one.
+	after := max(soon, time.Duration(len(q.due))*time.Second/looks)
+	q.due[name] = time.AfterFunc(after, func() { q.look(name) })
+}
+
+// look lets the controller look at progress.
+func (q *Queue) look(name types.NamespacedName) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.due, name)
 	request := reconcile.Request{NamespacedName: name}
 	byPriority, ok := q.queue.(priorityqueue.PriorityQueue[reconcile.Request])
-	switch {
-	case after == 0:
+	if !ok {
 		q.queue.Add(request)
-	case ok:
-		low := handler.LowPriority
-		byPriority.AddWithOpts(priorityqueue.AddOpts{After: after, Priority: &low}, request)
-	default:
-		q.queue.AddAfter(request, after)
+		return
 	}
+	low := handler.LowPriority
+	byPriority.AddWithOpts(priorityqueue.AddOpts{Priority: &low}, request)
 }
 
 // Len is how many names wait to be looked at now.
