@@ -27,6 +27,7 @@ const (
 
 // TestCommands follows every page that has something to do.
 func TestCommands(t *testing.T) {
+	t.Parallel()
 	for _, p := range allPages(t) {
 		if !hasCommands(p) || p.Marks[cluster] != "" {
 			continue
