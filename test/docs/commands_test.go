@@ -21,12 +21,13 @@ import (
 
 // patience is how long a page may take, and lookAgain how long a person looks again until what the page shows is there.
 const (
-	patience  = 2 * time.Minute
-	lookAgain = 30 * time.Second
+	patience  = 5 * time.Minute
+	lookAgain = time.Minute
 )
 
 // TestCommands follows every page that has something to do.
 func TestCommands(t *testing.T) {
+	t.Parallel()
 	for _, p := range allPages(t) {
 		if !hasCommands(p) || p.Marks[cluster] != "" {
 			continue

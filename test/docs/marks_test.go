@@ -29,6 +29,8 @@ var runners = map[string]func(*testing.T) bool{
 	"go test ./test/bench":                          hasTest("test/bench", "TestScenarios"),
 	"make test":                                     hasTarget("test"),
 	"make verify":                                   hasTarget("verify"),
+	"make e2e":                                      hasTarget("e2e"),
+	"make images-test":                              hasTarget("images-test"),
 	"make e2e install":                              hasFile("test/e2e/install_test.go"),
 	"make e2e operator":                             hasFile("test/e2e/crash_test.go"),
 	"make e2e replicas":                             hasFile("test/e2e/replicas_test.go"),
@@ -108,16 +110,28 @@ func hasFile(name string) func(*testing.T) bool {
 	}
 }
 
+// makefiles are the Makefile and what it includes.
+func makefiles(t *testing.T) []string {
+	t.Helper()
+	files := []string{filepath.Join(root, "Makefile")}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, included := range regexp.MustCompile(`(?m)^include (.+)$`).FindAllStringSubmatch(string(text), -1) {
+		for _, name := range strings.Fields(included[1]) {
+			files = append(files, filepath.Join(root, filepath.FromSlash(name)))
+		}
+	}
+	return files
+}
+
 // hasTarget says whether make knows a target, and whether CI runs it, alone or as a part of make test.
 func hasTarget(target string) func(*testing.T) bool {
 	return func(t *testing.T) bool {
 		t.Helper()
-		files, err := filepath.Glob(filepath.Join(root, "*", "*.mk"))
-		if err != nil {
-			t.Fatal(err)
-		}
 		known := regexp.MustCompile(`(?m)^` + target + `:`)
-		for _, file := range append(files, filepath.Join(root, "Makefile")) {
+		for _, file := range makefiles(t) {
 			text, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)

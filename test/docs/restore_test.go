@@ -35,6 +35,7 @@ type disaster struct {
 // TestBackupAndRestore does what the page about backups says: with a copy the work goes on, and without one what had begun is lost,
 // and said to be.
 func TestBackupAndRestore(t *testing.T) {
+	t.Parallel()
 	for _, ledger := range []string{stack.SQLite, stack.PostgreSQL} {
 		t.Run(ledger, func(t *testing.T) {
 			d := newDisaster(t, ledger)
@@ -55,6 +56,7 @@ func TestBackupAndRestore(t *testing.T) {
 }
 
 func TestALostLedgerIsSaid(t *testing.T) {
+	t.Parallel()
 	d := newDisaster(t, stack.SQLite)
 	d.prepare()
 	d.lose()

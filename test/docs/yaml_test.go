@@ -8,6 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -57,8 +60,10 @@ func (s *stage) judge(t *testing.T, block page.Block, fields fields) error {
 	}
 	for _, document := range documents {
 		switch {
-		case block.Marks[notOurs] != "" || block.Marks[values] != "":
+		case block.Marks[notOurs] != "":
 			continue
+		case block.Marks[values] != "":
+			err = s.template(t, block.Marks[values], block.Text)
 		case block.Marks[partOf] != "":
 			err = fields.check(block.Marks[partOf], document)
 		default:
@@ -67,6 +72,17 @@ func (s *stage) judge(t *testing.T, block page.Block, fields fields) error {
 		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// template asks Helm whether a chart takes values.
+func (s *stage) template(t *testing.T, chart, text string) error {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), filepath.Join(s.bin, "helm"), "template", "nestor", filepath.Join(root, filepath.FromSlash(chart)), "--values", "-")
+	cmd.Stdin = strings.NewReader(text)
+	if words, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("helm: %w: %s", err, words)
 	}
 	return nil
 }
