@@ -256,30 +256,34 @@ var library = regexp.MustCompile(`\b(controller_runtime|workqueue|rest_client|pr
 // the reference by hack/monitoring.
 func (w *world) checkServed() {
 	w.t.Helper()
-	request, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, "http://"+w.Metrics+"/metrics", nil)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer response.Body.Close()
-	served, err := io.ReadAll(response.Body)
-	if err != nil {
-		w.t.Fatal(err)
-	}
 	for _, file := range []string{"rules.yaml", "dashboard.json"} {
 		content, err := os.ReadFile(filepath.Join("..", "..", "config", "monitoring", file))
 		if err != nil {
 			w.t.Fatal(err)
 		}
 		for _, name := range library.FindAllString(string(content), -1) {
-			if !strings.Contains(string(served), "\n"+name) {
-				w.t.Errorf("%s asks for %s, which the operator does not serve", file, name)
-			}
+			// Some are there only after the first time that they count, and the operator has just started.
+			eventually(w.t, "the operator to serve "+name+", which "+file+" asks for", func(ctx context.Context) (bool, error) {
+				served, err := w.served(ctx)
+				return strings.Contains(served, "\n"+name), err
+			})
 		}
 	}
+}
+
+// served is what Prometheus would read.
+func (w *world) served(ctx context.Context) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+w.Metrics+"/metrics", nil)
+	if err != nil {
+		return "", err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	served, err := io.ReadAll(response.Body)
+	return string(served), err
 }
 
 // render prints spans as a tree. It complains of ids that are there twice, and of parents that are not there.
