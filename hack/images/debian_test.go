@@ -127,6 +127,14 @@ func tryTools(t *testing.T, image v1.Image) {
 	if err := os.Chmod(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	// What a runtime gives every container; git insists on it.
+	device := filepath.Join(root, "dev", "null")
+	if err := os.MkdirAll(filepath.Dir(device), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if words, err := exec.CommandContext(t.Context(), "mknod", "-m", "666", device, "c", "1", "3").CombinedOutput(); err != nil {
+		t.Fatalf("make /dev/null: %v: %s", err, words)
+	}
 	out, err := exec.CommandContext(t.Context(), "chroot", "--userspec=65532:65532", root, "/bin/sh", "-c",
 		"set -e; git --version; ssh -V 2>&1; echo a | awk '{print $1}' | sed s/a/b/; nestor-workspace --version; whoami").CombinedOutput()
 	if err != nil {
