@@ -86,7 +86,9 @@ func (o *options) writeBill(i image, a artifact, all []built) error {
 	}
 	for _, one := range all {
 		for _, p := range one.packages {
-			contain(newPackage(p.name, p.version, fmt.Sprintf("pkg:deb/debian/%s@%s?arch=%s&distro=%s", p.name, url.QueryEscape(p.version), p.architecture, o.suite)))
+			deb := newPackage(p.name, p.version, fmt.Sprintf("pkg:deb/debian/%s@%s?arch=%s&distro=%s", p.name, url.QueryEscape(p.version), p.architecture, o.suite))
+			deb.ID += "-" + p.architecture // an image for several has it once for each
+			contain(deb)
 		}
 		if one.program == "" {
 			continue

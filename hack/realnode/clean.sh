@@ -11,12 +11,15 @@ cat >/dev/null
 end() {
 	local pid
 	pid=$(cat "$1" 2>/dev/null) || return 0
+	# It may have ended long ago, and another program may have its number now; ours all know their directory.
+	grep -qzxF "NODE_DIR=$NODE_DIR" "/proc/$pid/environ" 2>/dev/null || return 0
 	kill -KILL "$pid" 2>/dev/null
 	for _ in $(seq 300); do kill -0 "$pid" 2>/dev/null || return 0; sleep 0.1; done
 }
 
 end "$RUN/input.pid"
 end "$RUN/relay.pid"
+end "$RUN/unshare.pid" # which ends the first process of the node with it
 end "$RUN/init.pid"
 [ -s "$NODE_DIR/sysctl" ] && sysctl -qp "$NODE_DIR/sysctl" 2>/dev/null
 for _ in $(seq 100); do

@@ -73,6 +73,7 @@ start_node() {
 	"$here/configure.sh"
 	setsid unshare --net --mount --pid --fork --kill-child --mount-proc --propagation private "$here/init.sh" </dev/null >"$LOG/init.log" 2>&1 8>&- &
 	namespaces=$!
+	echo "$namespaces" >"$RUN/unshare.pid"
 	await "the namespace" pgrep -P "$namespaces"
 	pgrep -P "$namespaces" >"$RUN/init.pid"
 }

@@ -21,6 +21,9 @@
 // effect either has its result in the state, or has not been answered at all: model calls are made again, tools that may
 // be repeated are run again, and other tools that had been started are told to the core as unknown (Recover).
 //
+// Tools that leave no trace outside of the process (Options.AtOnce) run within the step: their calls and answers are part of the
+// append that follows, and a crash before it loses nothing that anybody could miss. See docs/adr/0012-tools-at-hand.md.
+//
 // # Two engines
 //
 // The ledger refuses an append that does not continue the newest event. An engine that is refused has been overtaken:

@@ -126,7 +126,7 @@ func makefiles(t *testing.T) []string {
 	return files
 }
 
-// hasTarget says whether make knows a target, and whether CI runs it, alone or as a part of make test.
+// hasTarget says whether make knows a target.
 func hasTarget(target string) func(*testing.T) bool {
 	return func(t *testing.T) bool {
 		t.Helper()

@@ -54,6 +54,8 @@ type cluster struct {
 	core *kubernetes.Clientset
 	// before is what was there before the installation.
 	before map[string]bool
+	// made are the namespaces that scenarios made.
+	made []string
 }
 
 // start finds a cluster, or makes one.
@@ -110,6 +112,7 @@ func (c *cluster) namespace(ctx context.Context, name string, users ...string) {
 	Expect(c.api.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name: name, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
 	}})).To(Succeed())
+	c.made = append(c.made, name)
 	for _, user := range users {
 		c.kubectl(ctx, "-n", name, "create", "rolebinding", "talks-"+user, "--clusterrole=nestor-user", "--user="+user)
 	}

@@ -35,7 +35,9 @@ e2e-images: $(if $(E2E_KUBECONFIG),,node)
 
 .PHONY: e2e
 e2e: e2e-images ## Install Nestor on a real cluster and try everything there (root; or E2E_KUBECONFIG and E2E_REGISTRY for a cluster of yours; E2EFLAGS)
-	E2E=1 NODE_BIN="$(NODE_BIN)" E2E_IMAGES="$(E2E_IMAGES)" go test ./test/e2e/... -p 1 -count 1 -timeout 40m -v $(E2EFLAGS)
+	E2E=1 NODE_BIN="$(NODE_BIN)" E2E_IMAGES="$(E2E_IMAGES)" go test ./test/e2e -count 1 -timeout 40m -v $(E2EFLAGS)
+	@# The flags are Ginkgo's, and these tests are none of it.
+	$(if $(E2EFLAGS),,E2E=1 NODE_BIN="$(NODE_BIN)" E2E_IMAGES="$(E2E_IMAGES)" go test ./test/e2e/realnode -count 1 -timeout 10m -v)
 
 .PHONY: real-cluster
 real-cluster: e2e-images ## Run a real one-node cluster with Nestor's images until Ctrl-C (root)

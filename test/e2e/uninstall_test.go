@@ -33,13 +33,8 @@ func (c *cluster) expectNothing(ctx context.Context) {
 	Eventually(c.leftIn).WithContext(ctx).WithArguments(systemNamespace).Should(BeEmpty(), "what is left in the operator's namespace")
 	c.kubectl(ctx, "delete", "crd", "-l", "app.kubernetes.io/part-of=nestor", "--timeout=2m")
 	c.helm(ctx, "uninstall", definitions, "--namespace", systemNamespace, "--wait")
-	var made []string
-	for name := range c.everything(ctx) {
-		if namespace, ok := strings.CutPrefix(name, "namespaces /"); ok && !c.before[name] {
-			made = append(made, namespace)
-		}
-	}
-	c.kubectl(ctx, append([]string{"delete", "namespace", "--timeout=2m"}, made...)...)
+	c.kubectl(ctx, append([]string{"delete", "namespace", "--timeout=2m"}, c.made...)...) // a cluster of yours has others
+	c.made = nil
 	Eventually(c.added).WithContext(ctx).Should(BeEmpty(), "what is left in the cluster")
 }
 

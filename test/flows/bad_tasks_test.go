@@ -65,7 +65,7 @@ func badTasks(w *world) []TableEntry {
 			Eventually(r.task("work-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			deeper := MakeTask("deeper", "Submit deeper").Obj()
 			deeper.Labels = map[string]string{v1alpha1.LabelParent: "work-1"}
-			r.create(ctx, deeper)
+			r.createAsOperator(ctx, deeper)
 			Eventually(r.task("deeper")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorDepthLimit), "depth"))
 		})),
 		Entry("a task of a chat that does not exist", mischief(func(ctx context.Context, r *room) {

@@ -31,6 +31,8 @@ func policyCases() []policyCase {
 		byAgent    = "tasks that belong to an agent are made by the operator alone"
 		unchanged  = "this task was delegated, and only the operator changes it: to cancel it, write an AgentMessage with spec.cancel"
 		undeleted  = "this task was delegated, and goes with its chat: to cancel it, write an AgentMessage with spec.cancel"
+		owned      = "this task was delegated, and goes with the one that asked for it: leave metadata.ownerReferences as it is"
+		parent     = "the label nestor.dev/parent is the operator's: leave it out of a standalone task, and alone on others"
 		noSubAgent = "sub-agents are made by the operator alone: write an AgentMessage to a chat, or create a standalone AgentTask"
 	)
 	message := func(s spec) spec {
@@ -64,6 +66,11 @@ func policyCases() []policyCase {
 		patches(runner, "cancels an agent's task", "agenttasks", "of-the-research", `{"spec":{"cancel":true}}`, unchanged),
 		patches(owner, "cancels a chat's task", "agenttasks", "of-the-chat", `{"spec":{"cancel":true}}`, unchanged),
 		patches(runner, "labels a chat's task", "agenttasks", "of-the-chat", `{"metadata":{"labels":{"example.com/team":"a"}}}`, ""),
+		patches(runner, "gives a standalone task a parent", "agenttasks", "research", `{"metadata":{"labels":{"nestor.dev/parent":"research"}}}`, parent),
+		patches(owner, "gives a chat's task a parent", "agenttasks", "of-the-chat", `{"metadata":{"labels":{"nestor.dev/parent":"research"}}}`, parent),
+		patches(runner, "frees an agent's task", "agenttasks", "of-the-research", `{"metadata":{"ownerReferences":null}}`, owned),
+		patches(runner, "frees an agent's task and cancels it", "agenttasks", "of-the-research", `{"metadata":{"ownerReferences":null},"spec":{"cancel":true}}`, unchanged),
+		patches(admin, "frees an agent's task", "agenttasks", "of-the-research", `{"metadata":{"ownerReferences":null}}`, ""),
 		deletes(runner, "a standalone task", "research", ""),
 		deletes(runner, "a chat's task", "of-the-chat", undeleted),
 		deletes(runner, "an agent's task", "of-the-research", undeleted),

@@ -32,10 +32,9 @@ func (r *Reconciler) ensureSubAgent(ctx context.Context, task *v1alpha1.AgentTas
 	var sub v1alpha1.SubAgent
 	err := r.Client.Get(ctx, client.ObjectKeyFromObject(task), &sub)
 	if apierrors.IsNotFound(err) && task.Status.SubAgent != "" {
-		err = r.Runner.Find(ctx, client.ObjectKeyFromObject(task), &sub)
-	}
-	if apierrors.IsNotFound(err) && task.Status.SubAgent != "" {
-		return failed(v1alpha1.ErrorCancelled, "Its sub-agent was deleted.") // to delete work is to cancel it
+		if err = r.Runner.Find(ctx, client.ObjectKeyFromObject(task), &sub); apierrors.IsNotFound(err) {
+			return failed(v1alpha1.ErrorCancelled, "Its sub-agent was deleted.") // to delete work is to cancel it
+		}
 	}
 	if apierrors.IsNotFound(err) {
 		return r.createSubAgent(ctx, task)

@@ -53,7 +53,7 @@ func (s *Store) ModelCalls(ctx context.Context, filter ledger.CallFilter, page l
 	w.scope(filter.Scope, "started_at")
 	w.equal("agent_uid", filter.Agent)
 	if filter.Parent != "" {
-		w.add("parent_key <> '' AND parent_key = ", filter.Parent) // as the index says it
+		w.add("parent_key <> '' AND parent_key = ", text(filter.Parent)) // as the index says it
 	}
 	w.equal("status", string(filter.Status))
 	if err := w.after(page.Cursor, "started_at", "key"); err != nil {

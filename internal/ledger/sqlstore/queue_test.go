@@ -5,7 +5,11 @@ package sqlstore
 
 import (
 	"errors"
+	"slices"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
@@ -77,4 +81,55 @@ func TestClosedQueueTakesNothing(t *testing.T) {
 	if err := q.submit(t.Context(), ledger.Batch{}); !errors.Is(err, ledger.ErrClosed) {
 		t.Errorf("submit: %v, want ErrClosed", err)
 	}
+}
+
+// Writers that come back a little after they were answered share the next commit too, instead of getting one each.
+func TestWritersThatComeBackShareACommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const writers, appends, commit = 4, 10, 3 * time.Millisecond
+		var groups []int
+		q := newQueue(100, 1000, func(group []*pending) {
+			groups = append(groups, len(group))
+			time.Sleep(commit) //nolint:forbidigo // The clock of synctest does not wait.
+			for _, p := range group {
+				p.done <- nil
+			}
+		})
+		var all sync.WaitGroup
+		for i := range writers {
+			all.Go(func() {
+				for range appends {
+					time.Sleep(time.Duration(i) * time.Millisecond) //nolint:forbidigo // The clock of synctest does not wait.
+					if err := q.submit(t.Context(), ledger.Batch{}); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		q.close()
+		if most := writers * appends / 3; len(groups) > most {
+			t.Errorf("%d appends took %d commits %v, want at most %d", writers*appends, len(groups), groups, most)
+		}
+		if slices.Max(groups) < writers {
+			t.Errorf("the groups are %v, want all %d writers in one", groups, writers)
+		}
+	})
+}
+
+// Who writes alone never waits for others.
+func TestAWriterAloneDoesNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(100, 1000, func(group []*pending) { group[0].done <- nil })
+		began := time.Now()
+		for range 100 {
+			if err := q.submit(t.Context(), ledger.Batch{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		q.close()
+		if took := time.Since(began); took != 0 {
+			t.Errorf("it waited for %s", took)
+		}
+	})
 }
