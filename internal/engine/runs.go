@@ -20,7 +20,7 @@ func (c Change) Runs() []Run {
 	var runs []Run
 	c.Steps(func(before agent.State, e agent.Event, after agent.State) {
 		if after.Config.Kind == agent.Orchestrator {
-			runs = append(runs, endedTurns(before, after, e.At)...)
+			runs = append(runs, endedTurns(before, e, after)...)
 			return
 		}
 		if after.Phase.Terminal() && !before.Phase.Terminal() {
@@ -35,21 +35,25 @@ func (c Change) Runs() []Run {
 
 // endedTurns are the turns that a step of an orchestrator ended. One that cannot even make a model call ends in the step that began
 // it, perhaps together with the turn before.
-func endedTurns(before, after agent.State, at agent.Time) []Run {
+func endedTurns(before agent.State, e agent.Event, after agent.State) []Run {
 	var turns []Run
 	next := after.Turn.Number != before.Turn.Number
 	if before.Phase != agent.PhaseIdle && before.Turn.Number > 0 && (after.Phase == agent.PhaseIdle || next) {
-		turns = append(turns, endedTurn(before, after.Trouble, !next, at))
+		turns = append(turns, endedTurn(before, after.Trouble, !next, e))
 	}
 	if next && after.Phase == agent.PhaseIdle {
-		turns = append(turns, endedTurn(after, after.Trouble, true, at))
+		turns = append(turns, endedTurn(after, after.Trouble, true, e))
 	}
 	return turns
 }
 
-// endedTurn is the turn that state was in. The trouble is this turn's only if it is the last.
-func endedTurn(state agent.State, trouble *agent.Trouble, last bool, at agent.Time) Run {
-	run := Run{State: state, Since: state.Turn.Since, At: at}
+// endedTurn is the turn that state was in when the event ended it. The trouble is this turn's only if it is the last. To be
+// cancelled is none to an orchestrator, which goes on with the next turn as if nothing had been.
+func endedTurn(state agent.State, trouble *agent.Trouble, last bool, e agent.Event) Run {
+	run := Run{State: state, Since: state.Turn.Since, At: e.At}
+	if _, cancelled := e.Fact.(agent.Cancelled); cancelled {
+		run.Kind = agent.KindCancelled
+	}
 	if last && trouble != nil {
 		run.Kind, run.Words = trouble.Kind, trouble.Reason
 	}

@@ -28,15 +28,24 @@ type live struct {
 	agents map[string]standing
 }
 
-// standing is where an agent stands, and since when.
+// standing is where an agent stands. It waits for a person since the given time, or for none if that is zero.
 type standing struct {
 	kind  string
 	at    agent.Standing
 	since agent.Time
 }
 
-func (s standing) waitsForPerson() bool {
-	return s.at == agent.StandingWaitingForUser || s.at == agent.StandingAwaitingApproval
+// waitsSince is when a person was first asked for what the agent still waits for. It is read from the calls, which another operator
+// may have recorded long ago.
+func waitsSince(s agent.State) agent.Time {
+	since := agent.Time(0)
+	for _, c := range s.Batch {
+		waits := c.State == agent.CallAsked || c.State == agent.CallUndecided
+		if waits && (since == 0 || c.At < since) {
+			since = c.At
+		}
+	}
+	return since
 }
 
 // moved notes where an agent stands after a change.
@@ -47,10 +56,7 @@ func (l *live) moved(c engine.Change) {
 		delete(l.agents, c.Agent.UID)
 		return
 	}
-	known, at := l.agents[c.Agent.UID], c.After.Standing()
-	if known.at != at {
-		l.agents[c.Agent.UID] = standing{kind: c.Agent.Kind, at: at, since: c.After.Clock.Now}
-	}
+	l.agents[c.Agent.UID] = standing{kind: c.Agent.Kind, at: c.After.Standing(), since: waitsSince(c.After)}
 }
 
 // Describe implements prometheus.Collector.
@@ -67,7 +73,7 @@ func (l *live) Collect(metrics chan<- prometheus.Metric) {
 	l.mu.Lock()
 	for _, s := range l.agents {
 		counts[place{s.kind, string(s.at)}]++
-		if s.waitsForPerson() {
+		if s.since > 0 {
 			longest = max(longest, l.now().Sub(time.UnixMilli(int64(s.since))))
 		}
 	}

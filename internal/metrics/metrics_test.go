@@ -117,6 +117,8 @@ func TestTurnsAndWaits(t *testing.T) {
 	chat.hear(agent.MessageArrived{Message: "one"})
 	chat.hear(agent.ModelReplied{Call: "m1", Text: "done"})
 	chat.hear(agent.MessageArrived{Message: "two"}, agent.ModelFailed{Call: "m2", Attempt: 1, Failure: agent.FailureFinal}, agent.MessageArrived{Message: "three"})
+	chat.hear(agent.Cancelled{})
+	chat.hear(agent.MessageArrived{Message: "four"})
 	sub := player{metrics: m, record: ledger.Agent{UID: "sub", Kind: "SubAgent"}}
 	sub.hear(agent.Started{Config: agent.Config{Kind: agent.SubAgent, Name: "sub"}})
 	sub.hear(agent.ModelReplied{Call: "m1", Calls: []agent.CallRequest{{ID: "q", Tool: agent.ToolAskUser, Arguments: `{"question":"which?"}`}}})
@@ -127,7 +129,7 @@ nestor_agents{kind="SubAgent",standing="WaitingForUser"} 1
 	if waited := valueOf(t, registry, "nestor_longest_wait_for_person_seconds"); waited < time.Hour.Seconds() {
 		t.Errorf("somebody has waited since 1970, and %g seconds are shown", waited)
 	}
-	for outcome, want := range map[string]float64{"Success": 1, "ModelError": 1, "Cancelled": 0} {
+	for outcome, want := range map[string]float64{"Success": 1, "ModelError": 1, "Cancelled": 1} {
 		if n := valueOf(t, registry, "nestor_turns_total", outcome); n != want {
 			t.Errorf("%g turns ended with %s, want %g", n, outcome, want)
 		}
@@ -135,6 +137,34 @@ nestor_agents{kind="SubAgent",standing="WaitingForUser"} 1
 	m.Recorded(engine.Change{Agent: sub.record, Before: sub.state, After: sub.state, Gone: true})
 	m.Recorded(engine.Change{Agent: chat.record, Before: chat.state, After: chat.state, Gone: true})
 	checkStands(t, registry, "")
+}
+
+// A person has been waited for since they were asked, whichever operator has asked.
+func TestAWaitOutlastsTheOperator(t *testing.T) {
+	asked := time.Now().Add(-3 * time.Hour)
+	first, err := metrics.New(prometheus.NewPedanticRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub := player{metrics: first, record: ledger.Agent{UID: "sub", Kind: "SubAgent"}}
+	sub.hearAt(asked.Add(-time.Hour), agent.Started{Config: agent.Config{Kind: agent.SubAgent, Name: "sub", Tools: []agent.Tool{{Name: "write", BuiltIn: true}}}})
+	sub.hearAt(asked, agent.ModelReplied{Call: "m1", Calls: []agent.CallRequest{{ID: "w", Tool: "write"}, {ID: "q", Tool: agent.ToolAskUser, Arguments: `{"question":"which?"}`}}})
+
+	registry := prometheus.NewPedanticRegistry()
+	if sub.metrics, err = metrics.New(registry); err != nil {
+		t.Fatal(err)
+	}
+	for _, fact := range []agent.Fact{agent.Restarted{}, agent.Decided{Call: "w"}} {
+		sub.hearAt(time.Now(), fact)
+		waited := valueOf(t, registry, "nestor_longest_wait_for_person_seconds")
+		if waited < (3*time.Hour).Seconds() || waited > (4*time.Hour).Seconds() {
+			t.Errorf("after %T the wait is %g seconds, and the person was asked three hours ago", fact, waited)
+		}
+	}
+	sub.hearAt(time.Now(), agent.Answered{Call: "q", Text: "this"})
+	if waited := valueOf(t, registry, "nestor_longest_wait_for_person_seconds"); waited != 0 {
+		t.Errorf("the person has answered, and a wait of %g seconds is shown", waited)
+	}
 }
 
 func checkStands(t *testing.T, registry prometheus.Gatherer, want string) {
@@ -176,11 +206,15 @@ type player struct {
 	state   agent.State
 }
 
-// hear lets it hear facts, all in one batch.
+// hear lets it hear facts, all in one batch, a second after what was before.
 func (p *player) hear(facts ...agent.Fact) {
+	p.hearAt(time.UnixMilli(int64(p.state.Clock.Now)+1000), facts...)
+}
+
+func (p *player) hearAt(at time.Time, facts ...agent.Fact) {
 	c := engine.Change{Agent: p.record, Before: p.state}
 	for _, fact := range facts {
-		e := agent.Event{At: p.state.Clock.Now + 1000, Fact: fact}
+		e := agent.Event{At: agent.Time(at.UnixMilli()), Fact: fact}
 		p.state = agent.Replay(p.state, []agent.Event{e})
 		c.Events = append(c.Events, e)
 	}
