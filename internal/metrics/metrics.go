@@ -39,7 +39,7 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		build:         gauge("nestor_build_info", "Always 1; the label says which version runs.", "version"),
 		started:       counter("nestor_agents_started_total", "Agents that began, by kind: `AgentChat`, `SubAgent` or `AgentTask` (a task of type Tool).", "kind"),
-		ended:         counter("nestor_agents_ended_total", "Agents that ended, by kind and by how: `Success` or the kind of error.", "kind", "outcome"),
+		ended:         counter("nestor_agents_ended_total", "Agents that ended, by kind and by how: `Success` or the kind of error. Chats never end; see `nestor_turns_total` for them.", "kind", "outcome"),
 		agentSeconds:  histogram("nestor_agent_seconds", "How long sub-agents and tool tasks took from their beginning to their end, waiting for people included.", slowSeconds, "kind"),
 		turns:         counter("nestor_turns_total", "Turns of orchestrators that ended, by how: `Success` or the kind of error.", "outcome"),
 		turnSeconds:   histogram("nestor_turn_seconds", "How long turns of orchestrators took.", seconds),

@@ -47,7 +47,7 @@ type page struct {
 }
 
 // described is how a description prints; it has no other way to be read.
-var described = regexp.MustCompile(`fqName: "([^"]+)", help: ("(?:[^"\\\\]|\\\\.)*"), .*variableLabels: \{([^}]*)\}`)
+var described = regexp.MustCompile(`fqName: "([^"]+)", help: ("(?:[^"\\]|\\.)*"), .*variableLabels: \{([^}]*)\}`)
 
 // Register implements prometheus.Registerer.
 func (p *page) Register(c prometheus.Collector) error {

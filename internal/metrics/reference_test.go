@@ -1,0 +1,19 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestADescriptionMayHaveQuotes(t *testing.T) {
+	page := &page{}
+	if err := page.Register(gauge("nestor_x", `What somebody calls "x", or C:\x.`, "a", "b")); err != nil {
+		t.Fatal(err)
+	}
+	if want := "| `nestor_x` | gauge | `a`, `b` | What somebody calls \"x\", or C:\\x. |\n"; !strings.HasSuffix(page.rows.String(), want) {
+		t.Errorf("it is described as\n%swant\n%s", page.rows.String(), want)
+	}
+}
