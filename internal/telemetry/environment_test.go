@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr/funcr"
+	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/nestor-dev/nestor/internal/agent"
@@ -72,16 +73,24 @@ func TestSamplingIsOfWholeTraces(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := newWorld(t)
-	w.tells.sampler = sampler
-	told, silent := 0, 0
-	for _, message := range strings.Split("abcdefghijklmnopqrstuvwxyz", "") {
-		if w.tells.sampled(traceID("uid-chat", message)) {
-			told++
-		} else {
-			silent++
+	w.tells = &Telemetry{sampler: sampler}
+	w.tells.useTraces(w.spans, resource.Empty())
+	top := w.start(chat, orchestrator)
+	messages := strings.Split("abcdefghijklmnopqrstuvwxyz", "")
+	for _, message := range messages {
+		top.hear(agent.MessageArrived{Message: message, Text: "hello"})
+		top.reply("hello")
+	}
+	spans := map[trace.TraceID]int{}
+	for _, s := range w.spans.Ended() {
+		spans[s.SpanContext().TraceID()]++
+	}
+	for id, n := range spans {
+		if n != 2 { // the turn and its model call
+			t.Errorf("%d spans of the trace %s are told", n, id)
 		}
 	}
-	if told < 5 || silent < 5 {
+	if told, silent := len(spans), len(messages)-len(spans); told < 5 || silent < 5 {
 		t.Errorf("%d traces are told and %d are not", told, silent)
 	}
 }

@@ -67,13 +67,13 @@ func spanID(uid, key string) trace.SpanID {
 	return trace.SpanID(digest[:8])
 }
 
-// context returns a context in which the next span that starts has this place.
-func (p place) context(ctx context.Context, sampled bool) context.Context {
-	ctx = context.WithValue(ctx, placeKey{}, p)
+// context returns a context in which a span that starts has this place, in a trace that is told.
+func (p place) context() context.Context {
+	ctx := context.WithValue(context.Background(), placeKey{}, p)
 	if !p.parent.IsValid() {
 		return ctx
 	}
-	return trace.ContextWithRemoteSpanContext(ctx, p.spanContext(p.parent, sampled))
+	return trace.ContextWithRemoteSpanContext(ctx, p.spanContext(p.parent, true))
 }
 
 func (p place) spanContext(span trace.SpanID, sampled bool) trace.SpanContext {

@@ -20,7 +20,7 @@ import (
 func (t *Telemetry) modelCalled(c engine.Change, call engine.Call) {
 	t.instruments.modelCalled(call)
 	effect, ok := call.Effect.(agent.CallModel)
-	if !ok || t.tracer == nil {
+	if !ok {
 		return
 	}
 	state := c.Before
@@ -28,6 +28,10 @@ func (t *Telemetry) modelCalled(c engine.Change, call engine.Call) {
 		state = c.After
 	}
 	state.Turn = call.Turn // the orchestrator may have gone on since
+	place := agentPlace(call.Agent, state).below(call.Agent, effect.Key())
+	if !t.sampled(place.trace) { // content may be large: it is not encoded for nobody
+		return
+	}
 	attributes := append(who(call.Agent), semconv.GenAIOperationNameChat, providerAt(call.Server),
 		semconv.GenAIRequestModel(call.Request.Model), semconv.GenAIRequestStream(true),
 		attribute.String("nestor.provider", call.Provider), attribute.String("nestor.purpose", string(effect.Purpose)), attribute.Int("nestor.attempt", effect.Attempt))
@@ -38,8 +42,8 @@ func (t *Telemetry) modelCalled(c engine.Change, call engine.Call) {
 		attributes = append(attributes, contentOf(call)...)
 	}
 	t.tell(told{
-		place: agentPlace(call.Agent, state).below(call.Agent, effect.Key()), name: "chat " + call.Request.Model,
-		kind: trace.SpanKindClient, start: call.Started, end: call.Started.Add(call.Took), attributes: attributes, failure: call.Failure,
+		place: place, name: "chat " + call.Request.Model, kind: trace.SpanKindClient,
+		start: call.Started, end: call.Started.Add(call.Took), attributes: attributes, failure: call.Failure,
 	})
 }
 

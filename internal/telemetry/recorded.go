@@ -4,7 +4,6 @@
 package telemetry
 
 import (
-	"context"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -61,11 +60,10 @@ type told struct {
 
 // tell makes a span of something that has ended.
 func (t *Telemetry) tell(s told) {
-	if t.tracer == nil || !t.sampled(s.place.trace) {
+	if !t.sampled(s.place.trace) {
 		return
 	}
-	ctx := s.place.context(context.Background(), true)
-	_, span := t.tracer.Start(ctx, s.name, trace.WithTimestamp(s.start), trace.WithSpanKind(s.kind), trace.WithAttributes(s.attributes...))
+	_, span := t.tracer.Start(s.place.context(), s.name, trace.WithTimestamp(s.start), trace.WithSpanKind(s.kind), trace.WithAttributes(s.attributes...))
 	if s.failure != "" {
 		words := ""
 		if t.content {
@@ -79,10 +77,7 @@ func (t *Telemetry) tell(s told) {
 
 // sampled says whether a trace is told.
 func (t *Telemetry) sampled(id trace.TraceID) bool {
-	if t.sampler == nil {
-		return false
-	}
-	return t.sampler.ShouldSample(sdktrace.SamplingParameters{TraceID: id}).Decision == sdktrace.RecordAndSample
+	return t.tracer != nil && t.sampler.ShouldSample(sdktrace.SamplingParameters{TraceID: id}).Decision == sdktrace.RecordAndSample
 }
 
 // who says which agent a span is about.
