@@ -4,11 +4,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/nestor-dev/nestor/internal/ledger/sqlite"
@@ -17,9 +19,9 @@ import (
 // errNotSQLite says what to use in place of our own backup.
 var errNotSQLite = errors.New("only a SQLite ledger (--ledger sqlite:PATH) is copied by this program: use pg_dump and psql for PostgreSQL")
 
-// runBackup runs `nestor-operator backup`: a copy of the ledger goes to standard output.
-func runBackup(ctx context.Context, args []string, stdout io.Writer) error {
-	ledger, err := parseCopy("backup", args, stdout)
+// runBackup runs `nestor-operator backup`: a copy of the ledger goes to standard output, and nothing else does.
+func runBackup(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	ledger, err := parseCopy("backup", args, stderr)
 	if err != nil {
 		return err
 	}
@@ -27,8 +29,8 @@ func runBackup(ctx context.Context, args []string, stdout io.Writer) error {
 }
 
 // runRestore runs `nestor-operator restore`: a copy of the ledger comes from standard input.
-func runRestore(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error {
-	ledger, err := parseCopy("restore", args, stdout)
+func runRestore(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	ledger, err := parseCopy("restore", args, stderr)
 	if err != nil {
 		return err
 	}
@@ -40,18 +42,19 @@ func runRestore(ctx context.Context, args []string, stdin io.Reader, stdout io.W
 }
 
 // parseCopy reads which ledger is meant.
-func parseCopy(command string, args []string, stdout io.Writer) (string, error) {
+func parseCopy(command string, args []string, stderr io.Writer) (string, error) {
 	set := flag.NewFlagSet("nestor-operator "+command, flag.ContinueOnError)
-	set.SetOutput(stdout)
-	ledger := set.String("ledger", "", "the ledger, as sqlite:PATH")
+	set.SetOutput(stderr)
+	given := set.String("ledger", "", "the ledger, as sqlite:PATH (default $"+ledgerVariable+")")
 	if err := set.Parse(args); err != nil {
 		return "", err
 	}
 	if set.NArg() > 0 {
 		return "", fmt.Errorf("unexpected argument %q: see nestor-operator %s --help", set.Arg(0), command)
 	}
-	if !strings.HasPrefix(*ledger, sqlite.Scheme) {
+	ledger := cmp.Or(*given, os.Getenv(ledgerVariable))
+	if !strings.HasPrefix(ledger, sqlite.Scheme) {
 		return "", errNotSQLite
 	}
-	return *ledger, nil
+	return ledger, nil
 }

@@ -64,9 +64,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		case "check":
 			return runCheck(ctx, args[1:], stdout)
 		case "backup":
-			return runBackup(ctx, args[1:], stdout)
+			return runBackup(ctx, args[1:], stdout, stderr)
 		case "restore":
-			return runRestore(ctx, args[1:], os.Stdin, stdout)
+			return runRestore(ctx, args[1:], os.Stdin, stdout, stderr)
 		}
 	}
 	var o options

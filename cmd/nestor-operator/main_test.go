@@ -25,6 +25,7 @@ import (
 )
 
 func TestWrongUseIsExplained(t *testing.T) {
+	t.Setenv(ledgerVariable, "")
 	for name, tc := range map[string]struct {
 		args []string
 		want string

@@ -1,0 +1,41 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nestor-dev/nestor/internal/ledger/connect"
+)
+
+// Whoever sends the copy to a file must not find an explanation in it.
+func TestOnlyTheCopyGoesToStandardOutput(t *testing.T) {
+	var out, complaints strings.Builder
+	if err := run(t.Context(), []string{"backup", "--frobnicate"}, &out, &complaints); err == nil {
+		t.Error("an unknown flag was taken")
+	}
+	if out.String() != "" || !strings.Contains(complaints.String(), "-ledger") {
+		t.Errorf("standard output has %q, standard error %q", out.String(), complaints.String())
+	}
+}
+
+func TestTheLedgerIsTheOperatorsOwn(t *testing.T) {
+	address := "sqlite:" + filepath.Join(t.TempDir(), "ledger.db")
+	kept, err := connect.Open(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = kept.Close() }()
+	t.Setenv(ledgerVariable, address)
+	var out strings.Builder
+	if err := run(t.Context(), []string{"backup"}, &out, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(out.String(), "SQLite format 3") {
+		t.Errorf("the copy begins with %q", out.String()[:min(16, out.Len())])
+	}
+}
