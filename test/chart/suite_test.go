@@ -36,9 +36,6 @@ var (
 
 func TestChart(t *testing.T) {
 	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(60 * time.Second)
-	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
-	EnforceDefaultTimeoutsWhenUsingContexts()
 	RunSpecs(t, "Chart")
 }
 

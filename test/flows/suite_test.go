@@ -31,7 +31,7 @@ func flows(ledger string) {
 	w := &world{}
 	BeforeAll(func(ctx SpecContext) { w.start(ctx, ledger) })
 	AfterEach(func(ctx SpecContext) { w.inspect(ctx) })
-	AfterAll(func() { Expect(w.refusals()).To(BeEmpty()) })
+	AfterAll(func() { Expect(w.Refusals()).To(BeEmpty()) })
 
 	nestedAgents(w)
 	centralOrchestration(w)

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -57,14 +56,6 @@ func (w *world) start(ctx context.Context, name string) {
 	DeferCleanup(func() { Expect(w.history.Close()).To(Succeed()) })
 	w.tools = serveToolbox()
 	DeferCleanup(w.tools.Close)
-}
-
-// refusals are what the operator was refused for want of a right: it has those of the chart, which must be enough.
-func (w *world) refusals() []string {
-	GinkgoHelper()
-	log, err := os.ReadFile(filepath.Join(w.Dir, "operator.log"))
-	Expect(err).NotTo(HaveOccurred())
-	return regexp.MustCompile(`(?m)^.*cannot \w+ resource.*$`).FindAllString(string(log), -1)
 }
 
 // newRoom makes a namespace with a model.

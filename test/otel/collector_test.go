@@ -19,17 +19,20 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/nestor-dev/nestor/test/stack"
 )
 
 // collector is an OpenTelemetry Collector that writes to files what it receives.
 type collector struct {
-	dir      string
-	endpoint string
+	dir string
+	// http and grpc are where it receives OTLP.
+	http, grpc string
 }
 
 const config = `
 receivers:
-  otlp: {protocols: {http: {endpoint: %[2]s}}}
+  otlp: {protocols: {http: {endpoint: %[2]s}, grpc: {endpoint: %[3]s}}}
 exporters:
   file/traces: {path: %[1]s/traces.jsonl, flush_interval: 50ms}
   file/metrics: {path: %[1]s/metrics.jsonl, flush_interval: 50ms}
@@ -49,9 +52,9 @@ func startCollector(t *testing.T) *collector {
 	if words, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the collector: %v\n%s", err, words)
 	}
-	c := &collector{dir: dir, endpoint: freeAddress(t)}
+	c := &collector{dir: dir, http: freeAddress(t), grpc: freeAddress(t)}
 	file := filepath.Join(dir, "config.yaml")
-	if err := os.WriteFile(file, fmt.Appendf(nil, config, dir, c.endpoint), 0o600); err != nil {
+	if err := os.WriteFile(file, fmt.Appendf(nil, config, dir, c.http, c.grpc), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
@@ -68,13 +71,15 @@ func startCollector(t *testing.T) *collector {
 			t.Logf("the collector said:\n%s", said.String())
 		}
 	})
-	eventually(t, "the collector listens", func(ctx context.Context) (bool, error) {
-		connection, err := new(net.Dialer).DialContext(ctx, "tcp", c.endpoint)
-		if err != nil {
-			return false, nil //nolint:nilerr // it is not there yet
-		}
-		return true, connection.Close()
-	})
+	for _, address := range []string{c.http, c.grpc} {
+		eventually(t, "the collector listens", func(ctx context.Context) (bool, error) {
+			connection, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+			if err != nil {
+				return false, nil //nolint:nilerr // it is not there yet
+			}
+			return true, connection.Close()
+		})
+	}
 	return c
 }
 
@@ -154,12 +159,11 @@ func (c *collector) lines(t *testing.T, name string) func(yield func(string) boo
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	address, err := stack.FreeAddress(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
+	return address
 }
 
 func eventually(t *testing.T, what string, holds func(context.Context) (bool, error)) {

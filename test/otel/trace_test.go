@@ -59,7 +59,7 @@ func start(t *testing.T) *world {
 	w := &world{t: t, collector: startCollector(t)}
 	var err error
 	w.Stack, err = stack.Start(t.Context(), stack.Options{Scripts: []string{"testdata/two-depths.yaml"}, Env: []string{
-		"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + w.collector.endpoint, "OTEL_BSP_SCHEDULE_DELAY=50", "OTEL_METRIC_EXPORT_INTERVAL=100",
+		"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + w.collector.http, "OTEL_BSP_SCHEDULE_DELAY=50", "OTEL_METRIC_EXPORT_INTERVAL=100",
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -94,15 +94,20 @@ func (w *world) say(name string) {
 func (w *world) has(name string, count int) {
 	w.t.Helper()
 	eventually(w.t, fmt.Sprintf("%d spans %s", count, name), func(context.Context) (bool, error) {
-		spans := w.collector.spans(w.t)
-		found := 0
-		for _, s := range spans {
-			if s.Name == name {
-				found++
-			}
-		}
-		return found >= count, nil
+		return w.count(name) >= count, nil
 	})
+}
+
+// count is how many spans of a name have been received.
+func (w *world) count(name string) int {
+	w.t.Helper()
+	count := 0
+	for _, s := range w.collector.spans(w.t) {
+		if s.Name == name {
+			count++
+		}
+	}
+	return count
 }
 
 // asked is a request to the model, as far as it matters here.
@@ -160,24 +165,52 @@ func TestOneTraceSurvivesTheOperator(t *testing.T) {
 	w.checkServed()
 
 	// With content, in another trace.
-	ended, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if err := w.Operator.Terminate(ended); err != nil {
-		t.Fatalf("the operator ended with %v", err)
-	}
-	if err := w.LaunchOperator(t.Context(), "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY"); err != nil {
-		t.Fatal(err)
-	}
-	w.say("second")
-	w.has("invoke_agent orchestrator", 4)
-	second := w.collector.spans(t)[len(spans):]
-	if diff := cmp.Diff(wholeTrace, render(t, second)); diff != "" {
-		t.Errorf("the second trace is another one (-want +got):\n%s", diff)
-	}
+	w.restart("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY")
+	second := w.nextTrace("second")
 	if said := second[1].attribute("gen_ai.input.messages"); !strings.Contains(said, "A private question.") {
 		t.Errorf("content was asked for, and is not there: %q", said)
 	}
 	w.checkSecrecy(apiKey)
+
+	// By the other protocol.
+	w.restart("OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+w.collector.grpc, "OTEL_SERVICE_NAME=by-grpc")
+	w.nextTrace("third")
+	for _, file := range []string{"traces.jsonl", "metrics.jsonl"} {
+		eventually(t, file+" has what came by gRPC", func(context.Context) (bool, error) {
+			for line := range w.collector.lines(t, file) {
+				if strings.Contains(line, `"by-grpc"`) {
+					return true, nil
+				}
+			}
+			return false, nil
+		})
+	}
+}
+
+// restart lets another operator, with more in its environment, go on.
+func (w *world) restart(env ...string) {
+	w.t.Helper()
+	ended, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	defer cancel()
+	if err := w.Operator.Terminate(ended); err != nil {
+		w.t.Fatalf("the operator ended with %v", err)
+	}
+	if err := w.LaunchOperator(w.t.Context(), env...); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// nextTrace says something, and returns the spans of the whole trace that comes of it.
+func (w *world) nextTrace(message string) []span {
+	w.t.Helper()
+	before, turns := len(w.collector.spans(w.t)), w.count("invoke_agent orchestrator")
+	w.say(message)
+	w.has("invoke_agent orchestrator", turns+2)
+	spans := w.collector.spans(w.t)[before:]
+	if diff := cmp.Diff(wholeTrace, render(w.t, spans)); diff != "" {
+		w.t.Errorf("the trace of the %s message is another one (-want +got):\n%s", message, diff)
+	}
+	return spans
 }
 
 // checkAttributes looks at what the conventions require of each kind of span.

@@ -8,8 +8,7 @@ package rbac_test
 import (
 	"context"
 	"flag"
-	"fmt"
-	"net"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -42,12 +41,12 @@ func TestRBAC(t *testing.T) {
 
 var _ = BeforeSuite(func(ctx SpecContext) {
 	ctrllog.SetLogger(GinkgoLogr)
-	port := freePort()
-	var err error
-	world, err = stack.Start(ctx, stack.Options{NoOperator: true, Scripts: []string{"builtin:load"}, OperatorFlags: []string{fmt.Sprintf("--history-bind-address=127.0.0.1:%d", port)}})
+	address, err := stack.FreeAddress(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	world, err = stack.Start(ctx, stack.Options{NoOperator: true, Scripts: []string{"builtin:load"}, OperatorFlags: []string{"--history-bind-address", address}})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(world.Stop()).To(Succeed()) })
-	registerHistory(ctx, port)
+	registerHistory(ctx, netip.MustParseAddrPort(address).Port())
 	Expect(world.StartOperator(ctx)).To(Succeed())
 	invite(ctx)
 	furnish(ctx)
@@ -56,7 +55,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 
 // registerHistory applies the chart's registration of the history API. Only the way to the operator is another: it is a
 // process on this machine. The operator itself makes the certificate, and says what vouches for it.
-func registerHistory(ctx context.Context, port int) {
+func registerHistory(ctx context.Context, port uint16) {
 	GinkgoHelper()
 	objects, err := operator.History()
 	Expect(err).NotTo(HaveOccurred())
@@ -103,14 +102,4 @@ func administrator() dynamic.Interface {
 	c, err := dynamic.NewForConfig(world.Cluster.Config)
 	Expect(err).NotTo(HaveOccurred())
 	return c
-}
-
-func freePort() int {
-	GinkgoHelper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	Expect(err).NotTo(HaveOccurred())
-	defer func() { Expect(listener.Close()).To(Succeed()) }()
-	address, ok := listener.Addr().(*net.TCPAddr)
-	Expect(ok).To(BeTrue())
-	return address.Port
 }

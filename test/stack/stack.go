@@ -201,13 +201,13 @@ func (s *Stack) StartOperator(ctx context.Context) error {
 // LaunchOperator runs an operator and does not wait. env is added to its environment, for this one only.
 func (s *Stack) LaunchOperator(ctx context.Context, env ...string) error {
 	var err error
-	if s.Metrics, err = freeAddress(ctx); err != nil {
+	if s.Metrics, err = FreeAddress(ctx); err != nil {
 		return err
 	}
-	if s.Probes, err = freeAddress(ctx); err != nil {
+	if s.Probes, err = FreeAddress(ctx); err != nil {
 		return err
 	}
-	if s.Profiles, err = freeAddress(ctx); err != nil {
+	if s.Profiles, err = FreeAddress(ctx); err != nil {
 		return err
 	}
 	s.Operator, err = s.runOperator(env,
@@ -252,16 +252,6 @@ func (s *Stack) AwaitReady(ctx context.Context) error {
 	return nil
 }
 
-// OperatorLog is the end of what all operators of the stack have logged.
-func (s *Stack) OperatorLog() string {
-	const most = 16 << 10
-	words, err := os.ReadFile(s.log.Name())
-	if err != nil {
-		return err.Error()
-	}
-	return string(words[max(0, len(words)-most):])
-}
-
 // Provider makes a ModelProvider that is the scripted model in a namespace.
 func (s *Stack) Provider(ctx context.Context, namespace, name string) error {
 	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
@@ -295,7 +285,8 @@ func (s *Stack) Stop() error {
 	return errors.Join(errs...)
 }
 
-func freeAddress(ctx context.Context) (string, error) {
+// FreeAddress is an address of this machine at which nothing listens.
+func FreeAddress(ctx context.Context) (string, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", fmt.Errorf("find a free port: %w", err)
