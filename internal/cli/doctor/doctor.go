@@ -50,13 +50,8 @@ type Patient struct {
 
 // Examine makes all checks. What depends on a check that failed is left out.
 func (p Patient) Examine(ctx context.Context) []Finding {
-	findings := []Finding{p.cluster(ctx)}
-	if findings[0].Status == Failed {
-		return findings
-	}
-	resources := p.resources()
-	findings = append(findings, resources)
-	if resources.Status == Failed {
+	findings, ok := p.reach(ctx)
+	if !ok {
 		return findings
 	}
 	if p.Probe {
@@ -72,13 +67,8 @@ func (p Patient) Examine(ctx context.Context) []Finding {
 // ExamineInstallation makes the checks that do not depend on who asks: whether there is an operator that works, whether
 // histories are served and, if a provider is named, whether it is ready.
 func (p Patient) ExamineInstallation(ctx context.Context) []Finding {
-	findings := []Finding{p.cluster(ctx)}
-	if findings[0].Status == Failed {
-		return findings
-	}
-	resources := p.resources()
-	findings = append(findings, resources)
-	if resources.Status == Failed {
+	findings, ok := p.reach(ctx)
+	if !ok {
 		return findings
 	}
 	findings = append(findings, p.probe(ctx), p.history())
@@ -86,6 +76,15 @@ func (p Patient) ExamineInstallation(ctx context.Context) []Finding {
 		return findings
 	}
 	return append(findings, p.provider(ctx)[0])
+}
+
+// reach makes the checks without which there is nothing to look at: whether there is a cluster, and Nestor's kinds in it.
+func (p Patient) reach(ctx context.Context) (findings []Finding, ok bool) {
+	findings = append(findings, p.cluster(ctx))
+	if Healthy(findings) {
+		findings = append(findings, p.resources())
+	}
+	return findings, Healthy(findings)
 }
 
 // Healthy reports whether no check failed.
