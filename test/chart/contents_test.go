@@ -9,8 +9,11 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/discovery"
@@ -49,6 +52,31 @@ var _ = Describe("The chart", func() {
 		}
 	})
 
+	It("monitors the Service that has the metrics, and no other", func(ctx SpecContext) {
+		for name, values := range map[string][]string{"nestor": nil, "other": {"nameOverride=agents", "fullnameOverride=other"}} {
+			objects := rendered(ctx, with(page, values, []string{"metrics.serviceMonitor.enabled=true"})...)
+			var monitor struct {
+				Spec struct {
+					Selector  metav1.LabelSelector `json:"selector"`
+					Endpoints []struct {
+						Port string `json:"port"`
+					} `json:"endpoints"`
+				} `json:"spec"`
+			}
+			convert(find(objects, "ServiceMonitor", name+"-operator"), &monitor)
+			selector, err := metav1.LabelSelectorAsSelector(&monitor.Spec.Selector)
+			Expect(err).NotTo(HaveOccurred())
+			for _, object := range objects {
+				if object.GetKind() == "Service" {
+					Expect(selector.Matches(labels.Set(object.GetLabels()))).To(Equal(object.GetName() == name+"-metrics"), object.GetName())
+				}
+			}
+			var service corev1.Service
+			convert(find(objects, "Service", name+"-metrics"), &service)
+			Expect(monitor.Spec.Endpoints).To(ConsistOf(HaveField("Port", service.Spec.Ports[0].Name)))
+		}
+	})
+
 	It("keeps the key of a model in a Secret and nowhere else", func(ctx SpecContext) {
 		for _, object := range rendered(ctx, with(provider, []string{"modelProvider.apiKey=hunter2"})...) {
 			text, err := object.MarshalJSON()
@@ -58,11 +86,18 @@ var _ = Describe("The chart", func() {
 	})
 })
 
+// convert reads an object, which must be there, into a typed one.
+func convert(object *unstructured.Unstructured, into any) {
+	GinkgoHelper()
+	Expect(object).NotTo(BeNil())
+	Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, into)).To(Succeed())
+}
+
 // rightsOf returns what a role allows, one "resource.group verb" each.
 func rightsOf(role *unstructured.Unstructured) sets.Set[string] {
 	GinkgoHelper()
 	var typed rbacv1.ClusterRole
-	Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(role.Object, &typed)).To(Succeed())
+	convert(role, &typed)
 	rights := sets.New[string]()
 	for _, rule := range typed.Rules {
 		for _, group := range rule.APIGroups {

@@ -5,6 +5,7 @@ package chart_test
 
 import (
 	"context"
+	"regexp"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -13,10 +14,11 @@ import (
 )
 
 var _ = Describe("A release", Ordered, func() {
-	helm := func(ctx context.Context, args ...string) {
+	helm := func(ctx context.Context, args ...string) string {
 		GinkgoHelper()
-		_, err := run(ctx, helmPath, append(args, "--namespace", release, "--kubeconfig", cluster.Kubeconfig)...)
+		said, err := run(ctx, helmPath, append(args, "--namespace", release, "--kubeconfig", cluster.Kubeconfig)...)
 		Expect(err).NotTo(HaveOccurred())
+		return said
 	}
 
 	It("is installed", func(ctx SpecContext) {
@@ -26,6 +28,19 @@ var _ = Describe("A release", Ordered, func() {
 		for _, object := range rendered(ctx) {
 			if _, hook := object.GetAnnotations()["helm.sh/hook"]; !hook {
 				Expect(get(ctx, object)).To(Succeed(), object.GetName())
+			}
+		}
+	})
+
+	It("tells what to do first, in words that a shell and the API server take", func(ctx SpecContext) {
+		pasted := regexp.MustCompile(`(?ms)^kubectl apply -f - <<YAML\n(.*?)^YAML$`).FindAllStringSubmatch(helm(ctx, "get", "notes", "nestor"), -1)
+		Expect(pasted).To(HaveLen(2), "a provider, and a chat with a message")
+		for _, match := range pasted {
+			objects, err := parse(match[1])
+			Expect(err).NotTo(HaveOccurred())
+			for _, object := range objects {
+				object.SetNamespace(release)
+				expectAccepted(ctx, object)
 			}
 		}
 	})

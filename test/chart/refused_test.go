@@ -23,6 +23,8 @@ var _ = DescribeTable("Values that are refused", func(ctx SpecContext, words str
 	Entry("an ingress to nothing", "set web.enabled", []string{"web.ingress.enabled=true"}),
 	Entry("an ingress without a host", "set web.ingress.host", []string{"web.enabled=true", "web.ingress.enabled=true"}),
 	Entry("an ingress without TLS", "it must be reached over TLS", []string{"web.enabled=true", "web.ingress.enabled=true", "web.ingress.host=x.example"}),
+	Entry("a load balancer without TLS", "which a Service of type LoadBalancer does not speak", []string{"web.enabled=true", "web.service.type=LoadBalancer"}),
+	Entry("a port of the nodes without TLS", "which a Service of type NodePort does not speak", []string{"web.enabled=true", "web.service.type=NodePort"}),
 	Entry("a monitor of nothing", "set metrics.enabled", []string{"metrics.enabled=false", "metrics.serviceMonitor.enabled=true"}),
 	Entry("alerts on nothing", "set metrics.enabled", []string{"metrics.enabled=false", "metrics.prometheusRule.enabled=true"}),
 	Entry("traces that go nowhere", "set telemetry.endpoint", []string{"telemetry.captureContent=true"}),

@@ -1,4 +1,4 @@
-{{- /* The head of a policy: dict "root", "name", "resource" and "operations". Validations follow. */}}
+{{- /* The head of a policy: dict "root", "resource" (its name, too) and "operations". Validations follow. */}}
 {{- define "nestor.policyHead" -}}
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy

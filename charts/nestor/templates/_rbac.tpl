@@ -1,15 +1,15 @@
 {{- /*
 The operator's rules come from files/role.yaml, which controller-gen makes from the markers in the controllers: the first
-document holds what it needs in every namespace that it looks after, the second what it needs in its own.
+document holds what it needs in every namespace that it looks after, the second what it needs in its own. Rights to objects
+whose names the chart chooses are written in rbac.yaml.
 
 "nestor.rules" takes dict "rules" and "scope" (Cluster or Namespaced) and prints the part of the rules for that scope.
 */}}
 {{- define "nestor.rules" -}}
-{{- $cluster := list "namespaces" "apiservices" }}
 {{- range $rule := .rules }}
 {{- $resources := list }}
 {{- range $resource := $rule.resources }}
-{{- if eq (has (splitList "/" $resource | first) $cluster) (eq $.scope "Cluster") }}
+{{- if eq (eq $resource "namespaces") (eq $.scope "Cluster") }}
 {{- $resources = append $resources $resource }}
 {{- end }}
 {{- end }}
@@ -19,7 +19,10 @@ document holds what it needs in every namespace that it looks after, the second 
 {{- end }}
 {{- end }}
 
-{{- /* dict "root", "kind" (Role, ClusterRole), "name" and "namespace": the binding of a role of that name to the operator. */}}
+{{- /*
+The binding of a role to the operator: dict "root", "kind" (Role, ClusterRole), "name", "namespace" (for a Role) and "role",
+where the role has another name than its binding.
+*/}}
 {{- define "nestor.binding" -}}
 apiVersion: rbac.authorization.k8s.io/v1
 kind: {{ .kind }}Binding
@@ -33,7 +36,7 @@ metadata:
     app.kubernetes.io/component: operator
 roleRef:
   apiGroup: rbac.authorization.k8s.io
-  kind: {{ default .kind .roleKind }}
+  kind: {{ .kind }}
   name: {{ default .name .role }}
 subjects:
   - kind: ServiceAccount
