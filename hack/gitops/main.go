@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command gitops says what GitOps tools make of objects: kstatus, which Flux and others use for kinds that they do not know,
-// Flux with the expressions of a Kustomization, and Argo CD with the script of its ConfigMap. It runs their own code, in a
-// module of its own since that has dependencies of its own.
+// Flux with the expressions of a Kustomization, and Argo CD with the script of its ConfigMap. Of kstatus and Flux it runs their own
+// code. Of Argo CD it runs only the interpreter, gopher-lua, around which lua.go does what Argo CD's documentation says. It is a
+// module of its own, since all that has dependencies of its own.
 //
 //	gitops --flux team.yaml --argocd argocd-cm.yaml < objects.yaml
 package main

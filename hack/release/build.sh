@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # build.sh VERSION: makes all files of a release in dist/VERSION: images with bills of materials, charts, archives of the kubectl
-# plugin as hack/krew names them, the notes, and SHA256SUMS. The same commit gives the same files.
+# plugin as hack/krew names them, the notes, and SHA256SUMS. The same commit gives the same files, as long as Debian's archive, on
+# which the workspace's image stands, stays the same.
 # Environment: PLATFORMS (images; default linux/amd64,linux/arm64), PLUGIN_PLATFORMS (default linux and macOS, amd64 and arm64),
 # IMAGE_REPOSITORY, IMAGE_PUSH (as in make images).
 set -euo pipefail
@@ -26,6 +27,17 @@ plugin() {
 	rm -rf "$dir"
 }
 
+# charts: packages of the charts. Helm keeps the times of files, so they are taken from the commit, whose time they have then.
+charts() {
+	local dir chart
+	dir=$(mktemp -d)
+	git archive HEAD charts | tar -x -C "$dir"
+	for chart in "$dir"/charts/*/Chart.yaml; do
+		go tool -modfile=hack/tools/go.mod helm package "$(dirname "$chart")" --version "${version#v}" --app-version "$version" --destination "$out" >/dev/null
+	done
+	rm -rf "$dir"
+}
+
 say "images"
 make --no-print-directory images VERSION="$version" IMAGES="$out" PLATFORMS="${PLATFORMS:-linux/amd64,linux/arm64}"
 rm -rf "$out/.programs"
@@ -34,9 +46,7 @@ for platform in ${PLUGIN_PLATFORMS:-linux/amd64 linux/arm64 darwin/amd64 darwin/
 	plugin "${platform%/*}" "${platform#*/}"
 done
 say "charts"
-for chart in charts/*/Chart.yaml; do
-	go tool -modfile=hack/tools/go.mod helm package "$(dirname "$chart")" --version "${version#v}" --app-version "$version" --destination "$out" >/dev/null
-done
+charts
 hack/release/notes.sh "$version" "$out" >"$out/NOTES.md"
 (cd "$out" && rm -f SHA256SUMS && sha256sum -- * >SHA256SUMS)
 say "all files are in $out"

@@ -17,8 +17,10 @@
 // no time a replica serves a certificate for which the caBundle does not vouch:
 //
 //  1. a new authority joins the old one in the bundle; the serving certificate stays;
-//  2. once the APIService has the bundle, and Policy.Overlap has passed, the new authority signs a serving certificate;
+//  2. Policy.Overlap after that, if the APIService has the bundle (or there is none), the new authority signs a serving certificate;
 //  3. Policy.Overlap after that, when every replica serves it, the old authority leaves the bundle.
+//
+// A serving certificate that nobody can take any more, because it has expired or is for other names, is replaced without these steps.
 //
 // All times are read from the certificates, so no step needs a memory. A Secret that somebody has deleted or spoilt is step 1 for
 // a replica that still serves, and a start from nothing for one that does not: deleting the Secret is how to renew by hand.

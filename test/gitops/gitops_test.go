@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package gitops_test holds that GitOps tools see how Nestor's objects are: objects that the operator has judged are shown to
-// kstatus, to Flux with the expressions of config/gitops/flux, and to Argo CD's health check of config/gitops/argocd.
+// kstatus, to Flux with the expressions of config/gitops/flux, and to the health check of config/gitops/argocd in the interpreter
+// of Lua that Argo CD has; Argo CD itself does not run.
 package gitops_test
 
 import (
