@@ -11,13 +11,13 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nestor-dev/nestor/config/operator"
 	"github.com/nestor-dev/nestor/internal/localcluster"
 )
 
@@ -35,18 +35,11 @@ func TestTheLeaseGoesWithTheServiceAccount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := metav1.ObjectMeta{Namespace: "default", Name: "operator"}
-	account := &corev1.ServiceAccount{ObjectMeta: in}
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: leaseName}}
-	for _, object := range []client.Object{
-		account, lease,
-		&rbacv1.Role{ObjectMeta: in, Rules: []rbacv1.PolicyRule{{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "update"}}}},
-		&rbacv1.RoleBinding{ObjectMeta: in, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "operator"},
-			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "default", Name: "operator"}}},
-	} {
-		if err := admin.Create(t.Context(), object); err != nil {
-			t.Fatal(err)
-		}
+	grant(t, admin)
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: operator.ServiceAccount}}
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: leaseName}}
+	if err := admin.Create(t.Context(), lease); err != nil {
+		t.Fatal(err)
 	}
 
 	own(t, admin)
@@ -65,9 +58,26 @@ func TestTheLeaseGoesWithTheServiceAccount(t *testing.T) {
 	}
 }
 
+// grant gives the operator the rights that an installation gives it, and no others.
+func grant(t *testing.T, admin client.Client) {
+	t.Helper()
+	objects, err := operator.Access()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: operator.Namespace}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, object := range objects {
+		if err := admin.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func own(t *testing.T, as client.Client) {
 	t.Helper()
-	if err := (leaseOwner{client: as, live: as, namespace: "default"}).own(t.Context()); err != nil {
+	if err := (leaseOwner{client: as, live: as, namespace: operator.Namespace}).own(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }

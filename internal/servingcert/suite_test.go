@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"os/exec"
 	"testing"
 	"time"
 
@@ -21,18 +20,20 @@ import (
 	"k8s.io/client-go/rest"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	registration "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/typed/apiregistration/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nestor-dev/nestor/config/operator"
 	"github.com/nestor-dev/nestor/internal/localcluster"
 	"github.com/nestor-dev/nestor/internal/servingcert"
 )
 
-const namespace = "nestor-system"
+const namespace = operator.Namespace
 
 var (
 	ctx      context.Context
 	core     *typedcorev1.CoreV1Client
 	admin    *registration.ApiregistrationV1Client
-	operator *rest.Config // with the rights of the chart and no others
+	entitled *rest.Config // with the rights of the chart and no others
 	stranger *rest.Config
 
 	policy = servingcert.Policy{
@@ -57,21 +58,27 @@ var _ = BeforeSuite(func() {
 	DeferCleanup(func() { Expect(cluster.Stop()).To(Succeed()) })
 	core = typedcorev1.NewForConfigOrDie(cluster.Config)
 	admin = registration.NewForConfigOrDie(cluster.Config)
-	for _, args := range [][]string{
-		{"create", "namespace", namespace},
-		{"create", "serviceaccount", "nestor-operator", "-n", namespace},
-		{"apply", "-f", "../../config/operator/rbac.yaml"},
-	} {
-		out, err := exec.CommandContext(ctx, cluster.Kubectl, append([]string{"--kubeconfig", cluster.Kubeconfig}, args...)...).CombinedOutput()
-		Expect(err).NotTo(HaveOccurred(), string(out))
-	}
-	token, err := core.ServiceAccounts(namespace).CreateToken(ctx, "nestor-operator", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	grant(cluster.Config)
+	token, err := core.ServiceAccounts(namespace).CreateToken(ctx, operator.ServiceAccount, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
-	operator = rest.AnonymousClientConfig(cluster.Config)
-	operator.BearerToken, operator.QPS = token.Status.Token, -1
+	entitled = rest.AnonymousClientConfig(cluster.Config)
+	entitled.BearerToken, entitled.QPS = token.Status.Token, -1
 	stranger, err = cluster.AddUser("stranger")
 	Expect(err).NotTo(HaveOccurred())
 })
+
+// grant gives the operator the rights that an installation gives it.
+func grant(config *rest.Config) {
+	GinkgoHelper()
+	api, err := client.New(config, client.Options{})
+	Expect(err).NotTo(HaveOccurred())
+	Expect(api.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
+	objects, err := operator.Access()
+	Expect(err).NotTo(HaveOccurred())
+	for _, object := range objects {
+		Expect(api.Create(ctx, object)).To(Succeed(), object.GetName())
+	}
+}
 
 // world is where the replicas of one operator meet. The operator has rights to one Secret and one APIService, so specs follow
 // one another.
@@ -126,7 +133,7 @@ func (w *world) secret() *corev1.Secret {
 }
 
 // replica is a keeper that has not looked yet.
-func (w *world) replica() *servingcert.Keeper { return w.replicaAs(operator) }
+func (w *world) replica() *servingcert.Keeper { return w.replicaAs(entitled) }
 
 func (w *world) replicaAs(user *rest.Config) *servingcert.Keeper {
 	return servingcert.New(servingcert.Options{
