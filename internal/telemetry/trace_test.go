@@ -168,6 +168,16 @@ func TestEndsThatAreNotSuccess(t *testing.T) {
 	}
 }
 
+func TestACancelledTurnIsNoSuccess(t *testing.T) {
+	w := newWorld(t)
+	top := w.start(chat, orchestrator)
+	top.hear(agent.MessageArrived{Message: "m1", Text: "hello"})
+	top.hear(agent.Cancelled{})
+	if got, want := w.tree(), "invoke_agent orchestrator 3s-4s !Cancelled\n"; got != want {
+		t.Errorf("got:\n%swant:\n%s", got, want)
+	}
+}
+
 func TestADeletedAgentIsTold(t *testing.T) {
 	w := newWorld(t)
 	sub := w.start(ledger.Agent{UID: "uid-task", Kind: "SubAgent", Name: "task", Root: "uid-task", Role: "coder"}, agent.Config{Kind: agent.SubAgent, Delegates: []agent.Delegate{researcher}})
