@@ -224,6 +224,8 @@ func (o *options) clientConfig() (*rest.Config, error) {
 	}
 	config.QPS, config.Burst = float32(o.qps), o.burst
 	config.UserAgent = "nestor-operator/" + version.String()
+	// The API server is near and its processors are scarce: it would compress every event of a watch.
+	config.DisableCompression = true
 	return config, nil
 }
 

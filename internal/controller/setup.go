@@ -7,7 +7,6 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -60,7 +59,7 @@ type Options struct {
 	// commands have their homes.
 	LocalWorkspaces  []string
 	WorkspaceScratch string
-	// IdleAfter is how long an agent that waits stays in memory; 0 is a minute.
+	// IdleAfter is how long an agent that waits stays in memory; 0 is 15 seconds.
 	IdleAfter time.Duration
 	// Telemetry tells OpenTelemetry what agents do; nil tells nothing.
 	Telemetry *telemetry.Telemetry
@@ -69,7 +68,13 @@ type Options struct {
 }
 
 // Cache narrows a manager's cache to what the controllers need. Use it for a manager that Setup is given.
-func Cache(options cache.Options) cache.Options { return workspace.Cache(options) }
+//
+// Nobody here reads who manages which field, and that is a third of a small object: without it the cache is smaller, and so is every
+// update. The API server takes its own record then.
+func Cache(options cache.Options) cache.Options {
+	options.DefaultTransform = cache.TransformStripManagedFields()
+	return workspace.Cache(options)
+}
 
 // DefaultLabels are those that the operator's pods have unless it was told otherwise.
 func DefaultLabels() map[string]string {
@@ -101,9 +106,6 @@ type nobody struct{}
 
 func (nobody) Changed(ledger.Agent)               {}
 func (nobody) Listen(string, string, model.Delta) {}
-
-// drainTimeout is how long effects in flight may take to finish when the operator stops.
-const drainTimeout = 20 * time.Second
 
 // The operator that leads holds a lease in its own namespace.
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update,namespace=nestor-system
@@ -207,37 +209,6 @@ func newWorkspaces(mgr ctrl.Manager, options Options, retry func(namespace strin
 		LocalRoots: options.LocalWorkspaces, Scratch: options.WorkspaceScratch, Retry: retry,
 		HTTP: options.Telemetry.Transport(nil),
 	})
-}
-
-// driver takes over the agents of the operator that was at work before, keeps memory free of those that only wait, and
-// lets what is in flight finish at the end. It runs in the leader alone.
-type driver struct {
-	engine     *engine.Engine
-	workspaces *workspace.Workspaces
-	idle       time.Duration
-}
-
-// Start implements manager.Runnable.
-func (d driver) Start(ctx context.Context) error {
-	if _, err := d.engine.Recover(ctx); err != nil {
-		return fmt.Errorf("take over the live agents: %w", err)
-	}
-	idle := d.idle
-	if idle == 0 {
-		idle = time.Minute
-	}
-	ticker := time.NewTicker(idle)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-			d.engine.Evict(idle)
-		case <-ctx.Done():
-			draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
-			defer cancel()
-			return errors.Join(d.engine.Close(draining), d.workspaces.Close(draining)) // in this order: calls in flight use them
-		}
-	}
 }
 
 // closer ends the sessions with tool servers.

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/client-go/tools/clientcmd"
+
 	"github.com/nestor-dev/nestor/test/bench/measure"
 	"github.com/nestor-dev/nestor/test/bench/report"
 	"github.com/nestor-dev/nestor/test/bench/scenario"
@@ -81,7 +83,11 @@ func bounds(ctx context.Context, programs string, each time.Duration) (b report.
 		return b, err
 	}
 	defer func() { err = errors.Join(err, s.Stop()) }()
-	return measure.Bounds(ctx, s.Cluster.Config, s.Dir, each)
+	operator, err := clientcmd.BuildConfigFromFlags("", s.OperatorKubeconfig)
+	if err != nil {
+		return b, fmt.Errorf("read the operator's kubeconfig: %w", err)
+	}
+	return measure.Bounds(ctx, s.Cluster.Config, operator, s.Dir, each)
 }
 
 // version is the commit that is measured.

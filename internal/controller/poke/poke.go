@@ -87,16 +87,6 @@ func (q *Queue) look(name types.NamespacedName) {
 	byPriority.AddWithOpts(priorityqueue.AddOpts{Priority: &low}, request)
 }
 
-// Len is how many names wait to be looked at now.
-func (q *Queue) Len() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.queue == nil {
-		return 0
-	}
-	return q.queue.Len()
-}
-
 // Source is where the controller listens.
 func (q *Queue) Source() source.Source {
 	return source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {

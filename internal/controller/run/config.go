@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"golang.org/x/time/rate"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
@@ -39,7 +38,7 @@ type Runner struct {
 	// Events are for what a person may want to act on; nil emits none.
 	Events recorder.EventRecorder
 	// Pace limits the writes that only show progress.
-	Pace *rate.Limiter
+	Pace *Pace
 }
 
 // Subject is an agent that is to be configured.

@@ -5,6 +5,7 @@ package run
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -21,18 +22,51 @@ const (
 	progressRate  = 25
 	progressBurst = 100
 	progressWait  = time.Second
+	// mostProgressWait bounds how old what is shown may be, and with it how often all that wait are looked at.
+	mostProgressWait = 10 * time.Second
 )
 
-// NewPace returns what limits the writes that only show progress.
-func NewPace() *rate.Limiter { return rate.NewLimiter(progressRate, progressBurst) }
+// Pace limits the writes that only show progress.
+type Pace struct {
+	limiter *rate.Limiter
+	mu      sync.Mutex
+	last    time.Time // when the last of those comes again that were sent away
+}
+
+// NewPace returns a pace that nobody has used.
+func NewPace() *Pace { return &Pace{limiter: rate.NewLimiter(progressRate, progressBurst)} }
+
+// allow says whether to write now, or when to come again. Those who wait come one after the other: if all came every second, looking
+// at them would cost more than what they want to write.
+func (p *Pace) allow(now time.Time) (again time.Duration, allowed bool) {
+	if p.limiter.AllowN(now, 1) {
+		return 0, true
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = latest(p.last.Add(time.Second/progressRate), now.Add(progressWait))
+	if most := now.Add(mostProgressWait); p.last.After(most) {
+		p.last = most
+	}
+	return p.last.Sub(now), false
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
 
 // Show writes the status of an object, if it changed. A change that is only progress waits its turn.
 func Show[T any](ctx context.Context, r *Runner, object client.Object, current *T, next T, progress bool) (ctrl.Result, error) {
 	if equality.Semantic.DeepEqual(*current, next) {
 		return ctrl.Result{}, nil
 	}
-	if progress && !r.Pace.Allow() {
-		return ctrl.Result{RequeueAfter: progressWait}, nil
+	if progress {
+		if again, allowed := r.Pace.allow(time.Now()); !allowed {
+			return ctrl.Result{RequeueAfter: again}, nil
+		}
 	}
 	before := object.DeepCopyObject()
 	*current = next

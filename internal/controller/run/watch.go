@@ -64,6 +64,19 @@ func PhaseChanged() predicate.Predicate {
 	}}
 }
 
+// Ended lets pass tasks of agents when their end has been written.
+func Ended() predicate.Predicate {
+	ended := func(object client.Object) bool {
+		task, ok := object.(*v1alpha1.AgentTask)
+		return ok && task.Spec.Type == v1alpha1.TaskAgent && task.Status.CompletionTime != nil
+	}
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false }, // sub-agents are looked at when the operator begins
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool { return ended(e.ObjectNew) && !ended(e.ObjectOld) },
+	}
+}
+
 // CameOrWent lets pass objects that are created or deleted.
 func CameOrWent() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -48,6 +49,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("subagent").
 		For(&v1alpha1.SubAgent{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.AgentTask{}, r.Changed.Soon(parentOf), builder.WithPredicates(run.PhaseChanged())).
+		Watches(&v1alpha1.AgentTask{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(run.Ended())).
 		WatchesRawSource(r.Changed.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 		Complete(r)
@@ -87,11 +89,31 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Runner.Apply(ctx, run.Owner{Object: &sub, Chat: sub.Spec.Chat, Parent: sub.Name}, state); err != nil {
 		return status.Result(err)
 	}
+	if wait, err := r.taskFirst(ctx, &sub, state); err != nil || wait > 0 {
+		return ctrl.Result{RequeueAfter: wait}, err
+	}
 	next := projection.SubAgent(state, sub.Status, sub.Generation)
-	// That it is at work, and how far, is progress. Of an end its task tells: while other tasks wait to be looked at, its own
-	// status can wait too.
-	progress := next.Phase == v1alpha1.SubAgentActive || next.Phase == sub.Status.Phase || (state.Phase.Terminal() && r.Tasks.Len() > 0)
+	// That it is at work, and how far, is progress.
+	progress := next.Phase == v1alpha1.SubAgentActive || next.Phase == sub.Status.Phase
 	return run.Show(ctx, r.Runner, &sub, &sub.Status, next, progress)
+}
+
+// behindTask is how long a sub-agent that has ended waits for its task to say so.
+const behindTask = 5 * time.Second
+
+// taskFirst is how long to wait before an end is shown: people and programs watch the task, so it is written first. Its event
+// wakes the sub-agent.
+func (r *Reconciler) taskFirst(ctx context.Context, sub *v1alpha1.SubAgent, state agent.State) (time.Duration, error) {
+	left := behindTask - time.Since(time.UnixMilli(int64(state.Clock.Now)))
+	if !state.Phase.Terminal() || left <= 0 {
+		return 0, nil
+	}
+	var task v1alpha1.AgentTask
+	err := r.Client.Get(ctx, types.NamespacedName{Namespace: sub.Namespace, Name: sub.Spec.Task}, &task)
+	if err != nil || task.Status.CompletionTime != nil {
+		return 0, client.IgnoreNotFound(err)
+	}
+	return min(left, behindTask), nil // an end in the future is another machine's clock
 }
 
 // begin starts the agent, once everything that it needs is there.

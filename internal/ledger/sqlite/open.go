@@ -70,13 +70,23 @@ func connect(dsn string) (*database, error) {
 	}
 	db.reader.SetMaxOpenConns(maxReaders())
 	db.reader.SetMaxIdleConns(maxReaders())
-	// busy_timeout is first, so that the others wait for locks; auto_vacuum takes effect in an empty file only.
-	pool, err := sql.Open("sqlite", uri(file, "busy_timeout(10000)", "auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(full)"))
+	pool, err := sql.Open("sqlite", uri(file, writing...))
 	if err != nil {
 		return nil, errors.Join(sqlstore.Fail(db, "open", err), db.reader.Close())
 	}
 	db.writer = newWriter(pool)
 	return db, nil
+}
+
+// writing is how the connection is set up that writes. busy_timeout is first, so that the others wait for locks; auto_vacuum takes
+// effect in an empty file only.
+//
+// A large group must fit into the cache, or its pages go to the log before it is whole and again afterwards (SQLite's own size is
+// 2 MiB). A longer log is copied into the file less often, and pages that many groups change are copied once. Nothing
+// that is kept in memory until the commit needs a file.
+var writing = []string{
+	"busy_timeout(10000)", "auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(full)",
+	"cache_size(-16384)", "wal_autocheckpoint(4000)", "temp_store(memory)",
 }
 
 func filePath(dsn string) (string, error) {

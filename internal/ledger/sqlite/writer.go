@@ -127,12 +127,17 @@ type transaction struct{ w *writer }
 // Exec implements sqlstore.Tx.
 func (t transaction) Exec(ctx context.Context, statements ...sqlstore.Statement) ([]int64, error) {
 	changed := make([]int64, len(statements))
+	// A context that can end costs the driver a goroutine for each statement, and none of these takes long.
+	whole := context.WithoutCancel(ctx)
 	for i, s := range statements {
-		stmt, err := t.w.prepared(ctx, s.SQL) //nolint:sqlclosecheck // It is closed with the connection.
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		stmt, err := t.w.prepared(whole, s.SQL) //nolint:sqlclosecheck // It is closed with the connection.
 		if err != nil {
 			return nil, err
 		}
-		result, err := stmt.ExecContext(ctx, s.Args...)
+		result, err := stmt.ExecContext(whole, s.Args...)
 		if err != nil {
 			return nil, err
 		}

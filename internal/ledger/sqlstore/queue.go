@@ -94,8 +94,8 @@ func (q *queue) run() {
 		for group := q.take(); len(group) > 0; group = q.take() {
 			began := time.Now()
 			q.commit(group)
-			if len(group) == 1 {
-				// The writer that was answered may have its next batch at hand; it joins the group that is taken now.
+			if len(group) < many {
+				// Writers that were answered may have their next batches at hand; those join the group that is taken now.
 				runtime.Gosched()
 				continue
 			}
@@ -104,11 +104,15 @@ func (q *queue) run() {
 	}
 }
 
-// mostGathering bounds how long a batch waits for others.
-const mostGathering = 10 * time.Millisecond
+const (
+	// many is how large a group must be for the next one to be waited for: few who write want their answers soon.
+	many = 8
+	// mostGathering bounds how long a batch waits for others.
+	mostGathering = 10 * time.Millisecond
+)
 
 // gather lets the next group grow while many write, until it is as large as the last one. A commit costs much more than a batch in
-// it, so the busier the machine is and the longer commits take, the larger groups must be. A writer that is alone never waits.
+// it, so the busier the machine is and the longer commits take, the larger groups must be.
 func (q *queue) gather(enough int, most time.Duration) {
 	timer := time.NewTimer(min(most, mostGathering))
 	defer timer.Stop()

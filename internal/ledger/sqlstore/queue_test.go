@@ -86,7 +86,7 @@ func TestClosedQueueTakesNothing(t *testing.T) {
 // Writers that come back a little after they were answered share the next commit too, instead of getting one each.
 func TestWritersThatComeBackShareACommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const writers, appends, commit = 4, 10, 3 * time.Millisecond
+		const writers, appends, commit = 12, 10, 3 * time.Millisecond
 		var groups []int
 		q := newQueue(100, 1000, func(group []*pending) {
 			groups = append(groups, len(group))
@@ -99,7 +99,7 @@ func TestWritersThatComeBackShareACommit(t *testing.T) {
 		for i := range writers {
 			all.Go(func() {
 				for range appends {
-					time.Sleep(time.Duration(i) * time.Millisecond) //nolint:forbidigo // The clock of synctest does not wait.
+					time.Sleep(time.Duration(i) * time.Millisecond / 3) //nolint:forbidigo // The clock of synctest does not wait.
 					if err := q.submit(t.Context(), ledger.Batch{}); err != nil {
 						t.Error(err)
 					}
@@ -108,11 +108,11 @@ func TestWritersThatComeBackShareACommit(t *testing.T) {
 		}
 		all.Wait()
 		q.close()
-		if most := writers * appends / 3; len(groups) > most {
+		if most := writers * appends / 5; len(groups) > most {
 			t.Errorf("%d appends took %d commits %v, want at most %d", writers*appends, len(groups), groups, most)
 		}
-		if slices.Max(groups) < writers {
-			t.Errorf("the groups are %v, want all %d writers in one", groups, writers)
+		if slices.Max(groups) < many {
+			t.Errorf("the groups are %v, want some of %d and more", groups, many)
 		}
 	})
 }

@@ -26,8 +26,9 @@ import (
 // blobs is where the bounds are measured: a kind whose status takes anything of any size.
 const blobs = "/apis/bench.nestor.dev/v1/namespaces/default/blobs"
 
-// Bounds measures what the control plane and the disk of dir can do at most. Nothing else may run meanwhile.
-func Bounds(ctx context.Context, config *rest.Config, dir string, each time.Duration) (report.Bounds, error) {
+// Bounds measures what the control plane and the disk of dir can do at most. Nothing else may run meanwhile, and the operator whose
+// credentials these are does not.
+func Bounds(ctx context.Context, config, operator *rest.Config, dir string, each time.Duration) (report.Bounds, error) {
 	var b report.Bounds
 	if err := installBlobs(config); err != nil {
 		return b, err
@@ -51,7 +52,17 @@ func Bounds(ctx context.Context, config *rest.Config, dir string, each time.Dura
 	if b.Create2KB, err = createRate(ctx, client, each); err != nil {
 		return b, err
 	}
-	b.SQLiteRows2KB, err = sqliteRate(ctx, dir, each)
+	if b.SQLiteRows2KB, err = sqliteRate(ctx, dir, each); err != nil {
+		return b, err
+	}
+	asOperator, err := drive.NewClient(operator)
+	if err != nil {
+		return b, err
+	}
+	if _, err := agentRate(ctx, client, asOperator, "first", each/2); err != nil {
+		return b, err
+	}
+	b.Agents, err = agentRate(ctx, client, asOperator, "bound", each)
 	return b, err
 }
 
@@ -106,11 +117,13 @@ func putRate(ctx context.Context, client *drive.Client, size int, each time.Dura
 	})
 }
 
-// resourceVersion is found without decoding: the metadata comes before the data.
-func resourceVersion(answer []byte) string {
-	_, rest, _ := bytes.Cut(answer, []byte(`"resourceVersion":"`))
-	version, _, _ := bytes.Cut(rest, []byte(`"`))
-	return string(version)
+func resourceVersion(answer []byte) string { return textOf(answer, "resourceVersion") }
+
+// textOf finds a field of the metadata without decoding: it comes before the data.
+func textOf(answer []byte, name string) string {
+	_, rest, _ := bytes.Cut(answer, []byte(`"`+name+`":"`))
+	value, _, _ := bytes.Cut(rest, []byte(`"`))
+	return string(value)
 }
 
 // rate counts what many writers get done in a time.

@@ -19,11 +19,12 @@ func (b Bounds) Rows() []Bound {
 	return []Bound{
 		{"status PUTs of 2 KB", b.StatusPut2KB}, {"status PUTs of 20 KB", b.StatusPut20KB}, {"status PUTs of 100 KB", b.StatusPut100KB},
 		{"creates of 2 KB", b.Create2KB}, {"SQLite rows of 2 KB, synchronous=FULL, 100 in a transaction", b.SQLiteRows2KB},
+		{"agents that do nothing: the four writes of each, with its watches", b.Agents},
 	}
 }
 
 // String is one line for people who wait.
 func (b Bounds) String() string {
-	return fmt.Sprintf("status PUTs a second: %.0f of 2 KB, %.0f of 20 KB, %.0f of 100 KB; creates of 2 KB: %.0f/s; SQLite rows of 2 KB: %.0f/s",
-		b.StatusPut2KB, b.StatusPut20KB, b.StatusPut100KB, b.Create2KB, b.SQLiteRows2KB)
+	return fmt.Sprintf("status PUTs a second: %.0f of 2 KB, %.0f of 20 KB, %.0f of 100 KB; creates of 2 KB: %.0f/s; SQLite rows of 2 KB: %.0f/s; agents that do nothing: %.0f/s",
+		b.StatusPut2KB, b.StatusPut20KB, b.StatusPut100KB, b.Create2KB, b.SQLiteRows2KB, b.Agents)
 }
