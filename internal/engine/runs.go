@@ -17,9 +17,13 @@ type Run struct {
 
 // Runs are those that ended with the change.
 func (c Change) Runs() []Run {
+	orchestrator := c.After.Config.Kind == agent.Orchestrator
+	if !orchestrator && !c.Gone && !c.After.Phase.Terminal() {
+		return nil // nothing leaves a last phase, so a replay would find none
+	}
 	var runs []Run
 	c.Steps(func(before agent.State, e agent.Event, after agent.State) {
-		if after.Config.Kind == agent.Orchestrator {
+		if orchestrator {
 			runs = append(runs, endedTurns(before, e, after)...)
 			return
 		}
@@ -27,7 +31,7 @@ func (c Change) Runs() []Run {
 			runs = append(runs, Run{State: after, Since: after.Clock.Started, At: e.At, Kind: after.Outcome.Kind, Words: after.Outcome.Error})
 		}
 	})
-	if c.Gone && c.After.Config.Kind != agent.Orchestrator && !c.After.Phase.Terminal() {
+	if c.Gone && !orchestrator && !c.After.Phase.Terminal() {
 		runs = append(runs, Run{State: c.After, Since: c.After.Clock.Started, At: c.After.Clock.Now, Kind: agent.KindCancelled})
 	}
 	return runs

@@ -7,7 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"regexp"
+	"strings"
 )
 
 // sentRequest is a request as it is sent. The SDK's own types would do the same at ten times the cost, most of it for taking
@@ -82,13 +82,21 @@ func translate(req Request, spoken dialect) ([]byte, error) {
 		body.MaxTokens = req.MaxOutputTokens
 	}
 	for _, t := range req.Tools {
-		if len(t.Parameters) > 0 && (t.Parameters[0] != '{' || !json.Valid(t.Parameters)) {
-			return nil, fmt.Errorf("the schema of tool %s is not a JSON object", t.Name)
+		if len(t.Parameters) > 0 && t.Parameters[0] != '{' {
+			return nil, noSchema(t)
 		}
 		body.Tools = append(body.Tools, sentTool{Type: "function", Function: sentFunction(t)})
 	}
-	return json.Marshal(body)
+	encoded, err := json.Marshal(body)
+	for i := 0; err != nil && i < len(req.Tools); i++ { // encoding has looked at all schemas, but does not say whose it was
+		if t := req.Tools[i]; len(t.Parameters) > 0 && !json.Valid(t.Parameters) {
+			return nil, noSchema(t)
+		}
+	}
+	return encoded, err
 }
+
+func noSchema(t Tool) error { return fmt.Errorf("the schema of tool %s is not a JSON object", t.Name) }
 
 func translateMessages(messages []Message) []sentMessage {
 	out := make([]sentMessage, 0, len(messages))
@@ -161,16 +169,22 @@ func assistantMessage(m Message) sentMessage {
 	return assistant
 }
 
-var badNameCharacters = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
-
 // sendableName makes a name that a model invented fit for the history: a provider that let the model write it still
 // refuses to read it.
 func sendableName(name string) string {
-	name = badNameCharacters.ReplaceAllString(name, "_")
+	name = strings.Map(sendable, name)
 	if name == "" {
 		return "unnamed"
 	}
 	return name[:min(len(name), 64)]
+}
+
+func sendable(c rune) rune {
+	switch {
+	case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '-':
+		return c
+	}
+	return '_'
 }
 
 // sendableArguments does the same for arguments that are not JSON, on which servers with chat templates choke. The
