@@ -9,6 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/nestor-dev/nestor/test/bench/report"
 )
@@ -70,6 +74,20 @@ func TestScenariosAreListed(t *testing.T) {
 	for _, name := range []string{"agents-1000x20-200ms", "fanout-500", "chat-1000", "waiting-10000", "recovery-1000", "growth-finished"} {
 		if !strings.Contains(out.String(), name+" ") {
 			t.Errorf("%s is not listed:\n%s", name, out.String())
+		}
+	}
+}
+
+// The writes of an agent are written out by hand for the bounds: the API server must take them, as those of the operator.
+func TestTheBoundsAreMeasured(t *testing.T) {
+	ctrl.SetLogger(logr.Discard())
+	b, err := bounds(t.Context(), "", 20*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bound := range b.Rows() {
+		if bound.Rate <= 0 {
+			t.Errorf("%s: %f a second", bound.Name, bound.Rate)
 		}
 	}
 }

@@ -28,3 +28,6 @@ func (b Bounds) String() string {
 	return fmt.Sprintf("status PUTs a second: %.0f of 2 KB, %.0f of 20 KB, %.0f of 100 KB; creates of 2 KB: %.0f/s; SQLite rows of 2 KB: %.0f/s; agents that do nothing: %.0f/s",
 		b.StatusPut2KB, b.StatusPut20KB, b.StatusPut100KB, b.Create2KB, b.SQLiteRows2KB, b.Agents)
 }
+
+// TurnsAtMost is how many turns a second an operator could make that costs nothing, if agents make so many each.
+func (r *Report) TurnsAtMost(each int) float64 { return r.Bounds.Agents * float64(each) }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -57,7 +56,7 @@ func startRig(ctx context.Context, env Environment, s Scenario) (r *rig, err err
 		ModelFlags: []string{"--record=-1", "--strict=false"}, OperatorFlags: env.OperatorFlags,
 	}
 	if env.Profiles != "" {
-		if r.pprof, err = freeAddress(ctx); err != nil {
+		if r.pprof, err = stack.FreeAddress(ctx); err != nil {
 			return nil, err
 		}
 		options.OperatorFlags = append([]string{"--pprof-bind-address", r.pprof}, options.OperatorFlags...)
@@ -134,12 +133,4 @@ func (r *rig) processes() (map[string]int, error) {
 		}
 	}
 	return pids, nil
-}
-
-func freeAddress(ctx context.Context) (string, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("find a free port: %w", err)
-	}
-	return listener.Addr().String(), listener.Close()
 }
