@@ -49,7 +49,7 @@ type actor struct {
 	dropped  bool // what comes from now on is for nobody
 	quiet    bool // no new effects
 	inFlight map[string]func()
-	touched  time.Time // when something last came or went
+	touched  time.Time // when something last came, or somebody looked
 
 	// The working goroutine alone changes what follows, under this lock.
 	stateMu  sync.Mutex
@@ -80,6 +80,13 @@ func (a *actor) postLocked(d delivery) bool {
 	a.touched = a.engine.options.Now()
 	a.lookLocked()
 	return true
+}
+
+// touch keeps the agent in memory for a while.
+func (a *actor) touch() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.touched = a.engine.options.Now()
 }
 
 func (a *actor) look() {
@@ -285,7 +292,7 @@ func (a *actor) takeOverIfStill(since int64) {
 		if err != nil || record.LastSeq != since || !record.Live() {
 			return
 		}
-		a.post(delivery{takeOver: true})
+		_ = a.engine.post(a.uid, delivery{takeOver: true}) // not to this actor: it may have left memory. A closed engine takes nothing over.
 	})
 }
 
@@ -335,6 +342,7 @@ func (a *actor) load(ctx context.Context) error {
 }
 
 func (a *actor) view(ctx context.Context) (ledger.Agent, agent.State, error) {
+	a.touch()
 	if err := a.load(ctx); err != nil {
 		return ledger.Agent{}, agent.State{}, err
 	}

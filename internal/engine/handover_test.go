@@ -5,6 +5,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 	"testing"
 	"time"
@@ -284,4 +285,39 @@ func TestAWriteThatBeginsDuringATakeOverIsMadeOnce(t *testing.T) {
 	if runs, _ := w.tools.count("write"); runs != 1 {
 		t.Errorf("the write ran %d times", runs)
 	}
+}
+
+// An engine that was overtaken waits to see whether the other one goes on. By then the agent may have left memory.
+func TestATakeOverFindsAnAgentThatHasLeftMemory(t *testing.T) {
+	w := newWorld(t, "load")
+	w.chat(nil)
+	w.say("m1", "Load")
+	w.untilPosted("Loaded.")
+	e := w.current()
+	w.until("the chat to have nothing to do", func() bool {
+		s, err := e.View(t.Context(), "uid-chat")
+		return err == nil && s.Phase == agent.PhaseIdle && len(s.Outbox) == 0
+	})
+	overtaken, err := e.actor("uid-chat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.until("the chat to leave memory", func() bool { return e.Evict(-time.Hour) > 0 })
+
+	// The other engine records a message, and dies before it answers.
+	data, err := json.Marshal(agent.Event{At: agent.Time(time.Now().UnixMilli()), Fact: agent.MessageArrived{Message: "m2", Text: "Load"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := w.ledger.Agent(t.Context(), "uid-chat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := ledger.Batch{Agent: "uid-chat", After: before.LastSeq, Events: []ledger.Event{{Type: "MessageArrived", At: time.Now(), Data: data}}}
+	if err := w.ledger.Append(t.Context(), lost); err != nil {
+		t.Fatal(err)
+	}
+	e.options.TakeOverAfter = time.Millisecond
+	overtaken.takeOverIfStill(before.LastSeq + 1)
+	w.until("the message to be answered", func() bool { return len(w.posts) == 2 })
 }

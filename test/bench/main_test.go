@@ -85,6 +85,9 @@ func TestTheBoundsAreMeasured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if b.Agents <= 0 {
+		t.Error("no agent was measured")
+	}
 	for _, bound := range b.Rows() {
 		if bound.Rate <= 0 {
 			t.Errorf("%s: %f a second", bound.Name, bound.Rate)

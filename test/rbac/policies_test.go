@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
@@ -60,7 +61,8 @@ func policyCases() []policyCase {
 		creates(runner, "a standalone task", "AgentTask", tool(spec{}), ""),
 		creates(runner, "a task of a chat", "AgentTask", tool(spec{"chat": "talk"}), byChat),
 		creates(owner, "a task of a chat", "AgentTask", tool(spec{"chat": "talk"}), byChat),
-		adopts(runner, "a task that the sub-agent owns", byAgent),
+		adopts(runner, "a task that the sub-agent owns", v1alpha1.GroupVersion.String(), byAgent),
+		adopts(runner, "a task that a sub-agent of another group owns", "example.com/v1", byAgent),
 		patches(runner, "cancels a standalone task", "agenttasks", "research", `{"spec":{"cancel":true}}`, ""),
 		patches(runner, "cancels a chat's task", "agenttasks", "of-the-chat", `{"spec":{"cancel":true}}`, unchanged),
 		patches(runner, "cancels an agent's task", "agenttasks", "of-the-research", `{"spec":{"cancel":true}}`, unchanged),
@@ -70,6 +72,9 @@ func policyCases() []policyCase {
 		patches(owner, "gives a chat's task a parent", "agenttasks", "of-the-chat", `{"metadata":{"labels":{"nestor.dev/parent":"research"}}}`, parent),
 		patches(runner, "frees an agent's task", "agenttasks", "of-the-research", `{"metadata":{"ownerReferences":null}}`, owned),
 		patches(runner, "frees an agent's task and cancels it", "agenttasks", "of-the-research", `{"metadata":{"ownerReferences":null},"spec":{"cancel":true}}`, unchanged),
+		reowns(runner, "changes who controls an agent's task", func(o *metav1.OwnerReference) { o.Controller = ptr.To(!ptr.Deref(o.Controller, false)) }, byAgent),
+		reowns(runner, "gives an agent's task an owner that is not there", func(o *metav1.OwnerReference) { o.Name = "nobody" }, byAgent),
+		reowns(runner, "lets an agent's task not keep its owner", func(o *metav1.OwnerReference) { o.BlockOwnerDeletion = ptr.To(false) }, ""),
 		patches(admin, "frees an agent's task", "agenttasks", "of-the-research", `{"metadata":{"ownerReferences":null}}`, ""),
 		deletes(runner, "a standalone task", "research", ""),
 		deletes(runner, "a chat's task", "of-the-chat", undeleted),
@@ -116,13 +121,25 @@ func creates(who person, what, kind string, s spec, words string) policyCase {
 }
 
 // adopts creates a task as if the sub-agent had asked for it.
-func adopts(who person, what, words string) policyCase {
+func adopts(who person, what, group, words string) policyCase {
 	return policyCase{who, "creates " + what, words, func(ctx context.Context) error {
 		task := object("AgentTask", "new", tool(spec{}))
 		task.SetOwnerReferences([]metav1.OwnerReference{{
-			APIVersion: v1alpha1.GroupVersion.String(), Kind: "SubAgent", Name: "research", UID: standing(ctx, "subagents", "research").GetUID(),
+			APIVersion: group, Kind: "SubAgent", Name: "research", Controller: ptr.To(true), UID: standing(ctx, "subagents", "research").GetUID(),
 		}})
 		_, err := as(who).Resource(resource("agenttasks")).Namespace(team).Create(ctx, task, metav1.CreateOptions{DryRun: dry})
+		return err
+	}}
+}
+
+// reowns changes the owner of the sub-agent's task.
+func reowns(who person, does string, change func(*metav1.OwnerReference), words string) policyCase {
+	return policyCase{who, does, words, func(ctx context.Context) error {
+		task := standing(ctx, "agenttasks", "of-the-research")
+		owners := task.GetOwnerReferences()
+		change(&owners[0])
+		task.SetOwnerReferences(owners)
+		_, err := as(who).Resource(resource("agenttasks")).Namespace(team).Update(ctx, task, metav1.UpdateOptions{DryRun: dry})
 		return err
 	}}
 }

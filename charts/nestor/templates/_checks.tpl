@@ -26,7 +26,7 @@
 {{- fail "people send their tokens to the web page, so it must be reached over TLS: set web.ingress.tlsSecretName, or web.ingress.tlsElsewhere if something before the Ingress speaks TLS" }}
 {{- end }}
 {{- if and .Values.web.enabled (ne .Values.web.service.type "ClusterIP") (not .Values.web.service.tlsElsewhere) }}
-{{- fail (printf "people send their tokens to the web page, so it must be reached over TLS, which a Service of type %s does not speak: use web.ingress, or set web.service.tlsElsewhere if the load balancer or something before it speaks TLS" .Values.web.service.type) }}
+{{- fail (printf "people send their tokens to the web page, so it must be reached over TLS, which a Service of type %s does not speak: %sset web.service.tlsElsewhere if something before it speaks TLS" .Values.web.service.type (ternary "" "use web.ingress, or " .Values.web.ingress.enabled)) }}
 {{- end }}
 {{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.enabled) }}
 {{- fail "metrics.serviceMonitor.enabled needs metrics: set metrics.enabled" }}

@@ -114,7 +114,9 @@ func (r *Reconciler) project(ctx context.Context, task *v1alpha1.AgentTask, s ag
 	if same && next.Phase == task.Status.Phase && next.SubAgent == task.Status.SubAgent {
 		return r.expire(ctx, task)
 	}
-	result, err := run.Show(ctx, r.Runner, task, &task.Status, next, next.Phase == v1alpha1.TaskRunning)
+	// Whoever answered wants to see that it was heard: only that work has begun can wait.
+	progress := next.Phase == v1alpha1.TaskRunning && task.Status.Waiting == nil
+	result, err := run.Show(ctx, r.Runner, task, &task.Status, next, progress)
 	if err != nil || !result.IsZero() || task.Status.CompletionTime == nil { // what was not written must be looked at again
 		return result, err
 	}

@@ -22,7 +22,7 @@ const (
 	progressRate  = 25
 	progressBurst = 100
 	progressWait  = time.Second
-	// mostProgressWait bounds how old what is shown may be, and with it how often all that wait are looked at.
+	// mostProgressWait is how long one who must wait stays away at most: some of those before it may have ended meanwhile.
 	mostProgressWait = 10 * time.Second
 )
 

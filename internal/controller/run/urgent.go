@@ -8,8 +8,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/engine"
 )
 
-// Urgent says whether somebody waits for what a step leads to: a child to start, a question to be seen, an end. Everything
-// else is progress, which is shown about once a second. That an agent is at work is progress too: most are done before
+// Urgent says whether somebody waits for what a step leads to: a child to start, a question to be seen, an answer to be heard, an
+// end. Everything else is progress, which is shown about once a second. That an agent is at work is progress too: most are done before
 // anybody could have looked.
 func Urgent(c engine.Change) bool {
 	for _, effect := range c.Effects {
@@ -23,7 +23,7 @@ func Urgent(c engine.Change) bool {
 			openAsks(c.Before) != openAsks(c.After) || (c.Before.Trouble == nil) != (c.After.Trouble == nil)
 	}
 	before, after := c.Before.Standing(), c.After.Standing()
-	return before != after && after != agent.StandingActive && after != agent.StandingPending
+	return before != after && (needsPerson(c.Before) || after != agent.StandingActive && after != agent.StandingPending)
 }
 
 // Asked says whether a step changed what an agent needs a person for, which its chat shows.

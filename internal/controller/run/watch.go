@@ -64,11 +64,11 @@ func PhaseChanged() predicate.Predicate {
 	}}
 }
 
-// Ended lets pass tasks of agents when their end has been written.
+// Ended lets pass the tasks of sub-agents when their end has been written.
 func Ended() predicate.Predicate {
 	ended := func(object client.Object) bool {
 		task, ok := object.(*v1alpha1.AgentTask)
-		return ok && task.Spec.Type == v1alpha1.TaskAgent && task.Status.CompletionTime != nil
+		return ok && task.Status.SubAgent != "" && task.Status.CompletionTime != nil
 	}
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false }, // sub-agents are looked at when the operator begins

@@ -93,9 +93,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{RequeueAfter: wait}, err
 	}
 	next := projection.SubAgent(state, sub.Status, sub.Generation)
-	// That it is at work, and how far, is progress.
-	progress := next.Phase == v1alpha1.SubAgentActive || next.Phase == sub.Status.Phase
+	// That it is at work, and how far, is progress. That it goes on after a person's answer is not.
+	progress := next.Phase == v1alpha1.SubAgentActive && !waited(sub.Status.Phase) || next.Phase == sub.Status.Phase
 	return run.Show(ctx, r.Runner, &sub, &sub.Status, next, progress)
+}
+
+func waited(phase v1alpha1.SubAgentPhase) bool {
+	return phase == v1alpha1.SubAgentWaitingForUser || phase == v1alpha1.SubAgentAwaitingApproval
 }
 
 // behindTask is how long a sub-agent that has ended waits for its task to say so.
@@ -105,7 +109,7 @@ const behindTask = 5 * time.Second
 // wakes the sub-agent.
 func (r *Reconciler) taskFirst(ctx context.Context, sub *v1alpha1.SubAgent, state agent.State) (time.Duration, error) {
 	left := behindTask - time.Since(time.UnixMilli(int64(state.Clock.Now)))
-	if !state.Phase.Terminal() || left <= 0 {
+	if !state.Phase.Terminal() || left <= 0 || left > behindTask { // an end in the future is by another clock
 		return 0, nil
 	}
 	var task v1alpha1.AgentTask
@@ -113,7 +117,7 @@ func (r *Reconciler) taskFirst(ctx context.Context, sub *v1alpha1.SubAgent, stat
 	if err != nil || task.Status.CompletionTime != nil {
 		return 0, client.IgnoreNotFound(err)
 	}
-	return min(left, behindTask), nil // an end in the future is another machine's clock
+	return left, nil
 }
 
 // begin starts the agent, once everything that it needs is there.

@@ -127,7 +127,8 @@ type transaction struct{ w *writer }
 // Exec implements sqlstore.Tx.
 func (t transaction) Exec(ctx context.Context, statements ...sqlstore.Statement) ([]int64, error) {
 	changed := make([]int64, len(statements))
-	// A context that can end costs the driver a goroutine for each statement, and none of these takes long.
+	// A context that can end costs the driver a goroutine for each statement. Most of these take less than that; a long one, as a
+	// migration may have, is let finish.
 	whole := context.WithoutCancel(ctx)
 	for i, s := range statements {
 		if err := ctx.Err(); err != nil {

@@ -19,7 +19,7 @@ import (
 
 const ours = "/apis/nestor.dev/v1alpha1/namespaces/default/"
 
-// agentRate has as many agents come and go as the API server takes: with the writes that an agent of five tool turns costs, made by
+// agentRate has as many agents begin and end as the API server takes: with the writes that an agent of five tool turns costs, made by
 // those who make them, while as many watch as do in a scenario. Nobody does any work, so no operator could be faster.
 func agentRate(ctx context.Context, person, operator *drive.Client, name string, each time.Duration) (float64, error) {
 	watching, stop := context.WithCancel(ctx)
@@ -39,7 +39,7 @@ func agentRate(ctx context.Context, person, operator *drive.Client, name string,
 	watch(operator, "agenttasks")
 	watch(operator, "subagents")
 	agents, err := rate(ctx, each, func(ctx context.Context, writer, turn int) error {
-		return comeAndGo(ctx, person, operator, fmt.Sprintf("%s-%d-%d", name, writer, turn))
+		return beginAndEnd(ctx, person, operator, fmt.Sprintf("%s-%d-%d", name, writer, turn))
 	})
 	stop()
 	if stopped := watchers.Wait(); !errors.Is(stopped, context.Canceled) {
@@ -48,8 +48,8 @@ func agentRate(ctx context.Context, person, operator *drive.Client, name string,
 	return agents, err
 }
 
-// comeAndGo makes the four writes of one agent.
-func comeAndGo(ctx context.Context, person, operator *drive.Client, name string) error {
+// beginAndEnd makes the four writes of one agent.
+func beginAndEnd(ctx context.Context, person, operator *drive.Client, name string) error {
 	const spec = `"type":"Agent","role":"worker","instruction":"Work."`
 	task, err := person.Write(ctx, http.MethodPost, ours+"agenttasks", object("AgentTask", name, "", spec, ""))
 	if err != nil {

@@ -40,7 +40,7 @@ type Bounds struct {
 	StatusPut100KB float64 `json:"statusPut100KB"`
 	Create2KB      float64 `json:"create2KB"`
 	SQLiteRows2KB  float64 `json:"sqliteRows2KB"`
-	// Agents come and go with the writes that each costs, and do nothing.
+	// Agents begin and end with the writes that each costs, and do nothing.
 	Agents float64 `json:"agents"`
 }
 
