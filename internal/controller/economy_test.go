@@ -103,6 +103,11 @@ var _ = Describe("The economy of writes", Serial, func() {
 	It("writes a short agent three times: its sub-agent, and the end of both", func() {
 		c := conversation{newNamespace(nil)}
 		c.provide()
+		Eventually(func() ([]metav1.Condition, error) { // a provider that the operator has not heard of would be waited for
+			var p v1alpha1.ModelProvider
+			err := api.Get(ctx, types.NamespacedName{Namespace: c.namespace, Name: "default"}, &p)
+			return p.Status.Conditions, err
+		}).ShouldNot(BeEmpty())
 		agentTask(c, "short", "Load step 1")
 		Eventually(c.task("short")).Should(Equal("Success"))
 		Eventually(subAgent(c, "short")).Should(Equal(v1alpha1.SubAgentCompleted))
