@@ -3,7 +3,13 @@
 
 package report
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
 
 // Writers is how many writers the bounds are measured with.
 func (r *Report) Writers() int { return 50 }
@@ -34,3 +40,26 @@ func (b Bounds) String() string {
 
 // TurnsAtMost is how many turns a second an operator could make that costs nothing, if agents make so many each.
 func (r *Report) TurnsAtMost(each int) float64 { return r.Bounds.Agents * float64(each) }
+
+// Shares is who used the processors in a scenario, and how much of them; nothing if they had little to do.
+func (r *Report) Shares(result Result) string {
+	const busy = 0.5
+	whole := result.WallSeconds * float64(r.Machine.Cores)
+	used := maps.Clone(result.CPUSeconds)
+	delete(used, "machine")
+	total := 0.0
+	for _, seconds := range used {
+		total += seconds
+	}
+	if whole == 0 || total < busy*whole {
+		return ""
+	}
+	names := slices.SortedFunc(maps.Keys(used), func(a, b string) int { return cmp.Or(cmp.Compare(used[b], used[a]), cmp.Compare(a, b)) })
+	var parts []string
+	for _, name := range names {
+		if percent := 100 * used[name] / total; percent >= 1 {
+			parts = append(parts, fmt.Sprintf("%s %.0f %%", name, percent))
+		}
+	}
+	return fmt.Sprintf("%s: %.0f %% of all processors were busy: %s", result.Name, min(100, 100*total/whole), strings.Join(parts, ", "))
+}

@@ -196,3 +196,15 @@ func TestComparing(t *testing.T) {
 		t.Error("another ledger is not told")
 	}
 }
+
+func TestWhoUsedTheProcessors(t *testing.T) {
+	r := report.Report{Machine: report.Machine{Cores: 2}}
+	for want, cpu := range map[string]map[string]float64{
+		"a: 90 % of all processors were busy: API server 67 %, operator 33 %": {"operator": 6, "API server": 12, "driver": 0.01, "machine": 99},
+		"": {"operator": 1, "API server": 2, "machine": 99},
+	} {
+		if got := r.Shares(report.Result{Name: "a", WallSeconds: 10, CPUSeconds: cpu}); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
