@@ -74,7 +74,7 @@ func flagTable(flags *pflag.FlagSet) string {
 		}
 		kind, usage := pflag.UnquoteUsage(f)
 		fallback := f.DefValue
-		if fallback == "[]" || fallback == "false" || f.Name == "cache-dir" { // that one differs from machine to machine
+		if fallback == "[]" || fallback == "false" || strings.Contains(usage, "(default:") || f.Name == "cache-dir" { // that one differs from machine to machine
 			fallback = ""
 		}
 		if fallback != "" {

@@ -68,6 +68,7 @@ func newRun(f *Factory) *cobra.Command {
 	flags.Int32Var(&o.maxIterations, "max-iterations", 0, "How many model calls the agent may make; can only tighten the role's limit.")
 	flags.DurationVar(&o.maxDuration, "max-duration", 0, "How long the work may take, time spent waiting for a person not counted; can only tighten the role's limit.")
 	flags.DurationVar(&o.ttl, "ttl", -1, "Delete the task this long after it has ended; 0s deletes it at once (default: keep it).")
+	flags.Lookup("ttl").DefValue = "0s" // the help would say -1ns beside the words
 	o.workspace.register(cmd)
 	o.dryRun.register(cmd)
 	addPrinted(cmd, o.print)
