@@ -6,6 +6,7 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	controller "github.com/nestor-dev/nestor/internal/controller/run"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
@@ -112,22 +114,29 @@ func (w *world) owned(ctx context.Context) error {
 	}
 	for uid, name := range alive {
 		if l := lives[string(uid)]; l != nil {
-			account(&wrong, name, l.state.Children, children[uid])
+			account(&wrong, name, l, children[uid])
 		}
 	}
 	return wrong.err()
 }
 
-// account compares the children that an agent knows with those that exist.
-func account(wrong *complaints, name string, c agent.Children, exist []string) {
-	pending := 0
+// account compares the children that an agent knows with those that exist, or never did: while the API server is away no task can be
+// made, and the agent may need it no more when it is back.
+func account(wrong *complaints, name string, l *life, exist []string) {
+	c, pending, neverWere := l.state.Children, 0, map[string]bool{}
+	for _, e := range l.events {
+		end, ok := e.Fact.(agent.ChildFinished)
+		if ok && end.Outcome.Kind == agent.KindCancelled && end.Outcome.Error == controller.NeverBegan && !slices.Contains(exist, end.Child) {
+			neverWere[end.Child] = true
+		}
+	}
 	for _, child := range c.Live {
 		if child.Outcome == nil {
 			pending++
 		}
 	}
-	if c.Started != len(exist) {
-		wrong.add("%s has started %d children, and there are %d: %v", name, c.Started, len(exist), exist)
+	if c.Started != len(exist)+len(neverWere) {
+		wrong.add("%s has started %d children, %d were cancelled before they began, and there are %d: %v", name, c.Started, len(neverWere), len(exist), exist)
 	}
 	if c.Started-c.Completed != pending {
 		wrong.add("%s has started %d children, %d have completed, and %d are pending", name, c.Started, c.Completed, pending)

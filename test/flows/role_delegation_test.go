@@ -48,6 +48,7 @@ func roleDelegation(w *world) {
 			Expect(result.Duration).NotTo(BeNil())
 
 			By("showing the coder's result on its task")
+			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			task := must(ctx, r.task("chat-1"))
 			Expect(task.Status.Result.FilesModified).To(ConsistOf("main.go"))
 			Expect(task.Status.Result.FilesCreated).To(ConsistOf("jwt_middleware.go"))
