@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest/pgserver"
+	"github.com/nestor-dev/nestor/internal/ledger/sqlite"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
@@ -123,12 +124,27 @@ func (w *world) keepTraces() {
 		log = []byte(err.Error())
 	}
 	dir := w.t.ArtifactDir()
+	w.keepLedger(dir)
 	for name, words := range map[string][]byte{"operator.log": log, "goroutines.txt": []byte(stacks)} {
 		if err := os.WriteFile(filepath.Join(dir, name), words, 0o600); err != nil {
 			w.t.Error(err)
 		}
 	}
-	w.t.Logf("see operator.log and goroutines.txt in %s (with -artifacts they are kept); the operator said at last:\n%s", dir, w.stack.OperatorLog())
+	w.t.Logf("see operator.log, goroutines.txt and ledger.db (if it is one) in %s (with -artifacts they are kept); the operator said at last:\n%s", dir, w.stack.OperatorLog())
+}
+
+// keepLedger copies a ledger that is a file: it has the whole story.
+func (w *world) keepLedger(dir string) {
+	if w.settings.ledger != stack.SQLite {
+		return
+	}
+	kept, err := os.Create(filepath.Join(dir, "ledger.db"))
+	if err == nil {
+		err = errors.Join(sqlite.Backup(context.WithoutCancel(w.t.Context()), w.stack.LedgerURL, kept), kept.Close())
+	}
+	if err != nil {
+		w.t.Error(err)
+	}
 }
 
 // placeAll places all orders, spread over some time, however often the API server refuses.
