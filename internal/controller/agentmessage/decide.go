@@ -53,7 +53,7 @@ func (r *Reconciler) settle(ctx context.Context, message *v1alpha1.AgentMessage,
 func (r *Reconciler) target(ctx context.Context, message *v1alpha1.AgentMessage, name string) (string, agent.State, *verdict, error) {
 	var task v1alpha1.AgentTask
 	key := types.NamespacedName{Namespace: message.Namespace, Name: name}
-	if err := r.Client.Get(ctx, key, &task); client.IgnoreNotFound(err) != nil {
+	if err := r.Runner.Find(ctx, key, &task); client.IgnoreNotFound(err) != nil {
 		return "", agent.State{}, nil, fmt.Errorf("get task %s: %w", key, err)
 	}
 	if task.UID == "" || task.Spec.Chat != message.Spec.Chat {

@@ -47,7 +47,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agenttask").
 		For(&v1alpha1.AgentTask{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Owns(&v1alpha1.SubAgent{}, builder.WithPredicates(run.Went())).
+		Owns(&v1alpha1.SubAgent{}, builder.WithPredicates(predicate.Or(run.Went(), run.Hindered()))).
 		WatchesRawSource(r.Changed.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 		Complete(r)

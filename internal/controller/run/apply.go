@@ -216,7 +216,7 @@ func displayOf(s agent.State) string {
 // ChatUID returns the UID of a chat, or nothing if there is none.
 func (r *Runner) ChatUID(ctx context.Context, namespace, name string) (string, error) {
 	var chat v1alpha1.AgentChat
-	err := r.Client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &chat)
+	err := r.Find(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &chat)
 	if apierrors.IsNotFound(err) {
 		return "", nil
 	}
@@ -272,16 +272,17 @@ func (r *Runner) neverBegan(ctx context.Context, name types.NamespacedName) (age
 	return agent.ChildFinished{Child: name.Name, Outcome: agent.Outcome{Kind: agent.ErrorKind(failure.Kind), Error: failure.Message}}, nil
 }
 
-// TaskState returns the state of the agent, or tool run, of a task, if it has begun.
+// TaskState returns the state of the agent, or tool run, of a task, if it has begun and the cache has heard of it.
 func (r *Runner) TaskState(ctx context.Context, name types.NamespacedName) (agent.State, bool, error) {
-	uid, err := r.TaskUID(ctx, name)
+	uid, err := taskUID(ctx, name, r.cached)
 	if err != nil || uid == "" {
 		return agent.State{}, false, err
 	}
 	return r.State(ctx, uid)
 }
 
-// NewestTaskState is TaskState with what another operator may have recorded since this one last looked.
+// NewestTaskState is TaskState with what another operator may have recorded, and the API server has, since this one last looked. It is for
+// those who would refuse or close something for good if there were nothing: after an outage the cache hears of one kind before another.
 func (r *Runner) NewestTaskState(ctx context.Context, name types.NamespacedName) (agent.State, bool, error) {
 	uid, err := r.TaskUID(ctx, name)
 	if err != nil || uid == "" {
@@ -293,17 +294,26 @@ func (r *Runner) NewestTaskState(ctx context.Context, name types.NamespacedName)
 	return r.State(ctx, uid)
 }
 
-// TaskUID is under which UID the engine knows a task: its sub-agent's, or its own if it is one tool call.
+// TaskUID is under which UID the engine knows a task, and nothing if it has no agent. The API server is asked before it says so.
 func (r *Runner) TaskUID(ctx context.Context, name types.NamespacedName) (string, error) {
+	return taskUID(ctx, name, r.Find)
+}
+
+func (r *Runner) cached(ctx context.Context, name types.NamespacedName, object client.Object) error {
+	return r.Client.Get(ctx, name, object)
+}
+
+// taskUID is the UID of a task's sub-agent, or its own if it is one tool call.
+func taskUID(ctx context.Context, name types.NamespacedName, get func(context.Context, types.NamespacedName, client.Object) error) (string, error) {
 	var task v1alpha1.AgentTask
-	if err := r.Client.Get(ctx, name, &task); err != nil {
+	if err := get(ctx, name, &task); err != nil {
 		return "", client.IgnoreNotFound(err)
 	}
 	if task.Spec.Type == v1alpha1.TaskTool {
 		return string(task.UID), nil
 	}
 	var sub v1alpha1.SubAgent
-	if err := r.Client.Get(ctx, name, &sub); err != nil {
+	if err := get(ctx, name, &sub); err != nil {
 		return "", client.IgnoreNotFound(err)
 	}
 	return string(sub.UID), nil

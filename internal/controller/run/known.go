@@ -18,6 +18,8 @@ import (
 // Known remembers under which UID the engine knows the objects of a kind: when an object is gone, only its name is left.
 type Known struct {
 	Engine *engine.Engine
+	// Live reads past the cache.
+	Live client.Reader
 	// Kind is how the ledger calls the kind.
 	Kind string
 
@@ -25,9 +27,13 @@ type Known struct {
 	uids map[types.NamespacedName]types.UID
 }
 
-// Fetch reads an object that has an agent. It reports false when the object is gone, or going, and ends the agent then.
+// Fetch reads an object that has an agent. It reports false when the object is gone, or going, and ends the agent then. An operator
+// that has just started takes over agents whose objects its cache may not have heard of yet, so it is not believed that one is gone.
 func (k *Known) Fetch(ctx context.Context, c client.Reader, name types.NamespacedName, object client.Object) (bool, error) {
 	err := c.Get(ctx, name, object)
+	if apierrors.IsNotFound(err) {
+		err = k.Live.Get(ctx, name, object)
+	}
 	if apierrors.IsNotFound(err) {
 		return false, k.End(ctx, name)
 	}

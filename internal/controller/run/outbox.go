@@ -77,7 +77,7 @@ func (r *Runner) reply(ctx context.Context, owner Owner, item agent.Item) error 
 // Settle says what became of a message. One that is gone needs no answer.
 func (r *Runner) Settle(ctx context.Context, namespace, name string, phase v1alpha1.MessagePhase, reason, words string) error {
 	var message v1alpha1.AgentMessage
-	if err := r.Client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &message); err != nil {
+	if err := r.Find(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &message); err != nil {
 		return client.IgnoreNotFound(err)
 	}
 	return r.SettleMessage(ctx, &message, phase, reason, words)

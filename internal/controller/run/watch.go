@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -74,6 +75,22 @@ func Ended() predicate.Predicate {
 		CreateFunc: func(event.CreateEvent) bool { return false }, // sub-agents are looked at when the operator begins
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 		UpdateFunc: func(e event.UpdateEvent) bool { return ended(e.ObjectNew) && !ended(e.ObjectOld) },
+	}
+}
+
+// Hindered lets pass sub-agents that say why they have not begun, or never will: their tasks show it.
+func Hindered() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, ok := e.ObjectOld.(*v1alpha1.SubAgent)
+			after, alsoOK := e.ObjectNew.(*v1alpha1.SubAgent)
+			if !ok || !alsoOK || equality.Semantic.DeepEqual(before.Status, after.Status) {
+				return false
+			}
+			return after.Status.StartTime == nil || before.Status.Error == nil && after.Status.Error != nil // it may have lost its history
+		},
 	}
 }
 

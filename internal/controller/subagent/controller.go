@@ -36,9 +36,9 @@ const workers = 16
 type Reconciler struct {
 	Client client.Client
 	Runner *run.Runner
-	// Changed is told of sub-agents that have moved on, Tasks of those whose task should show something.
-	Changed, Tasks *poke.Queue
-	Known          *run.Known
+	// Changed is told of sub-agents that have moved on.
+	Changed *poke.Queue
+	Known   *run.Known
 	// Lacking remembers the sub-agents that wait for something that they refer to.
 	Lacking *run.Lacking
 }
@@ -258,11 +258,7 @@ func (r *Reconciler) waitFor(ctx context.Context, sub *v1alpha1.SubAgent, missin
 	return r.show(ctx, sub, next)
 }
 
-// show writes what stands in the way of an agent that has not begun, and lets its task show it too.
+// show writes what stands in the way of an agent that has not begun. Its task sees it, and shows it too.
 func (r *Reconciler) show(ctx context.Context, sub *v1alpha1.SubAgent, next v1alpha1.SubAgentStatus) (ctrl.Result, error) {
-	result, err := run.Show(ctx, r.Runner, sub, &sub.Status, next, false)
-	if err == nil {
-		r.Tasks.AddSoon(client.ObjectKeyFromObject(sub))
-	}
-	return result, err
+	return run.Show(ctx, r.Runner, sub, &sub.Status, next, false)
 }
