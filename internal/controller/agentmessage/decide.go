@@ -129,7 +129,7 @@ func (r *Reconciler) cancel(ctx context.Context, owner client.Object, message *v
 		return no, err
 	}
 	var task v1alpha1.AgentTask
-	if err := r.Client.Get(ctx, types.NamespacedName{Namespace: message.Namespace, Name: name}, &task); err != nil {
+	if err := r.Runner.Find(ctx, types.NamespacedName{Namespace: message.Namespace, Name: name}, &task); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
 	return ptr(handled()), r.Runner.Cancel(ctx, &task)
