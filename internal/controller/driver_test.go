@@ -3,7 +3,14 @@
 
 package controller
 
-import "testing"
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
 
 func TestMemoryIsGivenBackOnceWhenMuchWorkIsOver(t *testing.T) {
 	var b burst
@@ -26,11 +33,19 @@ func TestMemoryIsGivenBackOnceWhenMuchWorkIsOver(t *testing.T) {
 		}
 	}
 	before := allocated()
-	kept = make([]byte, much)
-	if after := allocated(); after-before < much {
-		t.Errorf("%d bytes were allocated, and %d are counted", much, after-before)
+	kept = make([]byte, little)
+	if after := allocated(); after-before < little {
+		t.Errorf("%d bytes were allocated, and %d are counted", little, after-before)
 	}
 }
 
 // kept makes an allocation one that the compiler cannot leave out.
 var kept []byte
+
+func TestTheCacheKeepsNoRecordOfWhoManagesWhichField(t *testing.T) {
+	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "a", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "somebody"}}}}
+	kept, err := Cache(cache.Options{}).DefaultTransform(task)
+	if err != nil || kept.(*v1alpha1.AgentTask).ManagedFields != nil || kept.(*v1alpha1.AgentTask).Name != "a" {
+		t.Errorf("the cache keeps %+v (%v)", kept, err)
+	}
+}

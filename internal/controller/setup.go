@@ -185,10 +185,10 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		&agentrole.Reconciler{Client: c, Finder: finder},
 		&modelprovider.Reconciler{Client: c, Finder: finder},
 		&toolserver.Reconciler{Client: c, Finder: finder, Pool: pool, Changed: wake.servers},
-		&agentchat.Reconciler{Client: c, Runner: runner, Changed: wake.chats, Known: &run.Known{Engine: eng, Live: finder.Live, Kind: "AgentChat"}, Lacking: chats},
+		&agentchat.Reconciler{Client: c, Runner: runner, Changed: wake.chats, Known: &run.Known{Engine: eng, Find: runner.Find, Kind: "AgentChat"}, Lacking: chats},
 		messages,
-		&agenttask.Reconciler{Client: c, Runner: runner, Changed: wake.tasks, Known: &run.Known{Engine: eng, Live: finder.Live, Kind: "AgentTask"}, Lacking: tasks},
-		&subagent.Reconciler{Client: c, Runner: runner, Changed: wake.agents, Known: &run.Known{Engine: eng, Live: finder.Live, Kind: "SubAgent"}, Lacking: agents},
+		&agenttask.Reconciler{Client: c, Runner: runner, Changed: wake.tasks, Known: &run.Known{Engine: eng, Find: runner.Find, Kind: "AgentTask"}, Lacking: tasks},
+		&subagent.Reconciler{Client: c, Runner: runner, Changed: wake.agents, Known: &run.Known{Engine: eng, Find: runner.Find, Kind: "SubAgent"}, Lacking: agents},
 		&workspace.Reconciler{Client: c, Workspaces: workspaces},
 	} {
 		if err := reconciler.SetupWithManager(mgr); err != nil {

@@ -60,7 +60,8 @@ func readSettings(t *testing.T) settings {
 }
 
 func TestEverythingHoldsWhileEverythingFails(t *testing.T) {
-	ledgers := []string{stack.SQLite, stack.PostgreSQL}
+	known := []string{stack.SQLite, stack.PostgreSQL}
+	ledgers := known
 	if chosen := os.Getenv("CHAOS_LEDGERS"); chosen != "" {
 		ledgers = strings.Split(chosen, ",")
 	}
@@ -69,6 +70,9 @@ func TestEverythingHoldsWhileEverythingFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, ledger := range ledgers {
+		if !slices.Contains(known, ledger) {
+			t.Fatalf("there is no ledger %s, only %v", ledger, known)
+		}
 		t.Run(ledger, func(t *testing.T) {
 			s := readSettings(t)
 			s.ledger, s.programs, s.begun = ledger, programs, time.Now()
@@ -102,7 +106,8 @@ func run(t *testing.T, s settings) {
 	helpers.Go(func() { w.user.serve(ctx) })
 	helpers.Go(func() { w.placeAll(ctx, s.duration/2) })
 	if err := w.faults.rage(ctx, s.duration); err != nil {
-		t.Fatalf("%v\n%s", err, w.stack.OperatorLog())
+		w.broken = append(w.broken, err.Error())
+		t.Fatal(err)
 	}
 	w.logf("it rages no more")
 	for _, name := range slices.Sorted(maps.Keys(w.faults.counts)) {
@@ -131,6 +136,9 @@ func (w *world) keepTraces() {
 		}
 	}
 	w.t.Logf("see operator.log, goroutines.txt and ledger.db (if it is one) in %s (with -artifacts they are kept); the operator said at last:\n%s", dir, w.stack.OperatorLog())
+	for _, broken := range w.broken { // once more: whoever sees only the end of this must not miss it
+		w.t.Log(broken)
+	}
 }
 
 // keepLedger copies a ledger that is a file: it has the whole story.

@@ -15,7 +15,6 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
-	controller "github.com/nestor-dev/nestor/internal/controller/run"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
@@ -112,9 +111,13 @@ func (w *world) owned(ctx context.Context) error {
 			}
 		}
 	}
+	began := map[string]bool{}
+	for _, l := range lives {
+		began[l.record.Name] = true
+	}
 	for uid, name := range alive {
 		if l := lives[string(uid)]; l != nil {
-			account(&wrong, name, l, children[uid])
+			account(&wrong, name, l, children[uid], began)
 		}
 	}
 	return wrong.err()
@@ -122,11 +125,11 @@ func (w *world) owned(ctx context.Context) error {
 
 // account compares the children that an agent knows with those that exist, or never did: while the API server is away no task can be
 // made, and the agent may need it no more when it is back.
-func account(wrong *complaints, name string, l *life, exist []string) {
+func account(wrong *complaints, name string, l *life, exist []string, began map[string]bool) {
 	c, pending, neverWere := l.state.Children, 0, map[string]bool{}
 	for _, e := range l.events {
 		end, ok := e.Fact.(agent.ChildFinished)
-		if ok && end.Outcome.Kind == agent.KindCancelled && end.Outcome.Error == controller.NeverBegan && !slices.Contains(exist, end.Child) {
+		if ok && end.Outcome.Kind == agent.KindCancelled && !began[end.Child] && !slices.Contains(exist, end.Child) {
 			neverWere[end.Child] = true
 		}
 	}

@@ -34,7 +34,8 @@ func (w *world) check() {
 func (w *world) promise(name string, keep func(context.Context) error) {
 	w.t.Helper()
 	if err := keep(w.t.Context()); err != nil {
-		w.t.Errorf("broken: %s (seed %d, %s)\n%v", name, w.settings.seed, w.settings.ledger, err)
+		w.broken = append(w.broken, fmt.Sprintf("broken: %s (seed %d, %s)\n%v", name, w.settings.seed, w.settings.ledger, err))
+		w.t.Error(w.broken[len(w.broken)-1])
 		return
 	}
 	w.logf("kept: %s", name)

@@ -46,6 +46,8 @@ type world struct {
 	orders   []*order
 	user     *user
 	faults   *faults
+	// broken says which promises were not kept.
+	broken []string
 	// placing keeps what has been deleted from being placed again.
 	placing sync.Mutex
 	deleted map[string]bool

@@ -67,7 +67,7 @@ func chatOf(object client.Object) (types.NamespacedName, bool) {
 // Reconcile brings a chat and its orchestrator together.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var chat v1alpha1.AgentChat
-	if alive, err := r.Known.Fetch(ctx, r.Client, req.NamespacedName, &chat); err != nil || !alive {
+	if alive, err := r.Known.Fetch(ctx, req.NamespacedName, &chat); err != nil || !alive {
 		return ctrl.Result{}, err
 	}
 	state, begun, err := r.Runner.State(ctx, string(chat.UID))

@@ -60,7 +60,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 // Reconcile brings a task and what does its work together.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var task v1alpha1.AgentTask
-	if alive, err := r.Known.Fetch(ctx, r.Client, req.NamespacedName, &task); err != nil || !alive {
+	if alive, err := r.Known.Fetch(ctx, req.NamespacedName, &task); err != nil || !alive {
 		return ctrl.Result{}, err
 	}
 	if task.Status.CompletionTime != nil {

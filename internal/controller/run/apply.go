@@ -151,9 +151,6 @@ func groupName(id string) string {
 	return strings.Trim(name[:min(len(name), 63)], "-")
 }
 
-// NeverBegan is said of a child that was cancelled before it had a task.
-const NeverBegan = "cancelled before it began"
-
 // cancelChild makes sure that a child's task is asked to stop. One that does not exist has stopped already.
 func (r *Runner) cancelChild(ctx context.Context, owner Owner, name string) error {
 	var task v1alpha1.AgentTask
@@ -161,7 +158,7 @@ func (r *Runner) cancelChild(ctx context.Context, owner Owner, name string) erro
 	err := r.Find(ctx, key, &task) // one that only the cache has not heard of would run on
 	if apierrors.IsNotFound(err) {
 		return r.Engine.Deliver(string(owner.Object.GetUID()), agent.ChildFinished{Child: name,
-			Outcome: agent.Outcome{Kind: agent.KindCancelled, Error: NeverBegan}})
+			Outcome: agent.Outcome{Kind: agent.KindCancelled, Error: "cancelled before it began"}})
 	}
 	if err != nil {
 		return fmt.Errorf("get task %s: %w", name, err)

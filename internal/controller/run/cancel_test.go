@@ -22,12 +22,8 @@ import (
 // A child that was created a moment ago is not in the cache yet. It must be cancelled all the same: counted as never begun, it
 // would run on.
 func TestAChildThatTheCacheDoesNotKnowYetIsCancelled(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
 	child := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat-1"}}
-	live := fake.NewClientBuilder().WithScheme(scheme).WithObjects(child).Build()
+	live := clusterWith(t, child)
 	behind := interceptor.NewClient(live, interceptor.Funcs{
 		Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
 			return apierrors.NewNotFound(schema.GroupResource{Resource: "agenttasks"}, key.Name)
@@ -44,4 +40,14 @@ func TestAChildThatTheCacheDoesNotKnowYetIsCancelled(t *testing.T) {
 	if !child.Spec.Cancel {
 		t.Error("the child runs on")
 	}
+}
+
+// clusterWith is an API server that has these objects.
+func clusterWith(t *testing.T, objects ...client.Object) client.WithWatch {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
 }

@@ -18,8 +18,8 @@ import (
 // Known remembers under which UID the engine knows the objects of a kind: when an object is gone, only its name is left.
 type Known struct {
 	Engine *engine.Engine
-	// Live reads past the cache.
-	Live client.Reader
+	// Find reads an object, and asks the API server for what the cache does not know; see Runner.Find.
+	Find func(context.Context, types.NamespacedName, client.Object) error
 	// Kind is how the ledger calls the kind.
 	Kind string
 
@@ -29,11 +29,8 @@ type Known struct {
 
 // Fetch reads an object that has an agent. It reports false when the object is gone, or going, and ends the agent then. An operator
 // that has just started takes over agents whose objects its cache may not have heard of yet, so it is not believed that one is gone.
-func (k *Known) Fetch(ctx context.Context, c client.Reader, name types.NamespacedName, object client.Object) (bool, error) {
-	err := c.Get(ctx, name, object)
-	if apierrors.IsNotFound(err) {
-		err = k.Live.Get(ctx, name, object)
-	}
+func (k *Known) Fetch(ctx context.Context, name types.NamespacedName, object client.Object) (bool, error) {
+	err := k.Find(ctx, name, object)
 	if apierrors.IsNotFound(err) {
 		return false, k.End(ctx, name)
 	}

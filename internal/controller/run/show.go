@@ -44,18 +44,9 @@ func (p *Pace) allow(now time.Time) (again time.Duration, allowed bool) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.last = latest(p.last.Add(time.Second/progressRate), now.Add(progressWait))
-	if most := now.Add(mostProgressWait); p.last.After(most) {
-		p.last = most
-	}
-	return p.last.Sub(now), false
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
+	again = min(max(p.last.Sub(now)+time.Second/progressRate, progressWait), mostProgressWait)
+	p.last = now.Add(again)
+	return again, false
 }
 
 // Show writes the status of an object, if it changed. A change that is only progress waits its turn.

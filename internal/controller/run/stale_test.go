@@ -7,10 +7,8 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -20,20 +18,16 @@ import (
 // After an outage of the API server the caches of the kinds come back one after the other. What one of them has not heard of
 // yet is not gone: an answer would be lost, a question closed and an agent ended for good.
 func TestACacheThatHasNotHeardOfAnObjectIsNotBelieved(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
 	meta := func(uid string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: "a", Name: "work", UID: types.UID(uid)}
 	}
 	task := &v1alpha1.AgentTask{ObjectMeta: meta("task"), Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent}}
 	sub, chat := &v1alpha1.SubAgent{ObjectMeta: meta("sub")}, &v1alpha1.AgentChat{ObjectMeta: meta("chat")}
-	live := fake.NewClientBuilder().WithScheme(scheme).WithObjects(task, sub, chat).Build()
+	live := clusterWith(t, task, sub, chat)
 	name := client.ObjectKeyFromObject(task)
 	for heard, cache := range map[string]client.Client{
-		"nothing":    fake.NewClientBuilder().WithScheme(scheme).Build(),
-		"the task":   fake.NewClientBuilder().WithScheme(scheme).WithObjects(task).Build(),
+		"nothing":    clusterWith(t),
+		"the task":   clusterWith(t, task),
 		"everything": live,
 	} {
 		t.Run("it has heard of "+heard, func(t *testing.T) {
@@ -44,9 +38,9 @@ func TestACacheThatHasNotHeardOfAnObjectIsNotBelieved(t *testing.T) {
 			if uid, err := r.ChatUID(t.Context(), "a", "work"); uid != "chat" || err != nil {
 				t.Errorf("the chat is %q (%v)", uid, err)
 			}
-			known := &Known{Kind: "SubAgent", Live: live} // it has no engine in which it could end anything
+			known := &Known{Kind: "SubAgent", Find: r.Find} // it has no engine in which it could end anything
 			var found v1alpha1.SubAgent
-			if alive, err := known.Fetch(t.Context(), cache, name, &found); !alive || err != nil || found.UID != "sub" {
+			if alive, err := known.Fetch(t.Context(), name, &found); !alive || err != nil || found.UID != "sub" {
 				t.Errorf("the sub-agent %q is alive: %t (%v)", found.UID, alive, err)
 			}
 		})

@@ -71,7 +71,7 @@ func parentOf(object client.Object) (types.NamespacedName, bool) {
 // Reconcile brings a SubAgent and its agent together.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var sub v1alpha1.SubAgent
-	if alive, err := r.Known.Fetch(ctx, r.Client, req.NamespacedName, &sub); err != nil || !alive {
+	if alive, err := r.Known.Fetch(ctx, req.NamespacedName, &sub); err != nil || !alive {
 		return ctrl.Result{}, err
 	}
 	state, begun, err := r.Runner.State(ctx, string(sub.UID))
@@ -93,13 +93,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{RequeueAfter: wait}, err
 	}
 	next := projection.SubAgent(state, sub.Status, sub.Generation)
-	// That it is at work, and how far, is progress. That it goes on after a person's answer is not.
-	progress := next.Phase == v1alpha1.SubAgentActive && !waited(sub.Status.Phase) || next.Phase == sub.Status.Phase
-	return run.Show(ctx, r.Runner, &sub, &sub.Status, next, progress)
+	return run.Show(ctx, r.Runner, &sub, &sub.Status, next, progress(sub.Status.Phase, next.Phase))
 }
 
-func waited(phase v1alpha1.SubAgentPhase) bool {
-	return phase == v1alpha1.SubAgentWaitingForUser || phase == v1alpha1.SubAgentAwaitingApproval
+// progress says whether a change may be shown later: that the agent is at work, and how far. That it goes on after a person's answer
+// may not.
+func progress(before, next v1alpha1.SubAgentPhase) bool {
+	waited := before == v1alpha1.SubAgentWaitingForUser || before == v1alpha1.SubAgentAwaitingApproval
+	return next == before || next == v1alpha1.SubAgentActive && !waited
 }
 
 // behindTask is how long a sub-agent that has ended waits for its task to say so.

@@ -54,3 +54,18 @@ func TestAnEndIsShownAfterTheTaskHasShownIt(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatMayBeShownLater(t *testing.T) {
+	const active, waiting, asks = v1alpha1.SubAgentActive, v1alpha1.SubAgentWaitingForUser, v1alpha1.SubAgentAwaitingApproval
+	for _, test := range []struct {
+		before, next v1alpha1.SubAgentPhase
+		later        bool
+	}{
+		{"", active, true}, {active, active, true}, {waiting, waiting, true}, {v1alpha1.SubAgentAwaitingSubAgents, active, true},
+		{active, waiting, false}, {active, asks, false}, {waiting, active, false}, {asks, active, false}, {active, v1alpha1.SubAgentCompleted, false},
+	} {
+		if got := progress(test.before, test.next); got != test.later {
+			t.Errorf("%q to %q may be shown later: %t", test.before, test.next, got)
+		}
+	}
+}

@@ -20,7 +20,7 @@ import (
 const ours = "/apis/nestor.dev/v1alpha1/namespaces/default/"
 
 // agentRate has as many agents begin and end as the API server takes: with the writes that an agent of five tool turns costs, made by
-// those who make them, while as many watch as do in a scenario. Nobody does any work, so no operator could be faster.
+// those who make them, while as many watch as do in a scenario. Nobody does any work, so no operator that makes these writes could be faster.
 func agentRate(ctx context.Context, person, operator *drive.Client, name string, each time.Duration) (float64, error) {
 	watching, stop := context.WithCancel(ctx)
 	watchers, watching := errgroup.WithContext(watching)
@@ -76,7 +76,7 @@ func object(kind, name, metadata, spec, status string) []byte {
 }
 
 func version(answer []byte) string {
-	return `,"resourceVersion":"` + textOf(answer, "resourceVersion") + `"`
+	return `,"resourceVersion":"` + resourceVersion(answer) + `"`
 }
 
 func owned(kind, name, uid string) string {

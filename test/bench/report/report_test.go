@@ -133,7 +133,7 @@ func TestAReportIsWrittenAndReadBack(t *testing.T) {
 		"| agents-1000x5 | 5.00 s | 1000 | 2.50 | 3.0 ms | 20.0 ms | 30.0 ms | - | - | 0 |",
 		"| agents-1000x5 | 0.60 | 4.0 | 2.00 | 2.0 | 0.10 | 0.0 MiB | 2.5 s | 0.50 ms | 100.0 MiB |",
 		"| agents-1000x5 | POST agenttasks: 1000, POST subagents: 1000, PUT agenttasks/status: 2000 |",
-		"| status PUTs of 2 KB | 400 |", "no operator could make more than 600 turns a second", "with twenty no more than 2400;", "](r.svg)", "## fanout-50 failed", "    last words",
+		"| status PUTs of 2 KB | 400 |", "could not make more than 600 turns a\nsecond", "with twenty no more than 2400;", "](r.svg)", "## fanout-50 failed", "    last words",
 	} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %q:\n%s", want, page)

@@ -1,0 +1,49 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agenttask
+
+import (
+	"strconv"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/controller/run"
+)
+
+// However many agents begin, whoever has answered one sees at once that it goes on.
+func TestThatWorkBeginsCanWaitAndThatItGoesOnCannot(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AgentTask{}).Build()
+	reconciler := &Reconciler{Client: api, Runner: &run.Runner{Client: api, Pace: run.NewPace()}}
+	show := func(name string, before v1alpha1.AgentTaskStatus) bool {
+		t.Helper()
+		task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name}}
+		if err := api.Create(t.Context(), task); err != nil {
+			t.Fatal(err)
+		}
+		task.Status = before
+		result, err := reconciler.project(t.Context(), task, agent.State{Phase: agent.PhaseRequesting, Clock: agent.Clock{Started: 1000, Now: 2000}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result.IsZero()
+	}
+	for i := 0; show(strconv.Itoa(i), v1alpha1.AgentTaskStatus{}); i++ {
+		if i == 1000 {
+			t.Fatal("a thousand tasks that begin are all shown at once")
+		}
+	}
+	waiting := v1alpha1.AgentTaskStatus{Phase: v1alpha1.TaskWaiting, Waiting: &v1alpha1.Waiting{Kind: v1alpha1.WaitingQuestion}}
+	if !show("answered", waiting) {
+		t.Error("the task that was answered waits to be shown")
+	}
+}
