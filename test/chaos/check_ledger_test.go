@@ -21,46 +21,44 @@ import (
 
 // replays folds the events of every agent and compares what comes out with what its object shows.
 func (w *world) replays(ctx context.Context) error {
-	return eventually(ctx, 15*time.Second, func(ctx context.Context) error {
-		found, err := w.objects(ctx)
-		if err != nil {
-			return err
+	found, err := w.objects(ctx)
+	if err != nil {
+		return err
+	}
+	lives, err := w.lives(ctx)
+	if err != nil {
+		return err
+	}
+	var wrong complaints
+	for i := range found.agents.Items {
+		sub := &found.agents.Items[i]
+		l := lives[string(sub.UID)]
+		switch {
+		case l != nil:
+			compare(&wrong, "sub-agent "+sub.Name, sub.Status, projection.SubAgent(l.state, sub.Status, sub.Generation))
+		case sub.Status.Error == nil || sub.Status.StartTime != nil: // else it was cancelled before it began
+			wrong.add("the ledger does not know sub-agent %s, which is %s", sub.Name, sub.Status.Phase)
 		}
-		lives, err := w.lives(ctx)
-		if err != nil {
-			return err
-		}
-		var wrong complaints
-		for i := range found.agents.Items {
-			sub := &found.agents.Items[i]
-			l := lives[string(sub.UID)]
-			switch {
-			case l != nil:
-				compare(&wrong, "sub-agent "+sub.Name, sub.Status, projection.SubAgent(l.state, sub.Status, sub.Generation))
-			case sub.Status.Error == nil || sub.Status.StartTime != nil: // else it was cancelled before it began
-				wrong.add("the ledger does not know sub-agent %s, which is %s", sub.Name, sub.Status.Phase)
+	}
+	for i := range found.tasks.Items {
+		task := &found.tasks.Items[i]
+		if l := lives[runnerOf(found, task)]; l != nil {
+			folded := projection.Task(l.state, task.Status, task.Generation)
+			if folded.CompletionTime == nil { // while it is at work, the sub-agent has the numbers
+				folded.Iterations, folded.Usage = task.Status.Iterations, task.Status.Usage
 			}
+			compare(&wrong, "task "+task.Name, task.Status, folded)
 		}
-		for i := range found.tasks.Items {
-			task := &found.tasks.Items[i]
-			if l := lives[runnerOf(found, task)]; l != nil {
-				folded := projection.Task(l.state, task.Status, task.Generation)
-				if folded.CompletionTime == nil { // while it is at work, the sub-agent has the numbers
-					folded.Iterations, folded.Usage = task.Status.Iterations, task.Status.Usage
-				}
-				compare(&wrong, "task "+task.Name, task.Status, folded)
-			}
+	}
+	for i := range found.chats.Items {
+		chat := &found.chats.Items[i]
+		if l := lives[string(chat.UID)]; l == nil {
+			wrong.add("the ledger does not know chat %s", chat.Name)
+		} else {
+			compare(&wrong, "chat "+chat.Name, chat.Status, projection.Chat(l.state, factsOf(found, chat), chat.Status, chat.Generation))
 		}
-		for i := range found.chats.Items {
-			chat := &found.chats.Items[i]
-			if l := lives[string(chat.UID)]; l == nil {
-				wrong.add("the ledger does not know chat %s", chat.Name)
-			} else {
-				compare(&wrong, "chat "+chat.Name, chat.Status, projection.Chat(l.state, factsOf(found, chat), chat.Status, chat.Generation))
-			}
-		}
-		return wrong.err()
-	})
+	}
+	return wrong.err()
 }
 
 func compare[T any](wrong *complaints, what string, shown, folded T) {
@@ -154,7 +152,8 @@ func (w *world) wroteOnce(ctx context.Context) error {
 }
 
 // paidOnce compares the model's memory with the ledger. A call that was interrupted may be made again; one whose end the ledger
-// knows may not. While two operators were at work, the one may have asked what the other was just writing down.
+// knows may not. While two operators were at work, the one may have asked what the other was just writing down, or have asked later
+// what had waited for its turn at the provider while the other was answered.
 func (w *world) paidOnce(ctx context.Context) error {
 	requests, err := w.requests(ctx) // before the ledger is read, which has the intent first
 	if err != nil {
@@ -182,7 +181,7 @@ func (w *world) paidOnce(ctx context.Context) error {
 			wrong.add("a request at %s has no idempotency key", r.At)
 		case !known[r.IdempotencyKey]:
 			wrong.add("the model was asked %s, and the ledger has no intent of it", r.IdempotencyKey)
-		case ok && r.At.After(result.FinishedAt) && !w.rivalAt(r.At):
+		case ok && r.At.After(result.FinishedAt) && !w.rivalAt(r.At) && !w.rivalAt(result.FinishedAt):
 			wrong.add("the call %s was finished at %s and made again at %s", r.IdempotencyKey, result.FinishedAt, r.At)
 		case r.Status == 400:
 			wrong.add("the model could not understand %s: %s", r.IdempotencyKey, r.Error)
