@@ -47,7 +47,7 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err er
 	if o.pprof {
 		env.Profiles = filepath.Join(o.out, o.name+"-profiles")
 	}
-	r := &report.Report{At: time.Now().UTC().Truncate(time.Second), Version: version(ctx), Ledger: o.ledger, Machine: measure.Machine()}
+	r := &report.Report{At: time.Now().UTC().Truncate(time.Second), Version: version(ctx), Ledger: o.ledger, OperatorFlags: o.operatorFlags, Machine: measure.Machine()}
 	if o.bounds > 0 {
 		env.Say("measuring what the control plane and the disk can do")
 		if r.Bounds, err = bounds(ctx, programs, o.bounds); err != nil {

@@ -17,9 +17,11 @@ type Report struct {
 	At      time.Time `json:"at"`
 	Version string    `json:"version"`
 	Ledger  string    `json:"ledger"`
-	Machine Machine   `json:"machine"`
-	Bounds  Bounds    `json:"bounds"`
-	Results []Result  `json:"results"`
+	// OperatorFlags are those that are not the default.
+	OperatorFlags string   `json:"operatorFlags,omitempty"`
+	Machine       Machine  `json:"machine"`
+	Bounds        Bounds   `json:"bounds"`
+	Results       []Result `json:"results"`
 }
 
 // Machine is what everything ran on.
