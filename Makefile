@@ -74,9 +74,9 @@ chaos: control-plane ## Let everything fail around a working operator, and check
 		CHAOS_LEDGERS=$(LEDGERS) go test ./test/chaos -count 1 -timeout 1h -v -artifacts -run TestEverything
 
 .PHONY: bench
-bench: control-plane ## Measure all of Nestor on this machine (SCENARIOS='agents-1000x5*' for some, BENCHFLAGS=--pprof)
+bench: control-plane ## Measure all of Nestor on this machine (SCENARIOS='agents-1000x5*' for some, BENCHFLAGS=--pprof, OPERATORFLAGS)
 	@go build -o bin/bench ./test/bench
-	@KUBEBUILDER_ASSETS="$(K8S_BIN)" bin/bench --scenarios '$(SCENARIOS)' $(BENCHFLAGS)
+	@KUBEBUILDER_ASSETS="$(K8S_BIN)" bin/bench --scenarios '$(SCENARIOS)' --operator-flags '$(or $(OPERATORFLAGS),--kube-api-writes=2)' $(BENCHFLAGS)
 
 .PHONY: bench-compare
 bench-compare: ## Compare two reports of the benchmark (OLD=a.json NEW=b.json)

@@ -82,7 +82,7 @@ func (o *options) register(set *flag.FlagSet) {
 	set.StringVar(&o.logFormat, "log-format", "text", "text or json")
 	set.Float64Var(&o.qps, "kube-api-qps", 500, "requests a second that the operator may make of the API server")
 	set.IntVar(&o.burst, "kube-api-burst", 1000, "requests that it may make at once")
-	set.IntVar(&o.writes, "kube-api-writes", 4, "writes of Nestor's objects that may be on their way to the API server at once; fewer leave more of its processors to others")
+	set.IntVar(&o.writes, "kube-api-writes", 16, "writes of Nestor's objects that may be on their way to the API server at once; fewer leave more of its processors to others")
 }
 
 // run runs the operator until ctx ends.
@@ -101,16 +101,13 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 	if o.retention < 0 {
 		return errors.New("--history-retention must be a time such as 2160h, or 0 to keep histories for ever")
 	}
-	if o.writes < 1 {
-		return errors.New("--kube-api-writes must be at least 1")
-	}
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger)
 	labels, err := parseLabels(o.operatorLabels)
 	if err != nil {
 		return err
 	}
-	config, err := o.clientConfig()
+	config, err := o.operatorConfig()
 	if err != nil {
 		return err
 	}
@@ -221,6 +218,20 @@ func parseLabels(value string) (map[string]string, error) {
 	return found, nil
 }
 
+// operatorConfig is how the operator itself reaches the cluster.
+func (o *options) operatorConfig() (*rest.Config, error) {
+	if o.writes < 1 {
+		return nil, errors.New("--kube-api-writes must be at least 1")
+	}
+	config, err := o.clientConfig()
+	if err != nil {
+		return nil, err
+	}
+	turns := make(chan struct{}, o.writes)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return fewWrites{next, turns} })
+	return config, nil
+}
+
 func (o *options) clientConfig() (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = o.kubeconfig
@@ -232,8 +243,6 @@ func (o *options) clientConfig() (*rest.Config, error) {
 	config.UserAgent = "nestor-operator/" + version.String()
 	// The API server is near and its processors are scarce: it would compress every event of a watch.
 	config.DisableCompression = true
-	turns := make(chan struct{}, o.writes)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return fewWrites{next, turns} })
 	return config, nil
 }
 

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 
@@ -29,10 +28,9 @@ func (f fewWrites) RoundTrip(r *http.Request) (*http.Response, error) {
 		defer func() { <-f.turns }()
 		return f.next.RoundTrip(r)
 	case <-r.Context().Done():
-		err := r.Context().Err()
 		if r.Body != nil { // which a RoundTripper closes, whatever happens
-			err = errors.Join(err, r.Body.Close())
+			_ = r.Body.Close()
 		}
-		return nil, err
+		return nil, r.Context().Err()
 	}
 }

@@ -3,14 +3,7 @@
 
 package controller
 
-import (
-	"testing"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
-
-	"github.com/nestor-dev/nestor/api/v1alpha1"
-)
+import "testing"
 
 func TestMemoryIsGivenBackOnceWhenMuchWorkIsOver(t *testing.T) {
 	var b burst
@@ -41,11 +34,3 @@ func TestMemoryIsGivenBackOnceWhenMuchWorkIsOver(t *testing.T) {
 
 // kept makes an allocation one that the compiler cannot leave out.
 var kept []byte
-
-func TestTheCacheKeepsNoRecordOfWhoManagesWhichField(t *testing.T) {
-	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "a", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "somebody"}}}}
-	kept, err := Cache(cache.Options{}).DefaultTransform(task)
-	if err != nil || kept.(*v1alpha1.AgentTask).ManagedFields != nil || kept.(*v1alpha1.AgentTask).Name != "a" {
-		t.Errorf("the cache keeps %+v (%v)", kept, err)
-	}
-}

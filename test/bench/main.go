@@ -57,7 +57,7 @@ func (o *options) register(set *flag.FlagSet) {
 	set.StringVar(&o.markdown, "markdown", "", "`file` to write the page to besides, with its plot beside it")
 	set.StringVar(&o.render, "render", "", "measure nothing: write --markdown from this report (`file`)")
 	set.StringVar(&o.ledger, "ledger", "SQLite", "SQLite or PostgreSQL")
-	set.StringVar(&o.operatorFlags, "operator-flags", "--kube-api-writes=2", "further `flags` for the operator, separated by spaces")
+	set.StringVar(&o.operatorFlags, "operator-flags", "", "further `flags` for the operator, separated by spaces")
 	set.DurationVar(&o.timeout, "timeout", 10*time.Minute, "how long a scenario may take")
 	set.DurationVar(&o.bounds, "bounds", 3*time.Second, "how long each bound of the machine is measured; 0 leaves them out")
 	set.BoolVar(&o.pprof, "pprof", false, "save CPU and heap profiles of the operator and the API server beside the report")

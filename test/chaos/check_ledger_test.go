@@ -6,6 +6,7 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -152,14 +153,18 @@ func (w *world) wroteOnce(ctx context.Context) error {
 }
 
 // paidOnce compares the model's memory with the ledger. A call that was interrupted may be made again; one whose end the ledger
-// knows may not. While two operators were at work, the one may have asked what the other was just writing down, or have asked later
-// what had waited for its turn at the provider while the other was answered.
+// knows may not. While two operators were at work, the one may have asked what the other was just writing down; and until it is killed
+// itself, what had waited for its turn at the provider while the other was answered.
 func (w *world) paidOnce(ctx context.Context) error {
 	requests, err := w.requests(ctx) // before the ledger is read, which has the intent first
 	if err != nil {
 		return err
 	}
 	calls, err := w.modelCalls(ctx)
+	if err != nil {
+		return err
+	}
+	later, err := w.requests(ctx) // a chat may have gone on meanwhile
 	if err != nil {
 		return err
 	}
@@ -172,23 +177,25 @@ func (w *world) paidOnce(ctx context.Context) error {
 		}
 	}
 	var wrong complaints
-	asked := map[string]int{}
 	for _, r := range requests {
-		asked[r.IdempotencyKey]++
 		result, ok := finished[r.IdempotencyKey]
 		switch {
 		case r.IdempotencyKey == "":
 			wrong.add("a request at %s has no idempotency key", r.At)
 		case !known[r.IdempotencyKey]:
 			wrong.add("the model was asked %s, and the ledger has no intent of it", r.IdempotencyKey)
-		case ok && r.At.After(result.FinishedAt) && !w.rivalAt(r.At) && !w.rivalAt(result.FinishedAt):
+		case ok && r.At.After(result.FinishedAt) && !w.faults.outdated(result.FinishedAt, r.At):
 			wrong.add("the call %s was finished at %s and made again at %s", r.IdempotencyKey, result.FinishedAt, r.At)
 		case r.Status == 400:
 			wrong.add("the model could not understand %s: %s", r.IdempotencyKey, r.Error)
 		}
 	}
+	asked := map[string]bool{}
+	for _, r := range later {
+		asked[r.IdempotencyKey] = true
+	}
 	for key := range finished {
-		if asked[key] == 0 {
+		if !asked[key] {
 			wrong.add("the call %s succeeded, and the model was never asked", key)
 		}
 	}
@@ -196,12 +203,16 @@ func (w *world) paidOnce(ctx context.Context) error {
 }
 
 func (w *world) rivalAt(t time.Time) bool {
-	for _, i := range w.faults.rivalries {
-		if i.contains(t) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.faults.rivalries, func(i interval) bool { return i.contains(t) })
+}
+
+// outdated says whether an operator could have asked at a time without knowing of an answer that another had before.
+func (f *faults) outdated(answered, asked time.Time) bool {
+	return slices.ContainsFunc(f.rivalries, func(i interval) bool {
+		next := slices.IndexFunc(f.kills, i.to.Before)
+		survived := next < 0 || asked.Before(f.kills[next])
+		return i.contains(asked) || i.contains(answered) && survived
+	})
 }
 
 // withinBudgets sums what every limited agent and tree has used. Two operators at the same time, which leader election prevents,

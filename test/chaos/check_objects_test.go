@@ -21,11 +21,11 @@ import (
 // heardOnce follows every message that the API server took from the user. One that is Handled is in the events of its agent
 // once; one that is Rejected is not there.
 func (w *world) heardOnce(ctx context.Context) error {
-	lives, err := w.lives(ctx)
+	found, err := w.objects(ctx) // before the ledger is read, which has first what a message says that it did
 	if err != nil {
 		return err
 	}
-	found, err := w.objects(ctx)
+	lives, err := w.lives(ctx)
 	if err != nil {
 		return err
 	}
@@ -39,6 +39,16 @@ func (w *world) heardOnce(ctx context.Context) error {
 			follow(&wrong, message, lives)
 		}
 	}
+	return wrong.err()
+}
+
+// settled wants every message of the user to have become something.
+func (w *world) settled(ctx context.Context) error {
+	found, err := w.objects(ctx)
+	if err != nil {
+		return err
+	}
+	var wrong complaints
 	for i := range found.messages.Items {
 		m := &found.messages.Items[i]
 		settled := m.Status.Phase == v1alpha1.MessageHandled || m.Status.Phase == v1alpha1.MessageRejected
@@ -80,7 +90,23 @@ func isAbout(fact agent.Fact, m *v1alpha1.AgentMessage, l *life) bool {
 	return false
 }
 
-// owned wants every object to belong to a living one, and every agent's count of its children to be what is there.
+// collected wants no object to belong to one that is gone.
+func (w *world) collected(ctx context.Context) error {
+	found, err := w.objects(ctx)
+	if err != nil {
+		return err
+	}
+	alive := found.alive()
+	var wrong complaints
+	for _, o := range found.all() {
+		if owner := metav1.GetControllerOf(o); owner != nil && alive[owner.UID] == "" {
+			wrong.add("%T %s belongs to %s %s, which is gone", o, o.GetName(), owner.Kind, owner.Name)
+		}
+	}
+	return wrong.err()
+}
+
+// owned wants every object to belong to another, and every agent's count of its children to be what is there.
 func (w *world) owned(ctx context.Context) error {
 	found, err := w.objects(ctx)
 	if err != nil {
@@ -90,32 +116,24 @@ func (w *world) owned(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	alive := map[types.UID]string{}
-	for _, o := range found.all() {
-		alive[o.GetUID()] = o.GetName()
-	}
 	var wrong complaints
 	children := map[types.UID][]string{}
 	for _, o := range found.all() {
 		owner := metav1.GetControllerOf(o)
+		_, isChat := o.(*v1alpha1.AgentChat)
+		_, isTask := o.(*v1alpha1.AgentTask)
 		switch {
-		case owner == nil:
-			if _, top := o.(*v1alpha1.AgentChat); !top && !w.isOrder(o.GetName()) && !isLetter(o) {
-				wrong.add("%T %s belongs to nobody", o, o.GetName())
-			}
-		case alive[owner.UID] == "":
-			wrong.add("%T %s belongs to %s %s, which is gone", o, o.GetName(), owner.Kind, owner.Name)
-		default:
-			if _, isTask := o.(*v1alpha1.AgentTask); isTask {
-				children[owner.UID] = append(children[owner.UID], o.GetName())
-			}
+		case owner == nil && !isChat && !w.isOrder(o.GetName()) && !isLetter(o):
+			wrong.add("%T %s belongs to nobody", o, o.GetName())
+		case owner != nil && isTask:
+			children[owner.UID] = append(children[owner.UID], o.GetName())
 		}
 	}
 	began := map[string]bool{}
 	for _, l := range lives {
 		began[l.record.Name] = true
 	}
-	for uid, name := range alive {
+	for uid, name := range found.alive() {
 		if l := lives[string(uid)]; l != nil {
 			account(&wrong, name, l, children[uid], began)
 		}
@@ -129,7 +147,7 @@ func account(wrong *complaints, name string, l *life, exist []string, began map[
 	c, pending, neverWere := l.state.Children, 0, map[string]bool{}
 	for _, e := range l.events {
 		end, ok := e.Fact.(agent.ChildFinished)
-		if ok && end.Outcome.Kind == agent.KindCancelled && !began[end.Child] && !slices.Contains(exist, end.Child) {
+		if ok && end.Outcome.Error == "cancelled before it began" && !began[end.Child] && !slices.Contains(exist, end.Child) {
 			neverWere[end.Child] = true
 		}
 	}
@@ -153,6 +171,15 @@ func (w *world) isOrder(name string) bool {
 		}
 	}
 	return false
+}
+
+// alive are the names of all objects, by UID.
+func (o *objects) alive() map[types.UID]string {
+	alive := map[types.UID]string{}
+	for _, object := range o.all() {
+		alive[object.GetUID()] = object.GetName()
+	}
+	return alive
 }
 
 func (o *objects) all() []client.Object {

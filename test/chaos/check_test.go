@@ -24,8 +24,10 @@ func (w *world) check() {
 	w.promise("the ledger replays to the status", soon(w.replays))
 	w.promise("no write tool ran twice", w.wroteOnce)
 	w.promise("no finished model call was paid for twice", w.paidOnce)
-	w.promise("every acknowledged message was handled once", soon(w.heardOnce))
-	w.promise("every child is owned and accounted for", soon(w.owned))
+	w.promise("every message is settled", soon(w.settled))
+	w.promise("every acknowledged message was handled once", w.heardOnce)
+	w.promise("nothing is left of what was deleted", soon(w.collected))
+	w.promise("every child is owned and accounted for", w.owned)
 	w.promise("budgets held", w.withinBudgets)
 	w.promise("nothing leaks", w.leaksNothing)
 	w.promise("no orphan is left after a deletion", w.leavesNothing)
@@ -41,8 +43,8 @@ func (w *world) promise(name string, keep func(context.Context) error) {
 	w.logf("kept: %s", name)
 }
 
-// soon gives what follows the work a while: a status that is written after the end, a message that the user has only just sent,
-// and what the garbage collector has not come to yet.
+// soon gives what follows the work a while: a status that is written after the end, a message that the user has only just sent, and what
+// the garbage collector has not come to yet.
 func soon(keep func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error { return eventually(ctx, 15*time.Second, keep) }
 }

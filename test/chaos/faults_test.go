@@ -23,8 +23,9 @@ import (
 type faults struct {
 	world  *world
 	random *rand.Rand
-	// rivalries are the times during which two operators were at work.
+	// rivalries are the times during which two operators were at work, and kills those at which one was killed.
 	rivalries []interval
+	kills     []time.Time
 	counts    map[string]int
 }
 
@@ -95,7 +96,7 @@ func (f *faults) between(from, to int) time.Duration {
 // heal ends all that fails, deletes what is still doomed, and leaves one healthy operator that has just begun.
 func (f *faults) heal(ctx context.Context) error {
 	f.world.workshop.heal()
-	if err := f.world.stack.Operator.Kill(); err != nil {
+	if err := f.kill(); err != nil {
 		return err
 	}
 	for f.nextDoomed() != nil {
@@ -106,8 +107,14 @@ func (f *faults) heal(ctx context.Context) error {
 	return f.world.stack.StartOperator(ctx)
 }
 
+// kill ends the operator at once, and with it all that only it knew.
+func (f *faults) kill() error {
+	f.kills = append(f.kills, time.Now())
+	return f.world.stack.Operator.Kill()
+}
+
 func (f *faults) killOperator(ctx context.Context) error {
-	if err := f.world.stack.Operator.Kill(); err != nil {
+	if err := f.kill(); err != nil {
 		return err
 	}
 	pause(ctx, f.between(0, 300))
@@ -116,7 +123,7 @@ func (f *faults) killOperator(ctx context.Context) error {
 
 // dieAt replaces the operator with one that dies at a point, and that one with a healthy one.
 func (f *faults) dieAt(ctx context.Context, point engine.Point) error {
-	if err := f.world.stack.Operator.Kill(); err != nil {
+	if err := f.kill(); err != nil {
 		return err
 	}
 	armed := fmt.Sprintf("%s=%s:%d", fault.Variable, point, 1+f.random.IntN(20))
@@ -187,7 +194,7 @@ func (f *faults) perhapsRestart(ctx context.Context) (wellAgain func(context.Con
 		return func(context.Context) error { return nil }, nil
 	}
 	f.counts["the operator is killed in the middle of it"]++
-	if err := f.world.stack.Operator.Kill(); err != nil {
+	if err := f.kill(); err != nil {
 		return nil, err
 	}
 	if err := f.world.stack.LaunchOperator(ctx); err != nil {
@@ -256,7 +263,7 @@ func (f *faults) deleteDoomed(ctx context.Context) error {
 
 // deleteUnseen deletes something while nobody watches.
 func (f *faults) deleteUnseen(ctx context.Context) error {
-	if err := f.world.stack.Operator.Kill(); err != nil {
+	if err := f.kill(); err != nil {
 		return err
 	}
 	if err := f.deleteDoomed(ctx); err != nil {

@@ -46,7 +46,7 @@ type world struct {
 	orders   []*order
 	user     *user
 	faults   *faults
-	// broken says which promises were not kept.
+	// broken says which promises were not kept, or why the run could not go on.
 	broken []string
 	// placing keeps what has been deleted from being placed again.
 	placing sync.Mutex

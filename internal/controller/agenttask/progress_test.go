@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -31,11 +32,15 @@ func TestThatWorkBeginsCanWaitAndThatItGoesOnCannot(t *testing.T) {
 			t.Fatal(err)
 		}
 		task.Status = before
-		result, err := reconciler.project(t.Context(), task, agent.State{Phase: agent.PhaseRequesting, Clock: agent.Clock{Started: 1000, Now: 2000}})
+		_, err := reconciler.project(t.Context(), task, agent.State{Phase: agent.PhaseRequesting, Clock: agent.Clock{Started: 1000, Now: 2000}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return result.IsZero()
+		var shown v1alpha1.AgentTask
+		if err := api.Get(t.Context(), client.ObjectKeyFromObject(task), &shown); err != nil {
+			t.Fatal(err)
+		}
+		return shown.Status.Phase == v1alpha1.TaskRunning
 	}
 	for i := 0; show(strconv.Itoa(i), v1alpha1.AgentTaskStatus{}); i++ {
 		if i == 1000 {

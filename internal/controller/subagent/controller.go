@@ -93,14 +93,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{RequeueAfter: wait}, err
 	}
 	next := projection.SubAgent(state, sub.Status, sub.Generation)
-	return run.Show(ctx, r.Runner, &sub, &sub.Status, next, progress(sub.Status.Phase, next.Phase))
+	return run.Show(ctx, r.Runner, &sub, &sub.Status, next, progress(sub.Status, next))
 }
 
-// progress says whether a change may be shown later: that the agent is at work, and how far. That it goes on after a person's answer
-// may not.
-func progress(before, next v1alpha1.SubAgentPhase) bool {
-	waited := before == v1alpha1.SubAgentWaitingForUser || before == v1alpha1.SubAgentAwaitingApproval
-	return next == before || next == v1alpha1.SubAgentActive && !waited
+// progress says whether a change may be shown later: that the agent is at work, and how far. That it goes on after a person's answer,
+// or asks the next question, may not.
+func progress(before, next v1alpha1.SubAgentStatus) bool {
+	waited := before.Phase == v1alpha1.SubAgentWaitingForUser || before.Phase == v1alpha1.SubAgentAwaitingApproval
+	if next.Phase == before.Phase {
+		return next.Question == before.Question
+	}
+	return next.Phase == v1alpha1.SubAgentActive && !waited
 }
 
 // behindTask is how long a sub-agent that has ended waits for its task to say so.

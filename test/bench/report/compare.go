@@ -38,8 +38,8 @@ var measures = []measure{
 func Compare(older, newer *Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s compared with %s\n\n", newer.Version, older.Version)
-	if older.Machine.Processor != newer.Machine.Processor || older.Machine.Cores != newer.Machine.Cores || older.Ledger != newer.Ledger {
-		b.WriteString("**The reports are of different machines or ledgers.**\n\n")
+	if older.Machine.Processor != newer.Machine.Processor || older.Machine.Cores != newer.Machine.Cores || older.Ledger != newer.Ledger || older.OperatorFlags != newer.OperatorFlags {
+		b.WriteString("**The reports are of different machines, ledgers or flags of the operator.**\n\n")
 	}
 	b.WriteString("| bound | old, /s | new, /s | change |\n|---|---|---|---|\n")
 	for i, bound := range newer.Bounds.Rows() {

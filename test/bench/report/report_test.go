@@ -108,7 +108,7 @@ func whole() *report.Report {
 	delayed := fast()
 	delayed.Name, delayed.LatencyMillis = "agents-1000x5-200ms", 200
 	return &report.Report{
-		At: time.Date(2026, 11, 15, 5, 0, 0, 0, time.UTC), Version: "v1", Ledger: "SQLite", Machine: report.Machine{Processor: "P", Cores: 2},
+		At: time.Date(2026, 11, 15, 5, 0, 0, 0, time.UTC), Version: "v1", Ledger: "SQLite", OperatorFlags: "--log-level=warn", Machine: report.Machine{Processor: "P", Cores: 2},
 		Bounds: report.Bounds{StatusPut2KB: 400, SQLiteRows2KB: 10000, Agents: 120}, Results: []report.Result{fast(), delayed, failed},
 	}
 }
@@ -133,7 +133,7 @@ func TestAReportIsWrittenAndReadBack(t *testing.T) {
 		"| agents-1000x5 | 5.00 s | 1000 | 2.50 | 3.0 ms | 20.0 ms | 30.0 ms | - | - | 0 |",
 		"| agents-1000x5 | 0.60 | 4.0 | 2.00 | 2.0 | 0.10 | 0.0 MiB | 2.5 s | 0.50 ms | 100.0 MiB |",
 		"| agents-1000x5 | POST agenttasks: 1000, POST subagents: 1000, PUT agenttasks/status: 2000 |",
-		"| status PUTs of 2 KB | 400 |", "could not make more than 600 turns a\nsecond", "with twenty no more than 2400;", "](r.svg)", "## fanout-50 failed", "    last words",
+		"| Nestor | v1, ledger SQLite, `--log-level=warn` |", "| status PUTs of 2 KB | 400 |", "could not make more than 600 turns a\nsecond", "with twenty no more than 2400;", "](r.svg)", "## fanout-50 failed", "    last words",
 	} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %q:\n%s", want, page)
