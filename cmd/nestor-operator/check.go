@@ -54,8 +54,6 @@ func (c check) run(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("the installation is not well after %s", c.timeout))
-	defer cancel()
 	findings, err := c.await(ctx, patient)
 	for _, f := range findings {
 		fmt.Fprintf(stdout, "%-8s %-10s %s\n", f.Status, f.Check, f.Message)
@@ -68,6 +66,7 @@ func (c check) run(ctx context.Context, stdout io.Writer) error {
 
 // await looks until everything is well, at least once and to the end. It returns what it saw last.
 func (c check) await(ctx context.Context, patient doctor.Patient) ([]doctor.Finding, error) {
+	patience := time.After(c.timeout)
 	for {
 		findings := patient.ExamineInstallation(ctx)
 		if c.well(findings) {
@@ -75,7 +74,9 @@ func (c check) await(ctx context.Context, patient doctor.Patient) ([]doctor.Find
 		}
 		select {
 		case <-ctx.Done():
-			return findings, context.Cause(ctx)
+			return findings, ctx.Err()
+		case <-patience:
+			return findings, fmt.Errorf("the installation is not well after %s", c.timeout)
 		case <-time.After(checkPeriod):
 		}
 	}
