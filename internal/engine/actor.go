@@ -61,11 +61,17 @@ type actor struct {
 	snapshot int64
 }
 
-// post puts something into the mailbox and sees to it that somebody looks. It reports false if the actor has been dropped.
-func (a *actor) post(d delivery) bool {
+// post puts something into the mailbox and sees to it that somebody looks, at all of it together. It reports false if the actor has been
+// dropped.
+func (a *actor) post(together ...delivery) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.postLocked(d)
+	for _, d := range together {
+		if !a.postLocked(d) {
+			return false // and so were those before it
+		}
+	}
+	return true
 }
 
 func (a *actor) postLocked(d delivery) bool {

@@ -34,6 +34,37 @@ rules:
 	w.until("nothing to be in flight", func() bool { return w.engine.Stats().InFlight == 0 })
 }
 
+// Whether an agent is cancelled before it begins or just after is decided in the ledger: its start may be on the way there.
+func TestAnAgentThatIsCancelledWhenItBeginsDoesNothing(t *testing.T) {
+	w := newWorld(t, writer)
+	c := config(agent.SubAgent, "task", "coder", 1)
+	record := ledger.Agent{UID: "uid-task", Kind: "SubAgent", Namespace: "ns", Name: "task", Root: "uid-task", Role: "coder", Depth: 1, CreatedAt: time.Now()}
+	for range 2 { // it may be said again
+		w.deliverError(w.engine.Start(record, agent.Started{Config: c}, agent.Cancelled{}))
+	}
+	if s := w.untilEnded("task"); s.Outcome.Kind != agent.KindCancelled {
+		t.Errorf("ended with %v", s.Outcome)
+	}
+	calls, err := w.ledger.ModelCalls(t.Context(), ledger.CallFilter{Agent: "uid-task"}, ledger.Page{})
+	if err != nil || len(calls.Items)+len(w.model.Requests()) > 0 {
+		t.Errorf("it has called the model: %v, %d requests (%v)", calls.Items, len(w.model.Requests()), err)
+	}
+}
+
+func TestACancelFindsAnAgentWhoseStartIsOnItsWay(t *testing.T) {
+	w := newWorld(t, `
+name: hangs
+rules:
+- {match: {role: coder}, reply: {text: one two three, fault: {kind: hang, after: 1}}}
+`)
+	w.task("task", nil)
+	record := w.agents["task"]
+	w.deliverError(w.engine.Start(record, agent.Started{Config: config(agent.SubAgent, "task", "coder", 1)}, agent.Cancelled{}))
+	if s := w.untilEnded("task"); s.Outcome.Kind != agent.KindCancelled {
+		t.Errorf("ended with %v", s.Outcome)
+	}
+}
+
 func TestCancelReachesARunningToolAndCascades(t *testing.T) {
 	w := newWorld(t, writer)
 	running, stopped := make(chan struct{}), make(chan struct{})

@@ -196,9 +196,14 @@ func New(options Options) *Engine {
 	return e
 }
 
-// Start begins an agent's life. An agent that the ledger knows already goes on where it stands: starting is idempotent.
-func (e *Engine) Start(record ledger.Agent, started agent.Started) error {
-	return e.post(record.UID, delivery{fact: started, create: &record})
+// Start begins an agent's life. An agent that the ledger knows already goes on where it stands: starting is idempotent. What else is
+// known by then, such as that it was cancelled, is heard before anything is done.
+func (e *Engine) Start(record ledger.Agent, started agent.Started, known ...agent.Fact) error {
+	together := []delivery{{fact: started, create: &record}}
+	for _, fact := range known {
+		together = append(together, delivery{fact: fact})
+	}
+	return e.post(record.UID, together...)
 }
 
 // Deliver gives an agent a fact from outside. It returns before the fact has been handled; facts that are not durable
@@ -225,13 +230,13 @@ func (e *Engine) Record(ctx context.Context, uid string, fact agent.Fact) error 
 }
 
 // post finds the mailbox of an agent. One that is evicted in this moment is replaced by another.
-func (e *Engine) post(uid string, d delivery) error {
+func (e *Engine) post(uid string, together ...delivery) error {
 	for {
 		a, err := e.actor(uid)
 		if err != nil {
 			return err
 		}
-		if a.post(d) {
+		if a.post(together...) {
 			return nil
 		}
 	}

@@ -132,17 +132,18 @@ func (r *Reconciler) begin(ctx context.Context, sub *v1alpha1.SubAgent) (ctrl.Re
 	if sub.Status.StartTime != nil {
 		return r.fail(ctx, sub, v1alpha1.ErrorHistoryLost, "The agent had begun, but the ledger has no events of it. Create the task again.")
 	}
-	if sub.Spec.Cancel {
-		return r.fail(ctx, sub, v1alpha1.ErrorCancelled, "It was cancelled before it began.")
-	}
 	if !r.Runner.Engine.Recovered() {
 		return ctrl.Result{RequeueAfter: recovering}, nil
 	}
 	record, started, err := r.prepare(ctx, sub)
 	condition, missing := status.FromMissing(sub.Generation, err)
-	r.Lacking.Set(client.ObjectKeyFromObject(sub), missing)
+	r.Lacking.Set(client.ObjectKeyFromObject(sub), missing && !sub.Spec.Cancel)
 	var invalid *invalidError
 	switch {
+	case sub.Spec.Cancel && (missing || errors.As(err, &invalid)):
+		return r.fail(ctx, sub, v1alpha1.ErrorCancelled, "It was cancelled before it began.")
+	case sub.Spec.Cancel && err == nil: // a start may be on its way to the ledger, so only there it is certain what came first
+		return ctrl.Result{}, r.Runner.Engine.Start(record, started, agent.Cancelled{})
 	case missing:
 		return r.waitFor(ctx, sub, condition)
 	case errors.As(err, &invalid):
