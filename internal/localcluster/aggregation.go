@@ -150,9 +150,13 @@ func (c *Cluster) ServeAPI(ctx context.Context, served API) error {
 // serveTimeout is how long the API server may take to find an API; it looks again after a backoff.
 const serveTimeout = time.Minute
 
+// servedTimes is how often in a row an API must answer: the API server may find only now that an earlier run is gone, and refuse
+// everything until it has looked again.
+const servedTimes = 10
+
 // waitUntilServed does not take the API server's word for it: what it says may be about an earlier run.
 func waitUntilServed(ctx context.Context, cluster client.Client, registration *apiregistrationv1.APIService, answers func() error) error {
-	why := errors.New("the API server has not looked yet")
+	why, times := errors.New("the API server has not looked yet"), 0
 	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, serveTimeout, true, func(ctx context.Context) (bool, error) {
 		if err := cluster.Get(ctx, client.ObjectKeyFromObject(registration), registration); err != nil {
 			return false, err
@@ -162,11 +166,14 @@ func waitUntilServed(ctx context.Context, cluster client.Client, registration *a
 				continue
 			}
 			if condition.Status != apiregistrationv1.ConditionTrue {
-				why = errors.New(condition.Message)
+				why, times = errors.New(condition.Message), 0
 				return false, nil
 			}
-			why = answers()
-			return why == nil, nil
+			times++
+			if why = answers(); why != nil {
+				times = 0
+			}
+			return times == servedTimes, nil
 		}
 		return false, nil
 	})
