@@ -183,6 +183,17 @@ var _ = Describe("A standalone task", func() {
 		Expect(task.Status.Result.Summary).To(Equal("42"))
 	})
 
+	It("that is cancelled when it is made begins and ends in the ledger, and does nothing", func() {
+		c := newConversation()
+		task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "never"}}
+		task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "researcher", Instruction: "Find out.", Cancel: true}
+		Expect(api.Create(ctx, task)).To(Succeed())
+		Eventually(c.task("never")).Should(Equal("Cancelled"))
+		Expect(api.Get(ctx, client.ObjectKeyFromObject(task), task)).To(Succeed())
+		Expect(task.Status.SubAgent).To(Equal("never"), "it is on record that there was one")
+		Expect(task.Status.Usage).To(BeZero(), "no model was asked")
+	})
+
 	It("of type Agent asks, is answered, and succeeds", func() {
 		c := conversation{newNamespace(nil)}
 		c.provide()

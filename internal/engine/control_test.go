@@ -14,12 +14,15 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-func TestCancelReachesARequestInFlight(t *testing.T) {
-	w := newWorld(t, `
+// hangs is a model that never ends what it says.
+const hangs = `
 name: hangs
 rules:
 - {match: {role: coder}, reply: {text: one two three, fault: {kind: hang, after: 1}}}
-`)
+`
+
+func TestCancelReachesARequestInFlight(t *testing.T) {
+	w := newWorld(t, hangs)
 	w.task("task", nil)
 	w.until("the request", func() bool { return len(w.model.Requests()) == 1 })
 	w.deliver("uid-task", agent.Cancelled{By: "alice"})
@@ -52,11 +55,7 @@ func TestAnAgentThatIsCancelledWhenItBeginsDoesNothing(t *testing.T) {
 }
 
 func TestACancelFindsAnAgentWhoseStartIsOnItsWay(t *testing.T) {
-	w := newWorld(t, `
-name: hangs
-rules:
-- {match: {role: coder}, reply: {text: one two three, fault: {kind: hang, after: 1}}}
-`)
+	w := newWorld(t, hangs)
 	w.task("task", nil)
 	record := w.agents["task"]
 	w.deliverError(w.engine.Start(record, agent.Started{Config: config(agent.SubAgent, "task", "coder", 1)}, agent.Cancelled{}))

@@ -22,11 +22,7 @@ import (
 
 // replays folds the events of every agent and compares what comes out with what its object shows.
 func (w *world) replays(ctx context.Context) error {
-	found, err := w.objects(ctx)
-	if err != nil {
-		return err
-	}
-	lives, err := w.lives(ctx)
+	found, lives, err := w.everything(ctx)
 	if err != nil {
 		return err
 	}

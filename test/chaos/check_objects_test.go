@@ -21,11 +21,7 @@ import (
 // heardOnce follows every message that the API server took from the user. One that is Handled is in the events of its agent
 // once; one that is Rejected is not there.
 func (w *world) heardOnce(ctx context.Context) error {
-	found, err := w.objects(ctx) // before the ledger is read, which has first what a message says that it did
-	if err != nil {
-		return err
-	}
-	lives, err := w.lives(ctx)
+	found, lives, err := w.everything(ctx)
 	if err != nil {
 		return err
 	}
@@ -108,11 +104,7 @@ func (w *world) collected(ctx context.Context) error {
 
 // owned wants every object to belong to another, and every agent's count of its children to be what is there.
 func (w *world) owned(ctx context.Context) error {
-	found, err := w.objects(ctx)
-	if err != nil {
-		return err
-	}
-	lives, err := w.lives(ctx)
+	found, lives, err := w.everything(ctx)
 	if err != nil {
 		return err
 	}

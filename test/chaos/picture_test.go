@@ -35,6 +35,16 @@ func (w *world) objects(ctx context.Context) (*objects, error) {
 	return o, nil
 }
 
+// everything is what the API server has, and then what the ledger has: it knows first what an object shows.
+func (w *world) everything(ctx context.Context) (*objects, map[string]*life, error) {
+	found, err := w.objects(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	lives, err := w.lives(ctx)
+	return found, lives, err
+}
+
 // life is an agent as the ledger has it.
 type life struct {
 	record ledger.Agent

@@ -19,13 +19,8 @@ import (
 // The last write of a task meets a change that somebody made a moment before. Nothing happens to the task after its end, so nobody
 // would look at it again.
 func TestATaskWhoseEndCouldNotBeWrittenIsLookedAtAgain(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
 	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "task"}}
-	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(task).WithObjects(task).Build()
-	reconciler := &Reconciler{Client: api, Runner: &run.Runner{Client: api, Pace: run.NewPace()}}
+	reconciler, api := reconcilerWith(t, task)
 	read := func() *v1alpha1.AgentTask {
 		t.Helper()
 		var found v1alpha1.AgentTask
@@ -54,4 +49,15 @@ func TestATaskWhoseEndCouldNotBeWrittenIsLookedAtAgain(t *testing.T) {
 	if phase := read().Status.Phase; phase != v1alpha1.TaskSuccess {
 		t.Errorf("the phase is %s in the end", phase)
 	}
+}
+
+// reconcilerWith is a reconciler of a cluster that has these tasks.
+func reconcilerWith(t *testing.T, tasks ...client.Object) (*Reconciler, client.Client) {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AgentTask{}).WithObjects(tasks...).Build()
+	return &Reconciler{Client: api, Runner: &run.Runner{Client: api, Pace: run.NewPace()}}, api
 }

@@ -8,23 +8,15 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
-	"github.com/nestor-dev/nestor/internal/controller/run"
 )
 
 // However many agents begin, whoever has answered one sees at once that it goes on.
 func TestThatWorkBeginsCanWaitAndThatItGoesOnCannot(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AgentTask{}).Build()
-	reconciler := &Reconciler{Client: api, Runner: &run.Runner{Client: api, Pace: run.NewPace()}}
+	reconciler, api := reconcilerWith(t)
 	show := func(name string, before v1alpha1.AgentTaskStatus) bool {
 		t.Helper()
 		task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name}}
