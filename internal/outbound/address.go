@@ -1,0 +1,84 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package outbound
+
+import (
+	"fmt"
+	"net/netip"
+)
+
+// NotAllowedError says that an endpoint is where the operator does not connect to.
+type NotAllowedError struct {
+	// Address is the address or the host, and Why is what it is.
+	Address, Why string
+}
+
+// Error implements error.
+func (e *NotAllowedError) Error() string {
+	return fmt.Sprintf("the operator does not connect to %s: it is %s", Line(e.Address, 255), e.Why)
+}
+
+// metadata are the addresses at which clouds hand out credentials to whoever runs on a machine, as far as they are not link-local.
+var metadata = []netip.Prefix{
+	netip.MustParsePrefix("100.100.100.200/32"),
+	netip.MustParsePrefix("168.63.129.16/32"),
+	netip.MustParsePrefix("192.0.0.192/32"),
+	netip.MustParsePrefix("fd00:ec2::/32"),
+	netip.MustParsePrefix("fd20:ce::/32"),
+}
+
+var (
+	thisNetwork = netip.MustParsePrefix("0.0.0.0/8")
+	broadcast   = netip.MustParseAddr("255.255.255.255")
+	// translated are networks in which an IPv6 address stands for the IPv4 address that begins at a byte of it.
+	translated = []struct {
+		network netip.Prefix
+		at      int
+	}{
+		{netip.MustParsePrefix("64:ff9b::/96"), 12},
+		{netip.MustParsePrefix("64:ff9b:1::/48"), 12},
+		{netip.MustParsePrefix("2002::/16"), 2},
+		{netip.MustParsePrefix("::/96"), 12},
+	}
+)
+
+// Allowed returns a *NotAllowedError for an address that no endpoint may have: loopback (unless allowed), link-local, multicast,
+// unspecified and metadata addresses, however they are written. Private and unique-local addresses are allowed: clusters use them.
+func Allowed(address netip.Addr, loopback bool) error {
+	plain := address.Unmap().WithZone("")
+	if why := forbidden(plain, loopback); why != "" {
+		return &NotAllowedError{Address: address.String(), Why: why}
+	}
+	if !plain.Is6() || plain.IsLoopback() {
+		return nil
+	}
+	for _, t := range translated {
+		if bytes := plain.As16(); t.network.Contains(plain) {
+			if why := forbidden(netip.AddrFrom4([4]byte(bytes[t.at:t.at+4])), loopback); why != "" {
+				return &NotAllowedError{Address: address.String(), Why: why}
+			}
+		}
+	}
+	return nil
+}
+
+// forbidden says what is wrong with an address, or nothing.
+func forbidden(a netip.Addr, loopback bool) string {
+	switch {
+	case a.IsLoopback() && !loopback:
+		return "a loopback address"
+	case a.IsLinkLocalUnicast():
+		return "a link-local address"
+	case a.IsMulticast() || a == broadcast:
+		return "a multicast or broadcast address"
+	case a.IsUnspecified() || thisNetwork.Contains(a):
+		return "an unspecified address"
+	}
+	for _, p := range metadata {
+		if p.Contains(a) {
+			return "the address of a metadata service"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,37 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package outbound
+
+import (
+	"net/netip"
+	"testing"
+)
+
+func TestWhereAnEndpointMayBe(t *testing.T) {
+	for address, allowed := range map[string]bool{
+		"8.8.8.8": true, "10.0.0.7": true, "172.20.1.1": true, "192.168.1.1": true, "100.64.0.1": true,
+		"2606:4700::1111": true, "fd12:3456::1": true, "64:ff9b::808:808": true, "::ffff:10.0.0.7": true,
+
+		"127.0.0.1": false, "127.8.8.8": false, "::1": false, "::ffff:127.0.0.1": false, "64:ff9b::7f00:1": false, "2002:7f00:1::": false, "::7f00:1": false,
+		"169.254.169.254": false, "169.254.170.2": false, "::ffff:169.254.169.254": false, "64:ff9b::a9fe:a9fe": false, "fe80::1": false, "fe80::1%eth0": false,
+		"fd00:ec2::254": false, "fd20:ce::254": false, "100.100.100.200": false, "168.63.129.16": false, "192.0.0.192": false,
+		"0.0.0.0": false, "0.1.2.3": false, "::": false, "::ffff:0.0.0.0": false,
+		"224.0.0.1": false, "ff02::1": false, "255.255.255.255": false,
+	} {
+		if err := Allowed(netip.MustParseAddr(address), false); (err == nil) != allowed {
+			t.Errorf("%s: %v, want allowed %t", address, err, allowed)
+		}
+	}
+}
+
+func TestLoopbackMayBeAllowedAndNothingElse(t *testing.T) {
+	for address, allowed := range map[string]bool{
+		"127.0.0.1": true, "::1": true, "::ffff:127.0.0.1": true,
+		"0.0.0.0": false, "::": false, "169.254.169.254": false, "fe80::1": false, "fd00:ec2::254": false,
+	} {
+		if err := Allowed(netip.MustParseAddr(address), true); (err == nil) != allowed {
+			t.Errorf("%s: %v, want allowed %t", address, err, allowed)
+		}
+	}
+}

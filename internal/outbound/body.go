@@ -1,0 +1,97 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package outbound
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// ErrTooMuch says that an endpoint sends more than anybody can use.
+var ErrTooMuch = errors.New("the endpoint sends too much")
+
+// Body fails with ErrTooMuch when more than limit bytes of a body are read, after it was decompressed.
+func Body(body io.ReadCloser, limit int) io.ReadCloser {
+	return &bounded{ReadCloser: body, limit: limit, left: limit}
+}
+
+type bounded struct {
+	io.ReadCloser
+	limit, left int
+}
+
+// Read implements io.Reader.
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left > 0 {
+		n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
+		b.left -= n
+		return n, err
+	}
+	// A body of just the limit ends here.
+	var one [1]byte
+	if n, err := b.ReadCloser.Read(one[:]); n == 0 {
+		return 0, err
+	}
+	return 0, fmt.Errorf("%w: the answer is larger than %s", ErrTooMuch, size(b.limit))
+}
+
+// Beginning ends a body after limit bytes, as if there were no more: for the body of an error, whose beginning says what failed.
+func Beginning(body io.ReadCloser, limit int64) io.ReadCloser {
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(body, limit), body}
+}
+
+// Pace bounds what streams without end: Burst at once, and PerSecond from then on.
+type Pace struct{ Burst, PerSecond int }
+
+// Stream fails with ErrTooMuch when a body keeps sending faster than its pace, in bytes, or in lines.
+func Stream(body io.ReadCloser, bytes, lines Pace) io.ReadCloser {
+	now := time.Now()
+	return &stream{ReadCloser: body, bytes: bucket{bytes, float64(bytes.Burst), now}, lines: bucket{lines, float64(lines.Burst), now}}
+}
+
+type stream struct {
+	io.ReadCloser
+	bytes, lines bucket
+}
+
+// Read implements io.Reader.
+func (s *stream) Read(p []byte) (int, error) {
+	n, err := s.ReadCloser.Read(p)
+	ends := 0
+	for _, b := range p[:n] {
+		if b == '\n' {
+			ends++
+		}
+	}
+	now := time.Now()
+	if !s.bytes.take(n, now) || !s.lines.take(ends, now) {
+		return 0, fmt.Errorf("%w: the stream has more than %s or %d lines a second", ErrTooMuch, size(s.bytes.pace.PerSecond), s.lines.pace.PerSecond)
+	}
+	return n, err
+}
+
+type bucket struct {
+	pace Pace
+	left float64
+	at   time.Time
+}
+
+func (b *bucket) take(n int, now time.Time) bool {
+	b.left = min(b.left+now.Sub(b.at).Seconds()*float64(b.pace.PerSecond), float64(b.pace.Burst))
+	b.at = now
+	b.left -= float64(n)
+	return b.left >= 0
+}
+
+func size(bytes int) string {
+	if bytes < 1<<20 {
+		return fmt.Sprintf("%d KiB", bytes>>10)
+	}
+	return fmt.Sprintf("%d MiB", bytes>>20)
+}

@@ -1,0 +1,117 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package outbound
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Options say which endpoints may be reached.
+type Options struct {
+	// AllowLoopback lets endpoints be on this machine: for local mode and tests.
+	AllowLoopback bool
+
+	resolver *net.Resolver
+	proxy    func(*http.Request) (*url.URL, error)
+}
+
+// maxHeaderBytes bounds the headers of a response.
+const maxHeaderBytes = 64 << 10
+
+// New makes a transport that connects to allowed addresses alone. Redirects are for the client to refuse.
+//
+// A proxy of the environment connects in the operator's place, so its own address is not checked, and the endpoint's only as far as its
+// URL says it: what the name resolves to is the proxy's to refuse.
+func New(options Options) *http.Transport {
+	g := &guard{options: options}
+	if g.options.proxy == nil {
+		g.options.proxy = http.ProxyFromEnvironment
+	}
+	g.checked = net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Resolver: options.resolver, Control: g.control}
+	g.unchecked = net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Resolver: options.resolver}
+	return &http.Transport{
+		Proxy:                  g.proxyOf,
+		DialContext:            g.dial,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConns:           512,
+		MaxIdleConnsPerHost:    256,
+		IdleConnTimeout:        90 * time.Second,
+		TLSHandshakeTimeout:    10 * time.Second,
+		ExpectContinueTimeout:  time.Second,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+	}
+}
+
+// guard checks where a transport connects to.
+type guard struct {
+	options            Options
+	checked, unchecked net.Dialer
+
+	mu      sync.Mutex
+	proxies map[string]bool // host:port of the proxies that were used
+}
+
+// control is called with the address that a name resolved to, before the connection is made.
+func (g *guard) control(_, address string, _ syscall.RawConn) error {
+	resolved, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return &NotAllowedError{Address: address, Why: "no IP address"}
+	}
+	return Allowed(resolved.Addr(), g.options.AllowLoopback)
+}
+
+// proxyOf checks the host of a request as its URL says it, and returns the proxy to use, if there is one.
+func (g *guard) proxyOf(request *http.Request) (*url.URL, error) {
+	host := request.URL.Hostname()
+	if address, err := netip.ParseAddr(host); err == nil {
+		if err := Allowed(address, g.options.AllowLoopback); err != nil {
+			return nil, err
+		}
+	}
+	name := strings.TrimSuffix(strings.ToLower(host), ".")
+	if !g.options.AllowLoopback && (name == "localhost" || strings.HasSuffix(name, ".localhost")) {
+		return nil, &NotAllowedError{Address: host, Why: "a loopback address"}
+	}
+	proxy, err := g.options.proxy(request)
+	if err != nil {
+		return nil, fmt.Errorf("find the proxy: %w", err)
+	}
+	if proxy != nil {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.proxies == nil {
+			g.proxies = map[string]bool{}
+		}
+		g.proxies[hostPort(proxy)] = true
+	}
+	return proxy, nil
+}
+
+func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	g.mu.Lock()
+	toProxy := g.proxies[address]
+	g.mu.Unlock()
+	if toProxy {
+		return g.unchecked.DialContext(ctx, network, address)
+	}
+	return g.checked.DialContext(ctx, network, address)
+}
+
+// hostPort is what a transport dials for a URL.
+func hostPort(u *url.URL) string {
+	if u.Port() != "" {
+		return net.JoinHostPort(u.Hostname(), u.Port())
+	}
+	ports := map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}
+	return net.JoinHostPort(u.Hostname(), ports[u.Scheme])
+}
