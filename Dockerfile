@@ -10,6 +10,9 @@ COPY api api
 COPY cmd cmd
 COPY config config
 COPY internal internal
+# The web page is part of the operator if `make web` built it before; without it the operator says how to build it.
+COPY web/embed.go web/embed.go
+COPY web/dist web/dist
 ARG TARGETOS TARGETARCH VERSION=dev
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/build-cache \
     GOCACHE=/build-cache CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath \

@@ -10,7 +10,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X github.com/nestor-dev/nestor/internal/version.version=$(VERSION)
 PACKAGES ?= ./...
 # The aliases of string in the API, for the reference.
-ALIASES := Name|MessageName|ObjectName|DataKey|UserName|ModelName|ToolName|ToolGlob|ToolCallID|FilePath|ReportedPath|Remark|ServerToolName
+ALIASES := Name|MessageName|ObjectName|DataKey|UserName|ModelName|ToolName|ToolGlob|ToolCallID|ArgumentsDigest|FilePath|ReportedPath|Remark|ServerToolName
 # The packages of Kubernetes whose types the history's OpenAPI definitions refer to.
 APIMACHINERY := $(addprefix k8s.io/apimachinery/pkg/,apis/meta/v1 runtime version api/resource)
 # Extra flags for go test, for example GOTESTFLAGS='-run TestX -v'.
@@ -76,7 +76,7 @@ chaos: control-plane ## Let everything fail around a working operator, and check
 .PHONY: bench
 bench: control-plane ## Measure all of Nestor on this machine (SCENARIOS='agents-1000x5*' for some, BENCHFLAGS=--pprof, OPERATORFLAGS)
 	@go build -o bin/bench ./test/bench
-	@KUBEBUILDER_ASSETS="$(K8S_BIN)" bin/bench --scenarios '$(SCENARIOS)' --operator-flags '$(or $(OPERATORFLAGS),--kube-api-writes=2)' $(BENCHFLAGS)
+	@KUBEBUILDER_ASSETS="$(K8S_BIN)" bin/bench --scenarios '$(SCENARIOS)' --operator-flags '$(OPERATORFLAGS)' $(BENCHFLAGS)
 
 .PHONY: bench-compare
 bench-compare: ## Compare two reports of the benchmark (OLD=a.json NEW=b.json)

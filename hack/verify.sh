@@ -55,6 +55,18 @@ scripts() {
 	while read -r file; do bash -n "$file" || return 1; done < <(git ls-files -co --exclude-standard '*.sh' .ci/run)
 }
 
+# Code that only tests reach is a promise that nobody keeps. Besides the programs, what writes the references from them is in use.
+reached() {
+	local found allowed
+	found=$(go tool -modfile=hack/tools/go.mod deadcode -f '{{range .Funcs}}{{$.Path}}.{{.Name}}{{"\n"}}{{end}}' ./cmd/... ./hack/clidocs ./hack/metricsdocs |
+		sed '/^$/d' | LC_ALL=C sort) || return 1
+	allowed=$(sed -e '/^#/d' -e 's/ .*//' hack/deadcode.txt | LC_ALL=C sort)
+	[ "$found" = "$allowed" ] && return
+	LC_ALL=C comm -23 <(echo "$found") <(echo "$allowed") | sed 's/^/only tests reach it, wire it or delete it: /' >&2
+	LC_ALL=C comm -13 <(echo "$found") <(echo "$allowed") | sed 's/^/reached or gone, delete its line in hack\/deadcode.txt: /' >&2
+	return 1
+}
+
 check "generated files are current" generated
 check "Go files are formatted" formatted
 check "module files are tidy" tidy
@@ -62,6 +74,9 @@ check "shell scripts parse" scripts
 check "charts are as Helm likes them" make --no-print-directory chart-lint
 check "packages import only what they may" go test ./test/arrows
 check "everything compiles" go build ./...
+check "the programs reach all of their code" reached
+check "reasons are set and tested, fields of specs are read" go test ./test/wired
 check "the dashboard and the alerts hold" make --no-print-directory monitoring-check
+check "no known vulnerability is reached" hack/vulnerabilities.sh
 check "lint" go tool -modfile=hack/tools/go.mod golangci-lint run
 exit "$failed"

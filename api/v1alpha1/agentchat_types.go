@@ -17,7 +17,8 @@ type AgentChatSpec struct {
 	// role's, else the provider named "default".
 	// +optional
 	ModelProvider Name `json:"modelProvider,omitempty"`
-	// model is the model of the orchestrator. Absent: the role's, else the provider's default.
+	// model is the model of the orchestrator, and of the sub-agents whose roles name neither a provider nor a model. Absent: the
+	// role's, else the provider's default.
 	// +optional
 	Model ModelName `json:"model,omitempty"`
 	// user is the person who talks. When it is set it must be the one who creates the chat, unless the operator does.
@@ -67,6 +68,26 @@ type ChatLimits struct {
 	// +default=0
 	// +kubebuilder:validation:Minimum=0
 	MaxCostMicros int64 `json:"maxCostMicros,omitempty"`
+	// maxTurnsPerMessage is how many turns the orchestrator may take since the last message of a person. At the limit the
+	// chat pauses until the next message. 0: no limit.
+	// +optional
+	// +default=25
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=10000
+	MaxTurnsPerMessage *int32 `json:"maxTurnsPerMessage,omitempty"`
+	// maxTasksPerMessage is how many tasks the chat and all its sub-agents may start since the last message of a person. At
+	// the limit no task is started, and the chat pauses until the next message. 0: no limit.
+	// +optional
+	// +default=100
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100000
+	MaxTasksPerMessage *int32 `json:"maxTasksPerMessage,omitempty"`
+	// maxTokensPerMessage is how many tokens the chat and all its sub-agents may use since the last message of a person. At
+	// the limit the chat pauses until the next message. 0: no limit.
+	// +optional
+	// +default=2000000
+	// +kubebuilder:validation:Minimum=0
+	MaxTokensPerMessage *int64 `json:"maxTokensPerMessage,omitempty"`
 }
 
 // AutoAnswer says when the orchestrator may answer a sub-agent's question from the chat's history.
@@ -108,9 +129,6 @@ type ChatWaitingItem struct {
 	// task is the AgentTask that waits.
 	// +required
 	Task Name `json:"task"`
-	// subAgent is the SubAgent that waits. It is absent for a task of type Tool.
-	// +optional
-	SubAgent Name `json:"subAgent,omitempty"`
 
 	Waiting `json:",inline"`
 }
@@ -148,11 +166,20 @@ type AgentChatStatus struct {
 	// phase is Idle, Running or Waiting.
 	// +optional
 	Phase ChatPhase `json:"phase,omitempty"`
+	// startTime is when the conversation began. A chat that has one, and of which the ledger has no events, has lost its history.
+	// +optional
+	StartTime *metav1.Time `json:"startTime,omitempty"`
 	// waiting lists what waits for the user, the oldest first; tasks.waiting counts all of it.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	Waiting []ChatWaitingItem `json:"waiting,omitempty"`
+	// askers are users who have written to the chat, and so cannot decide about what waits with separation; it is there while something
+	// does. It is empty then if the author of a message is not known: nobody can decide in this chat.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Askers []UserName `json:"askers,omitempty"`
 	// tasks counts the tasks of this chat by phase.
 	// +optional
 	Tasks TaskCounts `json:"tasks,omitzero"`

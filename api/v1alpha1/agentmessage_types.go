@@ -12,6 +12,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:validation:XValidation:rule="self.role == 'User' || has(self.content)",message="role must be User for an approval or a cancel: only people decide"
 // +kubebuilder:validation:XValidation:rule="!has(self.inReplyTo) || has(self.content)",message="inReplyTo goes with content: an approval names its task and tool call instead"
 // +kubebuilder:validation:XValidation:rule="self.role != 'User' || !has(self.about)",message="about is for the operator's messages: leave it out, or use inReplyTo to answer a question"
+// +kubebuilder:validation:XValidation:rule="!(has(self.approval) || has(self.cancel)) || self.role != 'User' || has(self.user)",message="set user to your user name (kubectl auth whoami): an approval or a cancel says who decided"
 // +kubebuilder:validation:XValidation:rule="self.role == 'User' || !has(self.user)",message="user goes with role User: leave it out of the operator's messages"
 type AgentMessageSpec struct {
 	// chat is the AgentChat that the message belongs to.
@@ -25,7 +26,8 @@ type AgentMessageSpec struct {
 	// +optional
 	// +default="User"
 	Role MessageRole `json:"role,omitempty"`
-	// user is the person who speaks; when it is set it must be the one who creates the message.
+	// user is the user name of the person who speaks. It must be that of the one who creates the message, and is required for an approval
+	// and a cancel: the ledger keeps who decided.
 	// +optional
 	User UserName `json:"user,omitempty"`
 	// content is the text.
@@ -81,6 +83,10 @@ type Approval struct {
 	// toolCall is the id of the call. Leave it out for a task of type Tool, which is one call.
 	// +optional
 	ToolCall ToolCallID `json:"toolCall,omitempty"`
+	// argumentsDigest is the digest of the call that the person was shown, from status.waiting. A decision whose digest is not that of
+	// the call is rejected. Without it the decision holds for the call that toolCall names, whatever its arguments are.
+	// +optional
+	ArgumentsDigest ArgumentsDigest `json:"argumentsDigest,omitempty"`
 	// decision is Approve or Deny.
 	// +required
 	Decision Decision `json:"decision"`

@@ -24,10 +24,12 @@ type AgentRoleSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Icon string `json:"icon,omitempty"`
-	// modelProvider is the ModelProvider of agents with this role. Absent: the chat's, else the one named "default".
+	// modelProvider is the ModelProvider of agents with this role. Absent: that of the agent that
+	// asked for them or of the chat, else the one named "default".
 	// +optional
 	ModelProvider Name `json:"modelProvider,omitempty"`
-	// model is the model of agents with this role. Absent: the provider's default.
+	// model is the model of agents with this role. Absent: that of the agent that asked for them, if its provider is used too,
+	// else the provider's default.
 	// +optional
 	Model ModelName `json:"model,omitempty"`
 	// temperature from "0" to "2". Absent: the model's own default.
@@ -114,6 +116,10 @@ type ApprovalPolicy struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=128
 	Tools []ToolGlob `json:"tools,omitempty"`
+	// separation refuses a decision by a person who asked for the work: whoever has written a message to the chat, or created the
+	// standalone task. While one of them is not known, because a message or the task has no user, nobody can decide.
+	// +optional
+	Separation bool `json:"separation,omitempty"`
 }
 
 // Delegation says to whom an agent may delegate.

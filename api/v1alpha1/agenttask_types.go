@@ -14,7 +14,9 @@ import (
 // +kubebuilder:validation:XValidation:rule="self.type == 'Agent' || !(has(self.instruction) || has(self.contextFiles) || has(self.successCriteria) || has(self.context) || has(self.continueFrom))",message="a task of type Tool is one call: put its input into arguments, and leave out instruction, contextFiles, successCriteria, context and continueFrom"
 // +kubebuilder:validation:XValidation:rule="self.type == 'Agent' || !(has(self.model) || has(self.modelProvider) || (has(self.limits) && has(self.limits.maxIterations)))",message="a task of type Tool is one call and calls no model: leave out model, modelProvider and limits.maxIterations"
 // +kubebuilder:validation:XValidation:rule="!has(self.chat) || !(has(self.model) || has(self.modelProvider) || has(self.workspace))",message="model, modelProvider and workspace are for standalone tasks: a chat's task has those of its chat and role"
-// +kubebuilder:validation:XValidation:rule="has(self.chat) || !(has(self.triggerMessage) || has(self.group))",message="triggerMessage and group are for tasks of a chat: leave them out of a standalone task"
+// +kubebuilder:validation:XValidation:rule="!has(self.chat) || !has(self.user)",message="user is for standalone tasks: who asked for a chat's task is told by the messages of its chat"
+// +kubebuilder:validation:XValidation:rule="has(self.chat) || !has(self.triggerMessage)",message="triggerMessage is for tasks of a chat: leave it out of a standalone task"
+// +kubebuilder:validation:XValidation:rule="self.?context.orValue('None') != 'Selective' || size(self.?contextFiles.orValue([])) > 0",message="context Selective shows the agent the files in contextFiles: name at least one"
 // +kubebuilder:validation:XValidation:rule="!oldSelf.?cancel.orValue(false) || self.?cancel.orValue(false)",message="cancel cannot be taken back once it is true: create a new AgentTask"
 type AgentTaskSpec struct {
 	// chat is the AgentChat that the task belongs to. Absent: a standalone task.
@@ -46,7 +48,8 @@ type AgentTaskSpec struct {
 	// +kubebuilder:validation:MaxLength=32768
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Instruction string `json:"instruction,omitempty"`
-	// contextFiles are the files of the workspace that the agent should look at first.
+	// contextFiles are the files of the workspace that the agent should look at first, as paths from the directory it works in.
+	// With the context Selective it is shown their contents.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -58,7 +61,9 @@ type AgentTaskSpec struct {
 	// +kubebuilder:validation:MaxLength=4096
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	SuccessCriteria string `json:"successCriteria,omitempty"`
-	// context is what of the parent's context the sub-agent sees. Absent: None.
+	// context is what the sub-agent is shown beside its instruction: None; Summary, a summary of the conversation of the agent
+	// that asked for it; Full, that conversation; Selective, the contents of contextFiles. A standalone task has nobody who asked:
+	// it can have None or Selective. Absent: None.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Context ContextMode `json:"context,omitempty"`
@@ -67,7 +72,8 @@ type AgentTaskSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	ContinueFrom Name `json:"continueFrom,omitempty"`
-	// cwd is the directory of the workspace that the agent works in. Absent: its root.
+	// cwd is the directory of the workspace that the agent works in, as a path from the workspace's root. Absent: that of the
+	// agent that asked for the task, else the root.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Cwd FilePath `json:"cwd,omitempty"`
@@ -75,7 +81,7 @@ type AgentTaskSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	TriggerMessage MessageName `json:"triggerMessage,omitempty"`
-	// group is shared by the tasks of one fan-out, whose results come back together.
+	// group is shared by the tasks of one fan-out, whose results come back together. The operator sets it.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Group Name `json:"group,omitempty"`
@@ -83,11 +89,13 @@ type AgentTaskSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Limits *TaskLimits `json:"limits,omitempty"`
-	// modelProvider is the ModelProvider of a standalone task. Absent: the role's, else the one named "default".
+	// modelProvider is the ModelProvider of a standalone task, and of the agents below it whose roles name none. Absent: the
+	// role's, else the one named "default".
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	ModelProvider Name `json:"modelProvider,omitempty"`
-	// model is the model of a standalone task. Absent: the role's, else the provider's default.
+	// model is the model of a standalone task, and of the agents below it whose roles name neither a provider nor a model.
+	// Absent: the role's, else the provider's default.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Model ModelName `json:"model,omitempty"`
@@ -95,6 +103,10 @@ type AgentTaskSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Workspace *Workspace `json:"workspace,omitempty"`
+	// user is the user name of the person who asks for a standalone task. It must be that of the one who creates it.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
+	User UserName `json:"user,omitempty"`
 	// cancel asks that the work stops. Once true it stays true.
 	// +optional
 	Cancel bool `json:"cancel,omitempty"`
@@ -129,6 +141,17 @@ type TaskLimits struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
 	MaxDurationSeconds *int32 `json:"maxDurationSeconds,omitempty"`
+	// maxTasks is how many tasks the agent and everything below it may start. Default for a standalone task: 100. 0: no
+	// limit of its own.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100000
+	MaxTasks *int32 `json:"maxTasks,omitempty"`
+	// maxTotalTokens is how many tokens the agent and everything below it may use. Default for a standalone task:
+	// 2000000. 0: no limit of its own.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	MaxTotalTokens *int64 `json:"maxTotalTokens,omitempty"`
 }
 
 // TaskPhase is where a task stands, for people.
@@ -156,7 +179,7 @@ type AgentTaskStatus struct {
 	// phase is Pending, Running, Waiting, Success, Failed or Cancelled.
 	// +optional
 	Phase TaskPhase `json:"phase,omitempty"`
-	// subAgent is the SubAgent that does the work; it has the task's name.
+	// subAgent is the SubAgent that does the work. It has the task's name, with a suffix if that was taken.
 	// +optional
 	SubAgent Name `json:"subAgent,omitempty"`
 	// waiting says what the task waits for a person to say.
@@ -210,7 +233,7 @@ type AgentTaskStatus struct {
 // +kubebuilder:printcolumn:name="Group",type=string,JSONPath=`.spec.group`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63 && !self.metadata.name.contains('.')",message="metadata.name must have at most 63 characters and no dots: its sub-agent has the same name and it becomes a label"
-// +kubebuilder:validation:XValidation:rule="(has(self.status) && !has(oldSelf.status)) || self.spec == oldSelf.spec || [has(self.spec.chat) == has(oldSelf.spec.chat), has(self.spec.role) == has(oldSelf.spec.role), has(self.spec.tool) == has(oldSelf.spec.tool), has(self.spec.arguments) == has(oldSelf.spec.arguments), has(self.spec.instruction) == has(oldSelf.spec.instruction), has(self.spec.contextFiles) == has(oldSelf.spec.contextFiles), has(self.spec.successCriteria) == has(oldSelf.spec.successCriteria), has(self.spec.context) == has(oldSelf.spec.context), has(self.spec.continueFrom) == has(oldSelf.spec.continueFrom), has(self.spec.cwd) == has(oldSelf.spec.cwd), has(self.spec.triggerMessage) == has(oldSelf.spec.triggerMessage), has(self.spec.group) == has(oldSelf.spec.group), has(self.spec.limits) == has(oldSelf.spec.limits), has(self.spec.modelProvider) == has(oldSelf.spec.modelProvider), has(self.spec.model) == has(oldSelf.spec.model), has(self.spec.workspace) == has(oldSelf.spec.workspace)].all(same, same)",message="only cancel and ttlSecondsAfterFinished can be added or removed: create a new AgentTask",fieldPath=".spec"
+// +kubebuilder:validation:XValidation:rule="(has(self.status) && !has(oldSelf.status)) || self.spec == oldSelf.spec || [has(self.spec.chat) == has(oldSelf.spec.chat), has(self.spec.role) == has(oldSelf.spec.role), has(self.spec.tool) == has(oldSelf.spec.tool), has(self.spec.arguments) == has(oldSelf.spec.arguments), has(self.spec.instruction) == has(oldSelf.spec.instruction), has(self.spec.contextFiles) == has(oldSelf.spec.contextFiles), has(self.spec.successCriteria) == has(oldSelf.spec.successCriteria), has(self.spec.context) == has(oldSelf.spec.context), has(self.spec.continueFrom) == has(oldSelf.spec.continueFrom), has(self.spec.cwd) == has(oldSelf.spec.cwd), has(self.spec.user) == has(oldSelf.spec.user), has(self.spec.triggerMessage) == has(oldSelf.spec.triggerMessage), has(self.spec.group) == has(oldSelf.spec.group), has(self.spec.limits) == has(oldSelf.spec.limits), has(self.spec.modelProvider) == has(oldSelf.spec.modelProvider), has(self.spec.model) == has(oldSelf.spec.model), has(self.spec.workspace) == has(oldSelf.spec.workspace)].all(same, same)",message="only cancel and ttlSecondsAfterFinished can be added or removed: create a new AgentTask",fieldPath=".spec"
 type AgentTask struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional

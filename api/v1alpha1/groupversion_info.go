@@ -1,9 +1,9 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 is Nestor's Kubernetes API: seven namespaced kinds in the group nestor.dev.
+// Package v1alpha1 is Nestor's Kubernetes API: eight namespaced kinds in the group nestor.dev.
 //
-// Users write AgentChat and AgentMessage; platform teams write AgentRole, ModelProvider and ToolServer; the operator
+// Users write AgentChat and AgentMessage; platform teams write AgentRole, ModelProvider, ToolServer and AgentQuota; the operator
 // writes AgentTask and SubAgent (a standalone AgentTask is a user's). Spec is intent, status is a bounded projection of
 // the ledger, and phases are for people: programs read conditions, which condition_types.go documents.
 //
@@ -25,6 +25,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion,
 		&AgentChat{}, &AgentChatList{},
 		&AgentMessage{}, &AgentMessageList{},
+		&AgentQuota{}, &AgentQuotaList{},
 		&AgentRole{}, &AgentRoleList{},
 		&AgentTask{}, &AgentTaskList{},
 		&ModelProvider{}, &ModelProviderList{},

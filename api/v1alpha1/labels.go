@@ -7,6 +7,13 @@ package v1alpha1
 // A reply to such a message is for that call.
 const AnnotationCall = "nestor.dev/call"
 
+// AnnotationArgumentsDigest is on a message that asks for an approval; its value is the digest of the call.
+const AnnotationArgumentsDigest = "nestor.dev/arguments-digest"
+
+// AnnotationCancelledBy is on a task and its sub-agent that were asked to stop; its value is the user name of the person, or words for what
+// else cancelled them. Only the operator writes it.
+const AnnotationCancelledBy = "nestor.dev/cancelled-by"
+
 // Labels that the operator puts on what it creates.
 const (
 	// LabelChat is on everything that belongs to a chat; its value is the chat's name.
@@ -15,4 +22,13 @@ const (
 	LabelRole = "nestor.dev/role"
 	// LabelParent is on a task and its sub-agent when a sub-agent asked for them; its value is that one's name.
 	LabelParent = "nestor.dev/parent"
+)
+
+// What people put on objects that agents may use.
+const (
+	// AnnotationGitHosts is on a Secret that workspaces may use; its value is the list of the git servers that may receive it, parted by
+	// commas: git.example.com, git.example.com:8443, http://git.example.com.
+	AnnotationGitHosts = "nestor.dev/git-hosts"
+	// LabelWorkspace is on a PersistentVolumeClaim that workspaces may use; its value is "true".
+	LabelWorkspace = "nestor.dev/workspace"
 )

@@ -43,7 +43,8 @@ type ModelProviderSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3600
 	RequestTimeoutSeconds int32 `json:"requestTimeoutSeconds,omitempty"`
-	// maxRetries is how often a failed request is tried again, the first try not counted. Absent: 5.
+	// maxRetries is how often a failed request is tried again, the first try not counted. Absent: 5. A provider with fallbacks is
+	// tried again at least once for each of them, there.
 	// +optional
 	// +default=5
 	// +kubebuilder:validation:Minimum=0
@@ -92,6 +93,10 @@ type ModelInfo struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	OutputMicrosPerMillion *int64 `json:"outputMicrosPerMillion,omitempty"`
+	// images says whether the model takes images. If it does not, it reads a text in their place that says what they were.
+	// +optional
+	// +default=true
+	Images *bool `json:"images,omitempty"`
 }
 
 // ModelProviderStatus says whether a provider can be used.

@@ -37,8 +37,8 @@ func definitions(t *testing.T) []*apiextensionsv1.CustomResourceDefinition {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(crds) != 7 {
-		t.Fatalf("%d CRDs, want the seven kinds", len(crds))
+	if len(crds) != 8 {
+		t.Fatalf("%d CRDs, want the eight kinds", len(crds))
 	}
 	return crds
 }

@@ -59,6 +59,13 @@ type ToolGlob = string
 // +kubebuilder:validation:MaxLength=128
 type ToolCallID = string
 
+// ArgumentsDigest identifies a tool call by its content: the SHA-256 of the tool's name, a line feed and the exact bytes of the
+// arguments, in lower-case hex.
+// +kubebuilder:validation:MinLength=64
+// +kubebuilder:validation:MaxLength=64
+// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9a-f]{64}$')",message="must be a SHA-256 in lower-case hex: copy it from status.waiting, or leave it out"
+type ArgumentsDigest = string
+
 // FilePath is a path relative to the root of the workspace.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=256
@@ -81,11 +88,11 @@ type ContextMode string
 const (
 	// ContextNone: the sub-agent sees its instruction alone.
 	ContextNone ContextMode = "None"
-	// ContextSummary: it also sees a summary of the parent's conversation.
+	// ContextSummary: it is also shown a summary of the conversation of the agent that asked for it.
 	ContextSummary ContextMode = "Summary"
-	// ContextFull: it also sees the parent's whole conversation.
+	// ContextFull: it is also shown that conversation, the oldest part left out if it is too long for the model.
 	ContextFull ContextMode = "Full"
-	// ContextSelective: it also sees those parts of the parent's conversation that mention its context files.
+	// ContextSelective: it is also shown the contents of its context files.
 	ContextSelective ContextMode = "Selective"
 )
 
@@ -115,7 +122,7 @@ const (
 	ErrorSubAgent ErrorKind = "SubAgentError"
 	// ErrorInvalidSpec: the spec asks for something that cannot be run, whatever appears later.
 	ErrorInvalidSpec ErrorKind = "InvalidSpec"
-	// ErrorHistoryLost: the run had started, but the ledger has no events of it.
+	// ErrorHistoryLost: the run had started, but the ledger has no events of it, or one of them cannot be read.
 	ErrorHistoryLost ErrorKind = "HistoryLost"
 )
 
@@ -172,6 +179,9 @@ type Waiting struct {
 	// kind is Question or Approval.
 	// +required
 	Kind WaitingKind `json:"kind"`
+	// subAgent is the SubAgent that waits: that of the task, or one below a standalone task. It is absent for a task of type Tool.
+	// +optional
+	SubAgent Name `json:"subAgent,omitempty"`
 	// text is the question, or the tool and its arguments.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
@@ -179,6 +189,13 @@ type Waiting struct {
 	// toolCall is the id of the call that needs approval. It is absent for a task of type Tool, which is one call.
 	// +optional
 	ToolCall ToolCallID `json:"toolCall,omitempty"`
+	// argumentsDigest is the digest of the whole call that needs approval, text being shortened. A decision may repeat it, and then
+	// holds for exactly this call.
+	// +optional
+	ArgumentsDigest ArgumentsDigest `json:"argumentsDigest,omitempty"`
+	// separation says that the call's role lets nobody decide who asked for the work.
+	// +optional
+	Separation bool `json:"separation,omitempty"`
 	// since is when the waiting began.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`

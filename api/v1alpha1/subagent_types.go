@@ -12,13 +12,14 @@ import (
 // +kubebuilder:validation:XValidation:rule="has(self.instruction) || has(self.arguments) || has(self.continueFrom)",message="a sub-agent needs instruction, arguments or continueFrom"
 // +kubebuilder:validation:XValidation:rule="self.depth == 1 ? !has(self.parent) : has(self.parent)",message="a sub-agent of depth 1 has no parent, a deeper one must name the sub-agent that asked for it"
 // +kubebuilder:validation:XValidation:rule="self.depth == 1 || !has(self.limits) || !has(self.limits.maxDepth) || self.depth <= self.limits.maxDepth",message="depth must not be more than limits.maxDepth: delegate less deeply, or raise limits.maxDepth of the chat"
+// +kubebuilder:validation:XValidation:rule="self.?context.orValue('None') != 'Selective' || size(self.?contextFiles.orValue([])) > 0",message="context Selective shows the agent the files in contextFiles: name at least one"
 // +kubebuilder:validation:XValidation:rule="!oldSelf.?cancel.orValue(false) || self.?cancel.orValue(false)",message="cancel cannot be taken back once it is true: create a new AgentTask, which launches a new sub-agent"
 type SubAgentSpec struct {
 	// chat is the AgentChat that the agent works for. Absent: it works for a standalone task.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Chat Name `json:"chat,omitempty"`
-	// task is the AgentTask that launched the agent; both have the same name.
+	// task is the AgentTask that launched the agent; both have the same name, unless another sub-agent had it.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Task Name `json:"task"`
@@ -49,7 +50,8 @@ type SubAgentSpec struct {
 	// +kubebuilder:validation:MaxProperties=128
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Arguments *runtime.RawExtension `json:"arguments,omitempty"`
-	// contextFiles are the files of the workspace that the agent should look at first.
+	// contextFiles are the files of the workspace that the agent should look at first, as paths from the directory it works in.
+	// With the context Selective it is shown their contents.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -61,7 +63,8 @@ type SubAgentSpec struct {
 	// +kubebuilder:validation:MaxLength=4096
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	SuccessCriteria string `json:"successCriteria,omitempty"`
-	// context is what of the parent's context the agent sees. Absent: None.
+	// context is what the agent is shown beside its instruction: None; Summary, a summary of the conversation of the agent that
+	// asked for it; Full, that conversation; Selective, the contents of contextFiles. Absent: None.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Context ContextMode `json:"context,omitempty"`
@@ -69,15 +72,17 @@ type SubAgentSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	ContinueFrom Name `json:"continueFrom,omitempty"`
-	// cwd is the directory of the workspace that the agent works in. Absent: its root.
+	// cwd is the directory of the workspace that the agent works in, as a path from the workspace's root. Absent: the root.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Cwd FilePath `json:"cwd,omitempty"`
-	// modelProvider is the ModelProvider that answers the agent's calls.
+	// modelProvider is the ModelProvider that answers the agent's calls, resolved when the agent was created: the standalone
+	// task's, else the role's, else that of the agent that asked for this one.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	ModelProvider Name `json:"modelProvider,omitempty"`
-	// model is the model that answers them.
+	// model is the model that answers them, resolved in the same way; a provider that comes from the role or the task without
+	// a model has its default. Absent: the provider did not exist yet.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Model ModelName `json:"model,omitempty"`
@@ -111,6 +116,10 @@ type AgentLimits struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxTotalTokens int64 `json:"maxTotalTokens,omitempty"`
+	// maxTasks is how many tasks the agent and everything below it may start. 0: no limit of its own.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	MaxTasks int32 `json:"maxTasks,omitempty"`
 	// maxCostMicros is how much the agent and everything below it may cost, in millionths of the currency. 0: no limit
 	// of its own.
 	// +optional
@@ -214,6 +223,9 @@ type ToolCallStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Arguments string `json:"arguments,omitempty"`
+	// argumentsDigest is the digest of the whole call, while it waits for approval.
+	// +optional
+	ArgumentsDigest ArgumentsDigest `json:"argumentsDigest,omitempty"`
 	// phase is where the call stands.
 	// +required
 	Phase ToolCallPhase `json:"phase"`
@@ -317,7 +329,7 @@ type SubAgentStatus struct {
 // +kubebuilder:printcolumn:name="Model",type=string,JSONPath=`.spec.model`,priority=1
 // +kubebuilder:printcolumn:name="Question",type=string,JSONPath=`.status.question`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="self.metadata.name == self.spec.task",message="metadata.name must be the name of the task in spec.task"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name == self.spec.task || (size(self.metadata.name) > 6 && self.spec.task.startsWith(self.metadata.name.substring(0, size(self.metadata.name) - 6)))",message="metadata.name must be the name of the task in spec.task, with a suffix of five characters if that name is taken"
 // +kubebuilder:validation:XValidation:rule="(has(self.status) && !has(oldSelf.status)) || self.spec == oldSelf.spec || [has(self.spec.chat) == has(oldSelf.spec.chat), has(self.spec.parent) == has(oldSelf.spec.parent), has(self.spec.instruction) == has(oldSelf.spec.instruction), has(self.spec.arguments) == has(oldSelf.spec.arguments), has(self.spec.contextFiles) == has(oldSelf.spec.contextFiles), has(self.spec.successCriteria) == has(oldSelf.spec.successCriteria), has(self.spec.context) == has(oldSelf.spec.context), has(self.spec.continueFrom) == has(oldSelf.spec.continueFrom), has(self.spec.cwd) == has(oldSelf.spec.cwd), has(self.spec.modelProvider) == has(oldSelf.spec.modelProvider), has(self.spec.model) == has(oldSelf.spec.model), has(self.spec.limits) == has(oldSelf.spec.limits)].all(same, same)",message="only cancel can be added or removed: create a new AgentTask, which launches a new sub-agent",fieldPath=".spec"
 type SubAgent struct {
 	metav1.TypeMeta `json:",inline"`

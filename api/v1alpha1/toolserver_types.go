@@ -39,6 +39,12 @@ type ToolServerSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3600
 	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
+	// acceptChanges is the digest of a list of tools (status.toolsDigest) that is accepted although tools in it differ from those that were
+	// pinned. Absent: tools that change are withheld.
+	// +optional
+	// +kubebuilder:validation:MaxLength=71
+	// +kubebuilder:validation:XValidation:rule="self.matches('^sha256:[0-9a-f]{64}$')",message="must be a digest as in status.toolsDigest: sha256: and 64 hexadecimal digits"
+	AcceptChanges string `json:"acceptChanges,omitempty"`
 	// allowedNamespaces says which other namespaces may use the server, if it stands in the operator's own namespace.
 	// +optional
 	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
@@ -86,6 +92,28 @@ type ToolInfo struct {
 	// readOnly says that the tool changes nothing.
 	// +optional
 	ReadOnly bool `json:"readOnly,omitempty"`
+	// withheld says that the tool differs from what was pinned, and is not offered to agents.
+	// +optional
+	Withheld bool `json:"withheld,omitempty"`
+}
+
+// ToolPin is a tool as it was when it was first listed, or when its change was accepted.
+type ToolPin struct {
+	// name is the tool's name without the prefix of the server, as models see it.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern="^[a-zA-Z0-9_-]+$"
+	Name string `json:"name"`
+	// digest is the beginning of the SHA-256, in base64, of its name, title, description, schemas and hints.
+	// +required
+	// +kubebuilder:validation:MinLength=32
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern="^[a-zA-Z0-9_-]+$"
+	Digest string `json:"digest"`
+	// added says that the tool was not there when the others were pinned: the server's hints about it do not count.
+	// +optional
+	Added bool `json:"added,omitempty"`
 }
 
 // ToolServerStatus is what a tool server offers.
@@ -99,7 +127,22 @@ type ToolServerStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ToolCount int32 `json:"toolCount,omitempty"`
-	// conditions has Ready.
+	// toolsDigest is the digest of all tools as the server lists them now. spec.acceptChanges names it to accept them.
+	// +optional
+	// +kubebuilder:validation:MaxLength=71
+	// +kubebuilder:validation:Pattern="^[a-z0-9:]+$"
+	ToolsDigest string `json:"toolsDigest,omitempty"`
+	// pins are the tools as they were pinned. Tools that the server does not list any more stay pinned.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=200
+	Pins []ToolPin `json:"pins,omitempty"`
+	// pinnedEndpoint is a digest of the transport and the URL that the pins belong to. Another endpoint is pinned anew.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern="^[0-9a-f]+$"
+	PinnedEndpoint string `json:"pinnedEndpoint,omitempty"`
+	// conditions has Ready and ToolsChanged.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -116,6 +159,7 @@ type ToolServerStatus struct {
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Tools",type=integer,JSONPath=`.status.toolCount`
+// +kubebuilder:printcolumn:name="Changed",type=string,JSONPath=`.status.conditions[?(@.type=="ToolsChanged")].status`,priority=1
 // +kubebuilder:printcolumn:name="Transport",type=string,JSONPath=`.spec.transport`
 // +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.spec.url`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`

@@ -30,7 +30,7 @@ type Workspace struct {
 // hold a password.
 
 // GitSource is a git repository.
-// +kubebuilder:validation:XValidation:rule="self.url.matches('^(https?|ssh)://[^/[:space:]]+/[^[:space:]]+$')",message="must be an https, http or ssh URL, for example https://git.example.com/team/app.git or ssh://git@git.example.com/team/app.git",fieldPath=".url"
+// +kubebuilder:validation:XValidation:rule="self.url.matches('^(https?|ssh)://([^-/?#@[:space:]][^/?#@[:space:]]*@)?([[][0-9A-Fa-f:.]+[]]|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)(:[0-9]{1,5})?/[^[:space:]]+$')",message="must be an https, http or ssh URL, for example https://git.example.com/team/app.git or ssh://git@git.example.com/team/app.git",fieldPath=".url"
 // +kubebuilder:validation:XValidation:rule="!self.url.matches('^(https?://[^/?#]*|ssh://[^/?#@]*:[^/?#]*)@')",message="must not contain a password: put the credentials into a Secret and name it in secretName",fieldPath=".url"
 type GitSource struct {
 	// url is where to clone from: https, http or ssh.
@@ -44,14 +44,15 @@ type GitSource struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[^-[:space:]][^[:space:]]*$')",message="must be a branch, tag or commit: no spaces, and no '-' at the beginning"
 	Ref string `json:"ref,omitempty"`
-	// secretName is a Secret of the same namespace with username and password, or with ssh-privatekey and known_hosts.
+	// secretName is a Secret of the same namespace with username and password, or with ssh-privatekey and known_hosts. Its annotation
+	// nestor.dev/git-hosts names the servers that may receive it.
 	// +optional
 	SecretName ObjectName `json:"secretName,omitempty"`
 }
 
 // ClaimSource is a PersistentVolumeClaim of the same namespace.
 type ClaimSource struct {
-	// claimName is the name of the PersistentVolumeClaim.
+	// claimName is the name of the PersistentVolumeClaim. It must have the label nestor.dev/workspace with the value "true".
 	// +required
 	ClaimName ObjectName `json:"claimName"`
 	// readOnly mounts the volume without the right to write.
@@ -65,10 +66,12 @@ type ClaimSource struct {
 
 // EmptyDirSource is a directory that starts empty and lives as long as the pod.
 type EmptyDirSource struct {
-	// sizeLimit is how much it may hold, for example 2Gi. Absent: 5Gi.
+	// sizeLimit is how much it may hold, for example 2Gi; at most 100Gi, and no more than the operator allows (--workspace-max-size). Absent: 5Gi,
+	// or what the operator allows if that is less.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="isQuantity(self) && quantity(self).isGreaterThan(quantity('0'))",message="must be a size greater than 0, for example 500Mi or 2Gi"
+	// +kubebuilder:validation:XValidation:rule="!isQuantity(self) || quantity(self).compareTo(quantity('100Gi')) <= 0",message="must be at most 100Gi"
 	SizeLimit string `json:"sizeLimit,omitempty"`
 }
 

@@ -30,9 +30,11 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller"
+	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/fault"
 	"github.com/nestor-dev/nestor/internal/history/live"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/streams"
 	"github.com/nestor-dev/nestor/internal/telemetry"
 	"github.com/nestor-dev/nestor/internal/version"
 )
@@ -43,24 +45,32 @@ const ledgerVariable = "NESTOR_LEDGER"
 
 // options are what the flags say.
 type options struct {
-	kubeconfig  string
-	namespaces  string
-	ledger      string
-	retention   time.Duration
-	leaderElect bool
-	metrics     string
-	probes      string
-	pprof       string
-	history     string
-	certificate certificateOptions
-	web         string
-	logLevel    string
-	logFormat   string
-	qps         float64
-	burst       int
-	writes      int
+	kubeconfig string
+	namespaces string
+	ledger     string
+	retention  time.Duration
+	// callRetention is how long the bodies of calls are kept, and namespaceQuota how many bytes of the ledger a namespace may take.
+	callRetention  time.Duration
+	namespaceQuota byteSize
+	leaderElect    bool
+	metrics        string
+	probes         string
+	pprof          string
+	history        string
+	certificate    certificateOptions
+	web            string
+	logLevel       string
+	logFormat      string
+	qps            float64
+	burst          int
+	writes         int
+	// How many streams the page and the history API hold open.
+	webStreams, historyStreams streams.Limits
 	// What workspaces are run with.
 	workspaceImage, operatorLabels, localWorkspaces string
+	workspaceEgress, workspaceMaxSize               string
+	// allowLoopback lets ModelProviders and ToolServers name this machine.
+	allowLoopback bool
 }
 
 func (o *options) register(set *flag.FlagSet) {
@@ -68,6 +78,8 @@ func (o *options) register(set *flag.FlagSet) {
 	set.StringVar(&o.namespaces, "namespaces", "", "comma-separated `list` of namespaces to watch; the operator's own is always one of them (default: all)")
 	set.StringVar(&o.ledger, "ledger", "", "where the history of every agent is kept: sqlite:PATH, or postgres://... for several replicas (default $NESTOR_LEDGER, else sqlite:nestor.db)")
 	set.DurationVar(&o.retention, "history-retention", 0, "how long the history of agents is kept after they finished, such as 2160h for 90 days; 0 keeps it for ever")
+	set.DurationVar(&o.callRetention, "call-retention", 0, "how long the requests and responses of model calls and the outputs of tools are kept after the call, of live agents too, such as 720h for 30 days; 0 keeps them as long as their agents")
+	set.Var(&o.namespaceQuota, "ledger-namespace-quota", "how many `bytes` of the ledger the agents of one namespace may take, such as 10Gi; at it their model calls wait; 0 is no limit")
 	set.BoolVar(&o.leaderElect, "leader-elect", false, "wait until no other operator is at work; needed when there are several replicas")
 	set.StringVar(&o.metrics, "metrics-bind-address", "0", "`address` for Prometheus metrics, such as :8080; 0 turns them off")
 	set.StringVar(&o.probes, "health-probe-bind-address", "0", "`address` for /healthz and /readyz, such as :8081; 0 turns them off")
@@ -75,9 +87,16 @@ func (o *options) register(set *flag.FlagSet) {
 	set.StringVar(&o.history, "history-bind-address", "0", "`address` where the history API is served to the API server's aggregator, such as :8443; 0 turns it off")
 	o.certificate.register(set)
 	set.StringVar(&o.workspaceImage, "workspace-image", "", "`image` of workspace pods, with nestor-workspace, bash and git; without it chats that have a workspace wait")
+	set.StringVar(&o.workspaceEgress, "workspace-egress", "", "what workspace pods may connect to besides their git server, as a JSON `list` of NetworkPolicyEgressRules (default: nothing)")
+	set.StringVar(&o.workspaceMaxSize, "workspace-max-size", workspace.DefaultMaxSize, "largest `size` of the files of a workspace pod that are not on a volume; a chat that asks for more waits")
 	set.StringVar(&o.operatorLabels, "operator-labels", "", "comma-separated `labels` (name=value) of the operator's own pods, which alone may connect to workspaces (default app.kubernetes.io/name=nestor-operator)")
 	set.StringVar(&o.localWorkspaces, "local-workspaces", "", "comma-separated `directories` of this machine: chats may have a workspace in one of them, served by this process with the rights of its user. For an operator on your own machine only")
+	set.BoolVar(&o.allowLoopback, "allow-loopback-endpoints", false, "let ModelProviders and ToolServers name endpoints on loopback addresses, which whoever may create them could then reach. For an operator on your own machine, or with a proxy in its own pod")
 	set.StringVar(&o.web, "web-bind-address", "0", "`address` where the web page is served, such as :8082, behind something that speaks TLS; people sign in with their own tokens; 0 turns it off")
+	set.IntVar(&o.webStreams.Total, "web-max-streams", 256, "open pages that the web page serves at once; more are refused with status 429. 0 is no limit")
+	set.IntVar(&o.webStreams.PerUser, "web-max-streams-per-user", 16, "open pages that one person may have at once; 0 is no limit")
+	set.IntVar(&o.historyStreams.Total, "history-max-streams", 1000, "transcripts that may be followed at once through the history API; more are refused with status 429. 0 is no limit")
+	set.IntVar(&o.historyStreams.PerUser, "history-max-streams-per-user", 100, "transcripts that one person may follow at once; a page follows up to two. 0 is no limit")
 	set.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	set.StringVar(&o.logFormat, "log-format", "text", "text or json")
 	set.Float64Var(&o.qps, "kube-api-qps", 500, "requests a second that the operator may make of the API server")
@@ -101,9 +120,20 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 	if o.retention < 0 {
 		return errors.New("--history-retention must be a time such as 2160h, or 0 to keep histories for ever")
 	}
+	if o.callRetention < 0 {
+		return errors.New("--call-retention must be a time such as 720h, or 0 to keep calls as long as their agents")
+	}
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger)
 	labels, err := parseLabels(o.operatorLabels)
+	if err != nil {
+		return err
+	}
+	egress, err := parseEgress(o.workspaceEgress)
+	if err != nil {
+		return err
+	}
+	maxSize, err := parseSize(o.workspaceMaxSize)
 	if err != nil {
 		return err
 	}
@@ -129,20 +159,17 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 	defer tells.End(context.WithoutCancel(ctx))
 	hub := &live.Hub{}
 	if err := controller.Setup(mgr, controller.Options{
-		Telemetry:         tells,
+		Telemetry: tells, AllowLoopbackEndpoints: o.allowLoopback, LedgerNamespaceQuota: int64(o.namespaceQuota),
 		OperatorNamespace: operatorNamespace(), Ledger: kept, Reached: reached, Observer: hub, Metrics: ctrlmetrics.Registry,
-		WorkspaceImage: o.workspaceImage, OperatorLabels: labels, LocalWorkspaces: split(o.localWorkspaces),
+		Holder: holder(), WorkspaceImage: o.workspaceImage, WorkspaceEgress: egress, WorkspaceMaxSize: maxSize, OperatorLabels: labels, LocalWorkspaces: split(o.localWorkspaces),
 	}); err != nil {
 		return errors.Join(err, kept.Close())
 	}
-	if err := o.serveHistory(ctx, mgr, kept, hub); err != nil {
+	if err := o.serve(ctx, mgr, kept, hub); err != nil {
 		return errors.Join(err, kept.Close())
 	}
-	if err := o.servePage(mgr); err != nil {
-		return errors.Join(err, kept.Close())
-	}
-	if o.retention > 0 {
-		if err := mgr.Add(retention{kept, o.retention, logger.WithName("retention")}); err != nil {
+	if o.retention > 0 || o.callRetention > 0 {
+		if err := mgr.Add(retention{kept, o.retention, o.callRetention, logger.WithName("retention")}); err != nil {
 			return errors.Join(fmt.Errorf("add the retention of histories: %w", err), kept.Close())
 		}
 	}
@@ -259,6 +286,15 @@ func (o *options) logger(out io.Writer) (logr.Logger, error) {
 		return logr.FromSlogHandler(slog.NewJSONHandler(out, handlerOptions)), nil
 	}
 	return logr.Logger{}, fmt.Errorf("--log-format must be text or json, not %q", o.logFormat)
+}
+
+// holder is the name of this process among the operators of a ledger: a pod's name, or the machine's with the process.
+func holder() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "operator"
+	}
+	return fmt.Sprintf("%s/%d", host, os.Getpid())
 }
 
 // operatorNamespace is where the operator itself runs.

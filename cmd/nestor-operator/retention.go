@@ -15,11 +15,12 @@ import (
 // retentionPeriod is how often what is too old is looked for.
 const retentionPeriod = time.Hour
 
-// retention deletes the histories of agents that finished long ago. Where several operators run, the leader does it.
+// retention deletes the histories of agents that finished long ago, and the bodies of calls that were made long ago. An age of 0 keeps
+// them. Where several operators run, the leader does it.
 type retention struct {
-	ledger ledger.Upkeep
-	age    time.Duration
-	log    logr.Logger
+	ledger       ledger.Upkeep
+	age, callAge time.Duration
+	log          logr.Logger
 }
 
 // Start implements manager.Runnable. A ledger that fails is tried again an hour later: retention is no reason to stop working.
@@ -27,19 +28,26 @@ func (r retention) Start(ctx context.Context) error {
 	ticker := time.NewTicker(retentionPeriod)
 	defer ticker.Stop()
 	for {
-		rows, err := ledger.Retain(ctx, r.ledger, time.Now().Add(-r.age))
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil:
-			r.log.Error(err, "Deleting old histories")
-		case rows > 0:
-			r.log.Info("Deleted old histories", "rows", rows, "olderThan", r.age.String())
-		}
+		r.delete(ctx, "histories", r.age, ledger.Retain)
+		r.delete(ctx, "calls", r.callAge, ledger.RetainCalls)
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
 		}
+	}
+}
+
+func (r retention) delete(ctx context.Context, what string, age time.Duration, retain func(context.Context, ledger.Upkeep, time.Time) (int64, error)) {
+	if age <= 0 {
+		return
+	}
+	rows, err := retain(ctx, r.ledger, time.Now().Add(-age))
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		r.log.Error(err, "Deleting old "+what)
+	case rows > 0:
+		r.log.Info("Deleted old "+what, "rows", rows, "olderThan", age.String())
 	}
 }

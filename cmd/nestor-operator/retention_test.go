@@ -37,7 +37,7 @@ func TestOldHistoriesAreDeletedAndYoungOnesKept(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- retention{kept, 24 * time.Hour, logr.Discard()}.Start(ctx) }()
+	go func() { ended <- retention{kept, 24 * time.Hour, 24 * time.Hour, logr.Discard()}.Start(ctx) }()
 	err = wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		_, err := kept.Agent(ctx, "old")
 		return errors.Is(err, ledger.ErrNotFound), nil

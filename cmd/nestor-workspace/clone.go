@@ -14,12 +14,13 @@ import (
 )
 
 const cloneUsage = `nestor-workspace clone fills a directory from a git repository, once: a directory
-that has a commit checked out already is left as it is.
+that has been cloned already is left as it is.
 
   nestor-workspace clone --root DIR --url https://example.com/team/project.git --ref main
 
 Credentials are files in a directory, named as in Kubernetes Secrets: username
 and password (type basic-auth), or ssh-privatekey and known_hosts (ssh-auth).
+Only the server of the URL gets them: redirects are not followed then.
 
 Flags:
 `
@@ -29,7 +30,7 @@ func clone(ctx context.Context, args []string, stdout io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("find own program: %w", err)
 	}
-	s := gitclone.Source{AskPass: program}
+	s := gitclone.Source{Program: program}
 	set := flag.NewFlagSet("nestor-workspace clone", flag.ContinueOnError)
 	set.SetOutput(stdout)
 	set.Usage = func() {

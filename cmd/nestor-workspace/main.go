@@ -39,8 +39,8 @@ container, or use --no-bash.
 
 func main() {
 	// Git runs this program to ask for credentials; see package gitclone.
-	if credentials := os.Getenv(gitclone.AskPassVariable); credentials != "" && len(os.Args) == 2 {
-		os.Exit(answer(credentials, os.Args[1]))
+	if len(os.Args) > 1 && os.Args[1] == gitclone.HelperArgument {
+		os.Exit(answerGit(os.Args[2:]))
 	}
 	// A Runner runs this program to supervise a command; see package shell.
 	if len(os.Args) > 2 && os.Args[1] == shell.SupervisorArgument {
@@ -55,13 +55,11 @@ func main() {
 	}
 }
 
-func answer(credentials, question string) int {
-	value, err := gitclone.Answer(credentials, question)
-	if err != nil {
+func answerGit(arguments []string) int {
+	if err := gitclone.AnswerGit(arguments, os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	fmt.Fprintln(os.Stdout, value)
 	return 0
 }
 

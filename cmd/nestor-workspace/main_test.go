@@ -209,16 +209,22 @@ func TestAnswersGitsQuestions(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(credentials, "username"), []byte("robot\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ask := func(question string) (string, error) {
-		cmd := command(t, question)
-		cmd.Env = append(cmd.Env, gitclone.AskPassVariable+"="+credentials)
+	ask := func(host string) (string, error) {
+		cmd := command(t, gitclone.HelperArgument, "https://example.com", credentials, "get")
+		cmd.Stdin = strings.NewReader("protocol=https\nhost=" + host + "\n\n")
 		output, err := cmd.CombinedOutput()
 		return string(output), err
 	}
-	if got, err := ask("Username for 'https://example.com': "); err != nil || got != "robot\n" {
+	if got, err := ask("example.com"); err == nil || !strings.Contains(got, "git asks for a password, but the credentials have none") {
 		t.Errorf("got %q, %v", got, err)
 	}
-	if got, err := ask("Password for 'https://robot@example.com': "); err == nil || !strings.Contains(got, "have none") {
+	if err := os.WriteFile(filepath.Join(credentials, "password"), []byte("hunter2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ask("example.com"); err != nil || got != "username=robot\npassword=hunter2\n" {
 		t.Errorf("got %q, %v", got, err)
+	}
+	if got, err := ask("evil.example"); err != nil || got != "" {
+		t.Errorf("another host got %q, %v", got, err)
 	}
 }

@@ -55,6 +55,7 @@ func parseServeFlags(args []string, stdout io.Writer) (serveFlags, error) {
 	set.DurationVar(&f.limits.SearchTime, "search-timeout", f.limits.SearchTime, "longest `time` that a search takes")
 	set.DurationVar(&f.limits.ShellTime, "bash-timeout", f.limits.ShellTime, "time `limit` of a command that asks for none")
 	set.DurationVar(&f.limits.MaxShellTime, "max-bash-timeout", f.limits.MaxShellTime, "longest time `limit` that a command may ask for")
+	set.IntVar(&f.limits.ShellProcesses, "max-bash-processes", f.limits.ShellProcesses, "`number` of processes and threads that a command may have at once (Linux); 0 is no limit")
 	if err := set.Parse(args); err != nil {
 		return f, err
 	}
@@ -155,11 +156,12 @@ func newRunner(f serveFlags) (runner *shell.Runner, cleanup func(), err error) {
 	}
 	half := f.limits.OutputBytes / 2
 	runner = &shell.Runner{
-		Program:   program,
-		Env:       shell.Environment(home, list(f.allowEnv)),
-		Writable:  append([]string{root, home}, list(f.writable)...),
-		HeadBytes: half,
-		TailBytes: half,
+		Program:      program,
+		Env:          shell.Environment(home, list(f.allowEnv)),
+		Writable:     append([]string{root, home}, list(f.writable)...),
+		MaxProcesses: f.limits.ShellProcesses,
+		HeadBytes:    half,
+		TailBytes:    half,
 	}
 	return runner, func() { _ = os.RemoveAll(home) }, nil
 }

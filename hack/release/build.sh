@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # build.sh VERSION: makes all files of a release in dist/VERSION: images with bills of materials, charts, archives of the kubectl
-# plugin as hack/krew names them, the notes, and SHA256SUMS. The same commit gives the same files, as long as Debian's archive, on
+# plugin as hack/krew names them, the notes, PROVENANCE.json and SHA256SUMS. With a key they are signed. The same commit gives the same files, as long as Debian's archive, on
 # which the workspace's image stands, stays the same.
 # Environment: PLATFORMS (images; default linux/amd64,linux/arm64), PLUGIN_PLATFORMS (default linux and macOS, amd64 and arm64),
-# IMAGE_REPOSITORY, IMAGE_PUSH (as in make images).
+# IMAGE_REPOSITORY, IMAGE_PUSH (as in make images), RELEASE_SIGNING_KEY (a file with a private key, PKCS #8 in PEM, ECDSA or Ed25519;
+# without it nothing is signed).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 version=${1:?usage: build.sh VERSION}
@@ -48,5 +49,12 @@ done
 say "charts"
 charts
 hack/release/notes.sh "$version" "$out" >"$out/NOTES.md"
-(cd "$out" && rm -f SHA256SUMS && sha256sum -- * >SHA256SUMS)
+go run ./hack/provenance state "$out" "$version" "$(git rev-parse HEAD)"
+(cd "$out" && rm -f SHA256SUMS SHA256SUMS.sig PROVENANCE.dsse.json && sha256sum -- * >SHA256SUMS)
+if [ -n "${RELEASE_SIGNING_KEY:-}" ]; then
+	say "signatures"
+	go run ./hack/provenance sign "$out" "$RELEASE_SIGNING_KEY"
+else
+	say "no RELEASE_SIGNING_KEY: nothing is signed"
+fi
 say "all files are in $out"

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Ask is something that an agent below an orchestrator needs a person for. Asks that are settled are remembered as long
@@ -15,7 +16,7 @@ type Ask struct {
 	Asked
 	Open  bool `json:"open,omitempty"`
 	Since Time `json:"since,omitempty"`
-	// Posted says that the person has been asked, Spoke that the person has said something since.
+	// Posted says that the person has been asked, Spoke that the turn is about something that the person has said since.
 	Posted bool `json:"posted,omitempty"`
 	Spoke  bool `json:"spoke,omitempty"`
 	// Tries is how often this question was answered automatically.
@@ -42,7 +43,7 @@ func asked(s State, f Asked) State {
 	s = s.rememberLess()
 	ask := Ask{Asked: f, Open: true, Since: s.Clock.Now, Tries: s.tries(f)}
 	s.Asks = append(slices.Clip(s.Asks), ask)
-	if f.Kind == AskQuestion && s.mayAnswer(ask) {
+	if f.Kind == AskQuestion && s.mayAnswer(ask) && s.Paused == nil {
 		in := Input{Kind: InputQuestion, Text: textCanYouAnswer(ask), Agent: f.Agent, Call: f.Call, Thread: s.threadBelow(f.Agent)}
 		s.Inbox = append(slices.Clip(s.Inbox), in)
 		return s
@@ -130,7 +131,7 @@ func (s State) openAsk(agent string, kind AskKind) int {
 // of an agent's questions it means is taken for the oldest.
 func (s State) answeredBy(f MessageArrived) int {
 	return slices.IndexFunc(s.Asks, func(a Ask) bool {
-		return a.Open && a.Kind == AskQuestion && a.Agent == f.Answers && (f.Call == "" || a.Call == f.Call)
+		return a.Open && a.Kind == AskQuestion && (a.Agent == f.Answers || a.Task == f.Answers) && (f.Call == "" || a.Call == f.Call)
 	})
 }
 
@@ -149,7 +150,7 @@ func (s State) questionOf(agent string) int {
 // replyTo sends an answer to the agent that asked.
 func (s State) replyTo(i int, text string) State {
 	a := s.Asks[i]
-	s = s.send(Item{ID: "reply/" + a.Agent + "/" + a.Call, Kind: ItemReply, Agent: a.Agent, Call: a.Call, Text: text, About: a.Task})
+	s = s.send(Item{ID: "reply/" + a.Agent + "/" + a.Call, Kind: ItemReply, Agent: a.Agent, UID: a.UID, Call: a.Call, Text: text, About: a.Task})
 	s = s.dropQuestions(func(in Input) bool { return in.Agent == a.Agent && in.Call == a.Call })
 	return s.withAsk(i, func(a *Ask) { a.Open = false })
 }
@@ -157,7 +158,11 @@ func (s State) replyTo(i int, text string) State {
 // postAsk puts what an agent asks for before the person.
 func (s State) postAsk(i int) State {
 	a := s.Asks[i]
-	s = s.post(Item{Text: textAsk(a), About: a.Task, Agent: a.Agent, Call: a.Call})
+	item := Item{Text: textAsk(a), About: a.Task, Agent: a.Agent, Call: a.Call}
+	if a.Kind == AskApproval {
+		item.Digest = a.Digest()
+	}
+	s = s.post(item)
 	return s.withAsk(i, func(a *Ask) { a.Posted = true })
 }
 
@@ -175,8 +180,18 @@ func (s State) postQuestions() State {
 	return s
 }
 
+// nobodySpoke begins a turn: what the person said in an earlier one answers nothing in this one.
+func (s State) nobodySpoke() State {
+	for i, a := range s.Asks {
+		if a.Spoke {
+			s = s.withAsk(i, func(a *Ask) { a.Spoke = false })
+		}
+	}
+	return s
+}
+
 // personSpoke notes that the person has said something since the open questions were posted: an answer that the
-// orchestrator passes on now is the person's.
+// orchestrator passes on in this turn may be the person's.
 func (s State) personSpoke() State {
 	for i, a := range s.Asks {
 		if a.Open && a.Posted && !a.Spoke {
@@ -231,10 +246,15 @@ func replyToAgent(s State, c Call) (State, Call) {
 		return s, c.done(ToolFailed, `Nothing was sent: "answer" must not be empty.`)
 	}
 	ask := s.Asks[i]
-	if ask.Spoke {
+	sure := in.Confidence >= float64(s.Config.AutoAnswer.MinConfidence)
+	if ask.Spoke && (sure || quotes(in.Answer, s.Turn.Said)) {
 		return s.replyTo(i, in.Answer), c.done(ToolSucceeded, fmt.Sprintf("Sent to %s. Acknowledge it to the user in a sentence.", in.SubAgent))
 	}
-	if !s.mayAnswer(ask) || in.Confidence < float64(s.Config.AutoAnswer.MinConfidence) {
+	if ask.Spoke {
+		return s, c.done(ToolFailed, "Not sent: you are not sure that the user's message answers this question. If it does, pass on the user's own words; "+
+			"if not, leave the question open: the user has been asked.")
+	}
+	if !s.mayAnswer(ask) || !sure {
 		if !ask.Posted {
 			s = s.postAsk(i)
 		}
@@ -244,6 +264,24 @@ func replyToAgent(s State, c Call) (State, Call) {
 	s = s.replyTo(i, in.Answer)
 	s = s.post(Item{System: true, About: ask.Task, Text: textAutoAnswered(ask, in.Answer)})
 	return s, c.done(ToolSucceeded, fmt.Sprintf("Sent to %s.", in.SubAgent))
+}
+
+// quotes says that an answer repeats what a text says: at least half of its words are in there.
+func quotes(answer, text string) bool {
+	words := func(text string) []string {
+		return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	}
+	said := map[string]bool{}
+	for _, word := range words(text) {
+		said[word] = true
+	}
+	all, found := words(answer), 0
+	for _, word := range all {
+		if said[word] {
+			found++
+		}
+	}
+	return found > 0 && 2*found >= len(all)
 }
 
 func (s State) waitingAgents() string {

@@ -15,8 +15,10 @@ type CallState string
 const (
 	// CallUndecided: a person must decide about it.
 	CallUndecided CallState = "Undecided"
-	// CallHeld: it is approved, and runs as soon as the other calls of its reply are decided too.
+	// CallHeld: it is approved, and is queued as soon as the other calls of its reply are decided too.
 	CallHeld CallState = "Held"
+	// CallQueued: it begins when the calls before it let it; see mayBegin.
+	CallQueued CallState = "Queued"
 	// CallRunning: the tool runs.
 	CallRunning CallState = "Running"
 	// CallAsked: it is a question that a person must answer.
@@ -32,13 +34,21 @@ const (
 type Call struct {
 	CallRequest
 	// Request is the model call whose reply asked for it; empty for the one call of a tool run.
-	Request string      `json:"request,omitempty"`
+	Request string `json:"request,omitempty"`
+	// Attempt is the try of that model call that was answered.
+	Attempt int         `json:"attempt,omitempty"`
 	State   CallState   `json:"state"`
 	Outcome ToolOutcome `json:"outcome,omitempty"`
 	Answer  string      `json:"answer,omitempty"`
+	// Images are part of the answer.
+	Images []Image `json:"images,omitempty"`
+	// Digest stands for the results of a delegation, without names and times, when they are compared with others.
+	Digest string `json:"digest,omitempty"`
 	// Comment is what the person who approved the call said.
 	Comment string `json:"comment,omitempty"`
-	At      Time   `json:"at,omitempty"`
+	// DecidedBy is the person who approved or denied the call.
+	DecidedBy string `json:"decidedBy,omitempty"`
+	At        Time   `json:"at,omitempty"`
 }
 
 func (c Call) done(outcome ToolOutcome, answer string) Call {
@@ -66,15 +76,18 @@ const maxCallID = 128
 // anew in each reply would otherwise let a late decision about an old call decide a new one.
 func (s State) uniqueIDs(calls []CallRequest) ([]CallRequest, State) {
 	named := slices.Clone(calls)
+	taken := make(map[string]bool, len(calls)) // a reply may have more calls than are remembered
+	known := func(id string) bool { return taken[id] || s.CallIDs.has(id) }
 	for i := range named {
 		id := named[i].ID
-		if id == "" || len(id) > maxCallID || s.CallIDs.has(id) {
+		if id == "" || len(id) > maxCallID || known(id) {
 			id = fmt.Sprintf("%s-%d", s.Request.ID, i+1)
 		}
-		for n := 1; s.CallIDs.has(id); n++ {
+		for n := 1; known(id); n++ {
 			id = fmt.Sprintf("%s-%d.%d", s.Request.ID, i+1, n)
 		}
 		named[i].ID = id
+		taken[id] = true
 		s.CallIDs = s.CallIDs.with(id)
 	}
 	return named, s
@@ -85,6 +98,7 @@ func (s State) uniqueIDs(calls []CallRequest) ([]CallRequest, State) {
 func presentable(calls []CallRequest) []CallRequest {
 	shown := slices.Clone(calls)
 	for i, c := range shown {
+		shown[i].Problem = "" // its answer says it
 		switch {
 		case c.Arguments == "":
 			shown[i].Arguments = "{}"

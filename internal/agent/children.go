@@ -32,8 +32,15 @@ type Child struct {
 	ChildSpec
 	// Waiting says that it waits for a person.
 	Waiting bool `json:"waiting,omitempty"`
+	// Queued says that it begins when the calls of the same Reply before it let it; an Exclusive one may change something.
+	// Only an orchestrator's children are queued.
+	Queued    bool   `json:"queued,omitempty"`
+	Exclusive bool   `json:"exclusive,omitempty"`
+	Reply     string `json:"reply,omitempty"`
 	// Cancel says that it must stop.
 	Cancel bool `json:"cancel,omitempty"`
+	// Formerly is the name that it was meant to have and that somebody else's object had.
+	Formerly string `json:"formerly,omitempty"`
 	// Outcome is how it ended, once it has.
 	Outcome *Outcome `json:"outcome,omitempty"`
 }
@@ -68,6 +75,9 @@ type Group struct {
 	Detached bool   `json:"detached,omitempty"`
 	Trigger  string `json:"trigger,omitempty"`
 	Origin   Origin `json:"origin,omitzero"`
+	// At is when the children were asked for, Digest the summary of the conversation for those that are shown one.
+	At     Time   `json:"at,omitempty"`
+	Digest string `json:"digest,omitempty"`
 	// Dropped groups belong to work that the person cancelled as a whole: nobody is told of their end.
 	Dropped bool `json:"dropped,omitempty"`
 }
@@ -88,6 +98,7 @@ type Ended struct {
 	Name      string `json:"name"`
 	Role      string `json:"role,omitempty"`
 	Succeeded bool   `json:"succeeded,omitempty"`
+	Formerly  string `json:"formerly,omitempty"`
 }
 
 // endedSize is how many ended children can still be continued by name.
@@ -105,11 +116,12 @@ func (c Children) group(id string) int {
 }
 
 // start adds a group and its children.
-func (c Children) start(group Group, specs []ChildSpec) Children {
+func (c Children) start(group Group, specs []ChildSpec, like Child) Children {
 	live := slices.Clip(c.Live)
 	for _, spec := range specs {
 		spec.Group, spec.Trigger = group.ID, group.Trigger
-		live = append(live, Child{ChildSpec: spec})
+		like.ChildSpec = spec
+		live = append(live, like)
 	}
 	c.Live = live
 	c.Groups = append(slices.Clip(c.Groups), group)
@@ -132,7 +144,7 @@ func (c Children) finish(name string, outcome Outcome) (Children, bool) {
 	}
 	c = c.update(i, func(child *Child) { child.Outcome, child.Waiting = &outcome, false })
 	c.Completed++
-	return c, true
+	return c.admit(), true
 }
 
 // cancel marks those children that are pending and match.
@@ -201,7 +213,7 @@ func (c Children) forget() Children {
 			live = append(live, child)
 			continue
 		}
-		ended = append(ended, Ended{Name: child.Name, Role: child.Role, Succeeded: child.Outcome.Succeeded()})
+		ended = append(ended, Ended{Name: child.Name, Role: child.Role, Succeeded: child.Outcome.Succeeded(), Formerly: child.Formerly})
 	}
 	c.Live, c.Ended = live, ended[max(0, len(ended)-endedSize):]
 	return c

@@ -12,8 +12,8 @@ type Millis int64
 // Add returns the moment d after t.
 func (t Time) Add(d Millis) Time { return t + Time(d) }
 
-// Clock measures how long an agent has been at work. Time spent waiting for a person does not count, nor does the time
-// in which no driver was running.
+// Clock measures how long an agent has been at work. Time spent waiting for a person or for a quota does not count,
+// nor does the time in which no driver was running.
 type Clock struct {
 	// Now is the time of the newest event; it never goes back.
 	Now Time `json:"now,omitempty"`

@@ -5,7 +5,6 @@ package agent
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -23,7 +22,7 @@ func (s State) needsCompaction() (keep int, ok bool) {
 
 // compact keeps the newer half of the history, or less of one that is very long.
 func (s State) compact() (keep int, ok bool) {
-	half := s.History.Tokens() / 2
+	half := s.tokensOf(s.History) / 2
 	if context := s.Config.Limits.ContextTokens; context > 0 {
 		half = min(half, context/4)
 	}
@@ -34,12 +33,11 @@ func (s State) compact() (keep int, ok bool) {
 // parted from its answers: the oldest message that stays is not a tool's. If not even the last exchange fits, it is
 // kept all the same. It fails if nothing would be cut off.
 func (s State) compactTo(tokens int64) (keep int, ok bool) {
-	var size int64
 	count, fitting := 0, 0
-	for m := range s.History.Backward() {
-		size += m.tokens()
+	for e := s.History.last; e != nil; e = e.previous {
 		count++
-		if m.Speaker == ToolSpeaker {
+		size := s.tokensOf(s.History) - s.tokensOf(History{last: e.previous})
+		if e.message.Speaker == ToolSpeaker {
 			continue
 		}
 		if size > tokens && fitting > 0 {
@@ -59,57 +57,20 @@ func compacted(s State, keep int, summary string) State {
 	if strings.TrimSpace(summary) == "" {
 		summary = fmt.Sprintf("(%d earlier messages were dropped; no summary of them could be made.)", s.History.Len()-keep)
 	}
-	s.Summary = summary
+	s.Summary, s.Digest = summary, nil
 	s.History = NewHistory(s.History.Newest(keep)...)
 	return call(s, PurposeTurn, 0)
 }
 
-// promptTokens estimates the prompt of a call.
-func (s State) promptTokens(purpose Purpose, keep int) int64 {
-	if purpose == PurposeCompact {
-		old := s.History.Tokens() - NewHistory(s.History.Newest(keep)...).Tokens()
-		return min(old, s.compactionRoom()) + int64(len(s.Summary)/4) + frameTokens
-	}
-	tokens := s.History.Tokens() + int64(len(s.Summary)+len(SystemPrompt(s.Config)))/4 + frameTokens
-	if purpose == PurposeTurn {
-		tokens += s.Config.toolTokens()
-	}
-	return tokens
-}
-
-// frameTokens stands for what providers put around a prompt.
-const frameTokens = 100
-
-// compactionRoom is how much of the old messages a compaction call may show.
-func (s State) compactionRoom() int64 {
-	room := s.Config.Limits.ContextTokens - s.Config.Limits.MaxOutputTokens - frameTokens - int64(len(s.Summary)/4)
-	return max(room, 1024)
-}
-
-// compactionPrompt asks for a summary of the older messages. They are told as text, so that a call whose answers do not
-// fit breaks no rule of the provider.
+// compactionPrompt asks for a summary of the older messages.
 func compactionPrompt(s State) Prompt {
 	messages := s.History.Messages()
 	old := messages[:max(0, len(messages)-s.Request.Keep)]
-	budget := s.compactionRoom() * 4
-	var parts []string
-	for _, m := range slices.Backward(old) {
-		text := m.transcript()
-		if budget -= int64(len(text)); budget < 0 {
-			parts = append(parts, "(earlier messages left out)")
-			break
-		}
-		parts = append(parts, text)
-	}
-	slices.Reverse(parts)
-	if s.Summary != "" {
-		parts = append([]string{"Summary of what came before: " + s.Summary}, parts...)
-	}
 	return Prompt{
 		System: "You condense the history of an agent's work, so that the agent can go on with nothing but your summary. " +
 			"Keep goals, decisions, facts, names, paths, numbers, results of tools, open questions and what is left to do. " +
 			"Leave out pleasantries and what turned out not to matter. Invent nothing. Answer with the summary alone.",
-		Messages: []Message{{Speaker: User, Text: strings.Join(parts, "\n\n")}},
+		Messages: []Message{{Speaker: User, Text: condensable(s.Summary, old, s.compactionRoom())}},
 	}
 }
 
@@ -118,6 +79,9 @@ func (m Message) transcript() string {
 	fmt.Fprintf(&b, "%s: %s", m.Speaker, m.Text)
 	for _, c := range m.Calls {
 		fmt.Fprintf(&b, "\ncalls %s %s", c.Tool, c.Arguments)
+	}
+	for _, image := range m.Images {
+		fmt.Fprintf(&b, "\n[image: %s]", image)
 	}
 	return b.String()
 }

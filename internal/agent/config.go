@@ -18,13 +18,15 @@ const (
 	ToolRun Kind = "ToolRun"
 )
 
-// Config is all that an agent is told when it starts. It never changes afterwards, so a role that is edited affects
-// only agents that start later.
+// Config is the configuration of an agent. A sub-agent keeps the one it started with, so editing a role affects only agents
+// that start later; Reconfigured replaces an orchestrator's.
 type Config struct {
 	Kind Kind `json:"kind"`
 	// Name is the name of the agent's object; the names of its children derive from it.
 	Name string `json:"name"`
-	Role Role   `json:"role"`
+	// TaskName is the name of the agent's task if it is another one; see ChildName.
+	TaskName string `json:"taskName,omitempty"`
+	Role     Role   `json:"role"`
 	// ParentRole is the display name of the one that asked, for the system prompt.
 	ParentRole string `json:"parentRole,omitempty"`
 	// Depth is 0 for an orchestrator, 1 for what it delegates to or for a standalone task, and so on.
@@ -36,12 +38,26 @@ type Config struct {
 	Call *PlannedCall `json:"call,omitempty"`
 	// Tools are all tools that exist for this agent; what its role allows of them is a question for Tools.
 	Tools []Tool `json:"tools,omitempty"`
-	// Delegates are the roles that exist of those that its role may delegate to.
+	// Delegates are the roles that exist of those that its role may delegate to, Absent the names of the others.
 	Delegates  []Delegate `json:"delegates,omitempty"`
+	Absent     []string   `json:"absent,omitempty"`
 	Limits     Limits     `json:"limits"`
 	AutoAnswer AutoAnswer `json:"autoAnswer,omitzero"`
+	// Provider and Model are where the agent's calls go. The core passes them on.
+	Provider string `json:"provider,omitempty"`
+	Model    string `json:"model,omitempty"`
+	// Shares says that summaries for delegated agents are made by a model, and that files need names. Logs of earlier releases do not
+	// have it, and lead to what they led to then.
+	Shares bool `json:"shares,omitempty"`
+	// Generation is that of the object that the configuration comes from.
+	Generation int64 `json:"generation,omitempty"`
 	// Price is nil when the price of the model is unknown.
 	Price *Price `json:"price,omitempty"`
+	// Conversation is part of the names of the children and posts of an orchestrator that begins anew because the ledger has lost its
+	// history: objects of the conversation before have the names without it.
+	Conversation string `json:"conversation,omitempty"`
+	// AwaitShown lets a tool run wait for Shown before its tool runs.
+	AwaitShown bool `json:"awaitShown,omitempty"`
 	// Origin is what the agent goes back to, for those who look at the work as a whole; the agent itself does not care.
 	Origin Origin `json:"origin,omitzero"`
 }
@@ -57,6 +73,11 @@ type Role struct {
 	// Approval says which calls a person must decide about; ApprovalTools need it in every mode.
 	Approval      ApprovalMode `json:"approval,omitempty"`
 	ApprovalTools []string     `json:"approvalTools,omitempty"`
+	// SharedBy is the namespace that shares the role with the agent's; empty for a role of its own, and for a built-in one. The core
+	// passes it on.
+	SharedBy string `json:"sharedBy,omitempty"`
+	// Separation lets nobody decide who asked for the work.
+	Separation bool `json:"separation,omitempty"`
 	// Temperature is nil where the role leaves it to the model.
 	Temperature *float64 `json:"temperature,omitempty"`
 }
@@ -115,7 +136,8 @@ type Task struct {
 	ContextFiles    []string        `json:"contextFiles,omitempty"`
 	SuccessCriteria string          `json:"successCriteria,omitempty"`
 	Cwd             string          `json:"cwd,omitempty"`
-	// Context is what the agent is shown of its parent's conversation, as text.
+	// Mode says what the agent is shown beside its task, and Context is the text of it; files are read when the agent starts.
+	Mode    string `json:"mode,omitempty"`
 	Context string `json:"context,omitempty"`
 }
 
@@ -133,6 +155,15 @@ type Limits struct {
 	// MaxTokens and MaxCostMicros hold for the agent with its subtree.
 	MaxTokens     int64 `json:"maxTokens,omitempty"`
 	MaxCostMicros int64 `json:"maxCostMicros,omitempty"`
+	// MaxTasks bounds the tasks that the agent and everything below it may start.
+	MaxTasks int64 `json:"maxTasks,omitempty"`
+	// The limits of a chat on what happens without a person: turns of the orchestrator, and tasks and tokens of the whole
+	// tree, since the last message of a person.
+	MaxTurnsPerMessage  int   `json:"maxTurnsPerMessage,omitempty"`
+	MaxTasksPerMessage  int64 `json:"maxTasksPerMessage,omitempty"`
+	MaxTokensPerMessage int64 `json:"maxTokensPerMessage,omitempty"`
+	// MaxRepeats is how often the same delegation may come to the same result before it counts as a loop.
+	MaxRepeats int `json:"maxRepeats,omitempty"`
 	// MaxOutputTokens is the longest answer of one model call.
 	MaxOutputTokens int64 `json:"maxOutputTokens,omitempty"`
 	// ContextTokens is what fits into the model's context; a history that nears it is compacted.

@@ -24,6 +24,9 @@ const (
 	ToolCancel   = "cancel_task"
 )
 
+// controlNames are the keys of controls, for functions that controls itself refers to.
+var controlNames = []string{ToolDelegate, ToolSpawn, ToolAskUser, ToolSubmit, ToolGiveUp, ToolReply, ToolContinue, ToolCancel}
+
 // controls are the functions of the control tools that become part of a batch. The two that end a sub-agent are
 // looked at before there is one.
 var controls = map[string]func(State, Call) (State, Call){
@@ -39,7 +42,7 @@ var controls = map[string]func(State, Call) (State, Call){
 
 // submission is the outcome that a call of submit_result or submit_error leads to, if it is a good one.
 func (c Config) submission(call CallRequest) (Outcome, bool) {
-	if c.Kind != SubAgent {
+	if c.Kind != SubAgent || call.Problem != "" {
 		return Outcome{}, false
 	}
 	switch call.Tool {
@@ -124,7 +127,17 @@ const (
 	maxFanOut       = 1000
 )
 
-var contextModes = map[string]string{"": "", "none": "None", "summary": "Summary", "full": "Full", "selective": "Selective"}
+// What an agent may be shown beside its task, in the words of the API; empty is none.
+const (
+	// ContextSummary: a summary of the conversation of the agent that asked.
+	ContextSummary = "Summary"
+	// ContextFull: that conversation.
+	ContextFull = "Full"
+	// ContextSelective: the contents of files.
+	ContextSelective = "Selective"
+)
+
+var contextModes = map[string]string{"": "", "none": "None", "summary": ContextSummary, "full": ContextFull, "selective": ContextSelective}
 
 // spec checks a delegation and turns it into a child; a complaint says to the model what to change.
 func (d delegation) spec(config Config) (spec ChildSpec, complaint string) {
@@ -142,6 +155,8 @@ func (d delegation) spec(config Config) (spec ChildSpec, complaint string) {
 		return spec, fmt.Sprintf(`"context_files" may name at most %d files.`, maxContextFiles)
 	case !known:
 		return spec, `"context" must be none, summary, full or selective.`
+	case config.Shares && mode == ContextSelective && len(d.ContextFiles) == 0:
+		return spec, `"context" selective shows the agent the files in "context_files": name at least one, or choose another context.`
 	case d.Cwd != "" && !insideWorkspace(d.Cwd):
 		return spec, `"cwd" must be a relative path inside the workspace.`
 	}

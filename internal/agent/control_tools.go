@@ -48,7 +48,7 @@ var (
 )
 
 const contextSchema = `"context":{"type":"string","enum":["none","summary","full","selective"],` +
-	`"description":"What of your conversation the agent sees; none by default"}`
+	`"description":"What the agent is shown beside its task: nothing (default), a summary of your conversation, all of it, or the contents of context_files"}`
 
 func delegateTool(c Config) Tool {
 	return Tool{Name: ToolDelegate,
@@ -69,7 +69,7 @@ func spawnTool(c Config) Tool {
 			`"tasks":{"type":"array","minItems":1,"items":{"type":"object","required":["task"],"properties":{` +
 			`"task":{"type":"string","description":"What this agent is to accomplish, clear without your context"},` +
 			`"role":{"type":"string","enum":` + toJSON(c.delegateNames()) + `,"description":"general by default"},` +
-			`"cwd":{"type":"string","description":"The directory it works in; yours by default"}}}},` +
+			`"cwd":{"type":"string","description":"The directory it works in, as a path from the root of the workspace; yours by default"}}}},` +
 			`"wait":{"description":"all (default), any, or how many must succeed","anyOf":[{"type":"string","enum":["all","any"]},{"type":"integer","minimum":1}]}}}`),
 	}
 }

@@ -110,6 +110,7 @@ func continueAgent(s State, c Call) (State, Call) {
 	if tooLong(in.Message) {
 		return s, c.done(ToolFailed, textTooLong("message"))
 	}
+	in.SubAgent = s.Children.current(in.SubAgent)
 	if i := s.Children.find(in.SubAgent); i >= 0 && s.Children.Live[i].pending() {
 		return s, c.done(ToolFailed, fmt.Sprintf("%s is still at work: wait for its result, or cancel it with cancel_task.", in.SubAgent))
 	}
@@ -123,12 +124,23 @@ func continueAgent(s State, c Call) (State, Call) {
 // startGroup starts the children of a call. A sub-agent waits for them; an orchestrator goes on talking, but for its
 // tools, whose answers it gets within the turn if they come before something else does.
 func startGroup(s State, c Call, g Group, specs ...ChildSpec) (State, Call) {
-	g.ID, g.Label, g.Trigger, g.Origin = c.ID, c.Tool, s.Turn.InReplyTo, Origin{Thread: s.Thread(), Request: c.Request, Call: c.ID}
+	g.ID, g.Label, g.Trigger, g.Origin = c.ID, c.Tool, s.Turn.InReplyTo, Origin{Thread: s.Thread(), Request: c.Request, Attempt: c.Attempt, Call: c.ID}
+	if s.Config.Shares {
+		g.At = s.Clock.Now
+	}
+	if s.Digest != nil && slices.ContainsFunc(specs, func(spec ChildSpec) bool { return spec.Context == ContextSummary }) {
+		g.Digest = s.Digest.Text
+	}
 	for i := range specs {
-		specs[i].Name = childName(s.Config.Name, s.Children.Started+1+i)
+		specs[i].Name = childName(s.Config.nameBase(), s.Children.Started+1+i)
 	}
 	g.Detached = s.Config.Kind == Orchestrator && g.Style != StyleTool
-	s.Children = s.Children.start(g, specs)
+	var like Child
+	if s.Config.Kind == Orchestrator {
+		t, tool := s.plainTool(c.Tool)
+		like = Child{Queued: true, Exclusive: tool && !t.ReadOnly, Reply: c.Request}
+	}
+	s.Children = s.Children.start(g, specs, like).admit()
 	if g.Detached {
 		return s, c.done(ToolSucceeded, textStarted(specs))
 	}
@@ -171,11 +183,31 @@ func childFinished(s State, f ChildFinished) State {
 	}
 	members := s.Children.members(group.ID)
 	if i := s.findCall(group.ID, CallDelegated); i >= 0 {
-		s = s.withCall(i, s.Batch[i].done(group.verdict(members), group.report(members)))
+		call := s.Batch[i].done(group.verdict(members), group.report(members))
+		call.Images = group.images(members)
+		if s.Config.Limits.MaxRepeats > 0 {
+			call.Digest = group.digest(members)
+		}
+		s = s.withCall(i, call)
 	} else if group.Detached && !group.Dropped {
-		s.Inbox = append(slices.Clip(s.Inbox), group.input(members))
+		s = s.resultsArrived(group, members)
 	}
 	s.Children = s.Children.settle(g)
+	return s
+}
+
+// resultsArrived makes a group's results the input of a later turn. The same work with the same result, again and again, is a
+// loop that no turn sees by itself.
+func (s State) resultsArrived(group Group, members []Child) State {
+	in := group.input(members)
+	count := 0
+	if s.Window, count = s.Window.observe(group.digest(members)); count == loopWarnAt && s.Config.Limits.MaxRepeats > 0 {
+		in.Text += "\n" + textRepeatWarning(group.Label, count, s.Config.Limits.MaxRepeats)
+	}
+	s.Inbox = append(slices.Clip(s.Inbox), in)
+	if limit := s.Config.Limits.MaxRepeats; limit > 0 && count >= limit && s.Paused == nil {
+		s.Window.Reached = PausedLoop
+	}
 	return s
 }
 

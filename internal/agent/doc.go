@@ -49,8 +49,8 @@
 //	 ├────────┘                                  │                             │
 //	 │ ModelReplied with calls                   │                             │
 //	 ├──────────────▶ Acting ────────────────────┘                             │
-//	 │                 per call: Undecided ▶ Held ▶ Running ▶ Done             │
-//	 │                           Asked ▶ Done, Delegated ▶ Done                │
+//	 │                 per call: Undecided ▶ Held ▶ Queued ▶ Running ▶ Done    │
+//	 │                           Asked ▶ Done, Queued ▶ Delegated ▶ Done       │
 //	 ├─────────────────────────────────────────────────────────────────────────┘
 //	 │ final answer, submit_result, submit_error, Cancelled, a limit
 //	 ▼
@@ -70,6 +70,17 @@
 // group. Its tools run as tasks of their own; their answers come within the turn, unless something else arrives first.
 // What it sends (posts, replies to agents, acknowledgements of messages) stays in an outbox until it is Delivered.
 //
+// What happens between two messages of a person is a Window: its turns, the tasks and tokens of the whole tree, and
+// delegations that come to the same result are counted. At a limit the orchestrator pauses: it begins no turn until a person
+// sends the next message. The limits of the tree below it are the driver's to keep, which fills in what the core cannot
+// know: MessageArrived.Spent and ModelReplied.TasksLeft.
+//
+// # Quarantine
+//
+// A driver that cannot read an event of a log, or that fails on one, appends Quarantined. It ends the agent in whatever state it is; an
+// orchestrator, which has no end, is new again and begins another conversation with the next Started. A log is read from its last
+// Quarantined: what is before it gives the state as far as it can be read, and no more.
+//
 // # Invariants
 //
 // Each is a property test over random sequences with repeated, reordered, foreign and late events and restarts
@@ -80,15 +91,20 @@
 //  3. A repeated or unknown result, decision or message changes nothing.
 //  4. Replaying the log, from the beginning or from a snapshot, gives the same state.
 //  5. After a cancel there are no new effects but cancelling children and telling the parent.
-//  6. Iterations, time, depth and budgets never exceed their limits, and a reached limit is never told as success.
+//  6. Iterations, time, depth and budgets never exceed their limits, and a reached limit is never told as success. Without a
+//     person's message, turns, tasks and reserved tokens are bounded, whatever the models say.
 //  7. Every call that the model made gets exactly one answer before the next model call, in the model's order.
-//  8. An agent is never offered, and never does, what its kind, role and depth forbid or what a person has not approved.
+//  8. An agent is never offered, and never does, what its kind, role and depth forbid, what a person has not approved, or what
+//     has a problem that the driver found. If its role asks for separation, who approved is known and did not ask for the work.
 //  9. A fair runner reaches an end, or a state that waits for a person, from every state.
+//  10. Of the calls of a reply, one that may change something runs alone and in the model's order; at most 16 read-only ones
+//     run together.
 //
 // # Reading on
 //
 // step.go is the guard and the dispatch; step_requesting.go, step_acting.go and step_ending.go are the phases; turn.go and
-// ask.go are what only orchestrators do; children.go, budget.go, loop.go and clock.go are small machines of their own;
+// ask.go are what only orchestrators do, pause.go is what stops one that runs away; children.go, order.go, budget.go, loop.go and
+// clock.go are small machines of their own;
 // compact.go cuts histories; prompt.go and tools.go say what the model is shown; text.go has the sentences that it is told.
 // The dialogues in testdata/scenarios show every flow in the words of the design.
 package agent

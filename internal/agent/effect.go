@@ -26,7 +26,9 @@ type CallModel struct {
 type RunTool struct {
 	Call string `json:"call"`
 	// Request is the model call that asked for it. Ids of calls may repeat in a long life; together the two do not.
-	Request   string          `json:"request,omitempty"`
+	Request string `json:"request,omitempty"`
+	// Attempt is the try of that model call that was answered.
+	Attempt   int             `json:"attempt,omitempty"`
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
@@ -48,6 +50,8 @@ type AskPerson struct {
 	Text      string  `json:"text,omitempty"`
 	Tool      string  `json:"tool,omitempty"`
 	Arguments string  `json:"arguments,omitempty"`
+	// Separation says that somebody must decide who did not ask for the work.
+	Separation bool `json:"separation,omitempty"`
 }
 
 // Deliver takes something out of the outbox to where it belongs. The answer is Delivered.
@@ -90,9 +94,14 @@ type Item struct {
 	// About is the task that a post is about, InReplyTo the message that it answers.
 	About     string `json:"about,omitempty"`
 	InReplyTo string `json:"inReplyTo,omitempty"`
-	// Agent and Call are whom a reply is for.
+	// Agent, its UID and Call are whom a reply is for.
 	Agent string `json:"agent,omitempty"`
+	UID   string `json:"uid,omitempty"`
 	Call  string `json:"call,omitempty"`
+	// Name is the name of a post whose usual name is taken; see PostName.
+	Name string `json:"name,omitempty"`
+	// Digest is the CallDigest of the call that a post asks to approve.
+	Digest string `json:"digest,omitempty"`
 	// Message is the message that was handled or rejected, Reason why.
 	Message string `json:"message,omitempty"`
 	Reason  string `json:"reason,omitempty"`

@@ -7,6 +7,8 @@ package agent
 type Event struct {
 	At   Time
 	Fact Fact
+	// Estimate is how tokens were estimated when the event was recorded, which a replay must repeat.
+	Estimate Estimate
 }
 
 // Fact is what happened: one of the types of this file.
@@ -27,6 +29,11 @@ type MessageArrived struct {
 	// Answers is the name of the agent whose posted question this is a reply to, if it is one, and Call the question.
 	Answers string `json:"answers,omitempty"`
 	Call    string `json:"call,omitempty"`
+	// By is the user name of the person, or Unnamed says that the message does not say it.
+	By      string `json:"by,omitempty"`
+	Unnamed bool   `json:"unnamed,omitempty"`
+	// Spent is the usage of the whole tree when the message arrived. The limits of the message count from there.
+	Spent Amount `json:"spent,omitzero"`
 }
 
 // ModelReplied says that a model call was answered.
@@ -36,6 +43,12 @@ type ModelReplied struct {
 	Calls  []CallRequest `json:"calls,omitempty"`
 	Usage  Usage         `json:"usage,omitzero"`
 	Finish Finish        `json:"finish,omitempty"`
+	// Say says that the text goes to the person also if there are calls beside it. Logs of earlier releases lack it: their
+	// posts are numbered without such texts.
+	Say bool `json:"say,omitempty"`
+	// TasksLeft is how many tasks this reply may start: what the limits of the tree leave, at most TasksWanted. Absent, the
+	// agent knows of no limit but its own.
+	TasksLeft *int64 `json:"tasksLeft,omitempty"`
 }
 
 // Finish says why the model stopped talking.
@@ -54,9 +67,24 @@ type ModelFailed struct {
 	Failure ModelFailure `json:"failure"`
 	// Message are the provider's words.
 	Message string `json:"message,omitempty"`
+	// Cause is why a retryable call failed.
+	Cause RetryCause `json:"cause,omitempty"`
+	// Usage is what the call used all the same: a refusal is charged like an answer. Nil is nothing.
+	Usage *Usage `json:"usage,omitempty"`
 	// RetryAt is when a retryable call may be tried again. Jitter is random, so it is the driver's to decide.
 	RetryAt Time `json:"retryAt,omitempty"`
 }
+
+// RetryCause is why a model call is tried again.
+type RetryCause string
+
+// Why a model call is tried again. The zero value is any other cause.
+const (
+	// CauseRateLimited: the provider allows no more requests or tokens now.
+	CauseRateLimited RetryCause = "RateLimited"
+	// CauseUnavailable: the provider cannot be reached, has no capacity, or does not answer in time.
+	CauseUnavailable RetryCause = "ProviderUnavailable"
+)
 
 // ModelFailure is the class of a failed model call.
 type ModelFailure string
@@ -71,6 +99,8 @@ const (
 	FailureContext ModelFailure = "ContextTooLong"
 	// FailureBudget: the budget of the tree does not allow the call.
 	FailureBudget ModelFailure = "Budget"
+	// FailureMessageBudget: what the chat may use until a person sends the next message does not allow the call.
+	FailureMessageBudget ModelFailure = "MessageBudget"
 )
 
 // ToolFinished says that a tool call came to an end.
@@ -79,6 +109,8 @@ type ToolFinished struct {
 	Outcome ToolOutcome `json:"outcome"`
 	// Text is what the model is told: the result, or what went wrong and what to do about it.
 	Text string `json:"text,omitempty"`
+	// Images are the pictures that the tool returned.
+	Images []Image `json:"images,omitempty"`
 }
 
 // ToolOutcome is how a tool call ended.
@@ -99,9 +131,14 @@ type Decided struct {
 	Call    string `json:"call"`
 	Approve bool   `json:"approve,omitempty"`
 	Comment string `json:"comment,omitempty"`
-	// By is the person, if known, and Message the name of the message that says so, if one does.
+	// Digest is the CallDigest of the call that was shown to the person. A decision whose digest is not that of the call changes
+	// nothing. Empty: the person named the call by its id alone.
+	Digest string `json:"digest,omitempty"`
+	// By is the user name of the person, and Message the name of the message that says so, if one does.
 	By      string `json:"by,omitempty"`
 	Message string `json:"message,omitempty"`
+	// Askers are who asked for the work, if the role wants somebody else to decide.
+	Askers Askers `json:"askers,omitzero"`
 }
 
 // Answered says that somebody answered the agent's question.
@@ -109,8 +146,11 @@ type Answered struct {
 	// Call is the ask_user call that is answered.
 	Call string `json:"call"`
 	Text string `json:"text"`
-	// Message is the name of the message that answers it, if one does.
+	// Message is the name of the message that answers it, if one does, and By the user name of the person who wrote it; Unnamed says
+	// that the message does not say it.
 	Message string `json:"message,omitempty"`
+	By      string `json:"by,omitempty"`
+	Unnamed bool   `json:"unnamed,omitempty"`
 }
 
 // ChildFinished says that a child came to an end, one way or another.
@@ -121,8 +161,8 @@ type ChildFinished struct {
 	Usage Usage `json:"usage,omitzero"`
 }
 
-// ChildWaits says that a child began to wait for a person, or no longer does. While all that an agent waits for waits for a
-// person, its own time does not count.
+// ChildWaits says that a child began to wait for a person or a quota, or no longer does. While all that an agent waits for waits
+// like that, its own time does not count.
 type ChildWaits struct {
 	Child   string `json:"child"`
 	Waiting bool   `json:"waiting,omitempty"`
@@ -130,8 +170,9 @@ type ChildWaits struct {
 
 // Asked says that an agent somewhere below the orchestrator needs the person: an answer or a decision.
 type Asked struct {
-	// Agent is the agent's name, Task that of its task; they differ only for tool runs, which have no agent.
+	// Agent is the agent's name, Task that of its task; they are mostly the same. UID identifies the agent; older events have none.
 	Agent   string `json:"agent"`
+	UID     string `json:"uid,omitempty"`
 	Display string `json:"display,omitempty"`
 	Task    string `json:"task"`
 	// Call is the tool call: the ask_user call, or the one that needs a decision.
@@ -141,6 +182,8 @@ type Asked struct {
 	Text      string `json:"text,omitempty"`
 	Tool      string `json:"tool,omitempty"`
 	Arguments string `json:"arguments,omitempty"`
+	// Separation says that somebody must decide who did not ask for the work.
+	Separation bool `json:"separation,omitempty"`
 }
 
 // AskKind is what an agent needs a person for.
@@ -166,7 +209,8 @@ type Cancelled struct {
 	Message string `json:"message,omitempty"`
 	// Task is the child to cancel. Empty: the agent itself, or all the work of an orchestrator.
 	Task string `json:"task,omitempty"`
-	By   string `json:"by,omitempty"`
+	// By is the user name of the person, or words for what else cancelled the work.
+	By string `json:"by,omitempty"`
 }
 
 // Woke says that a moment that the agent wanted to be woken at has come.
@@ -178,9 +222,22 @@ type Restarted struct {
 	Unknown []string `json:"unknown,omitempty"`
 }
 
+// Resumed says that an agent goes on that had to wait until other agents left room for it. The time since the event before does
+// not count.
+type Resumed struct{}
+
 // Delivered says that something from the outbox reached its destination.
 type Delivered struct {
 	ID string `json:"id"`
+}
+
+// NameTaken says that an object of somebody else has the name of a child, or of a post, that was to be created.
+type NameTaken struct {
+	Name string `json:"name"`
+	// Item is the id of the post; empty if the name is a child's.
+	Item string `json:"item,omitempty"`
+	// Suffix makes another name of it. It derives from the UID of the agent's object, so it is the driver's to choose.
+	Suffix string `json:"suffix"`
 }
 
 func (Started) fact()        {}
@@ -197,4 +254,6 @@ func (Settled) fact()        {}
 func (Cancelled) fact()      {}
 func (Woke) fact()           {}
 func (Restarted) fact()      {}
+func (Resumed) fact()        {}
 func (Delivered) fact()      {}
+func (NameTaken) fact()      {}

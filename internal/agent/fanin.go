@@ -46,7 +46,7 @@ func (g Group) input(members []Child) Input {
 		names[i] = child.Name
 	}
 	text := fmt.Sprintf("[Results of task %s (%s)]\n%s", strings.Join(names, ", "), g.Label, g.report(members))
-	return Input{Kind: InputResults, Text: text, Trigger: g.Trigger, Thread: g.Origin.Thread}
+	return Input{Kind: InputResults, Text: text, Trigger: g.Trigger, Thread: g.Origin.Thread, Images: g.images(members)}
 }
 
 // structured is the result of delegate_to_agent, in the form of the seeds.

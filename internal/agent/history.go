@@ -31,7 +31,9 @@ type Message struct {
 	// Call is the id of the call that a tool's message answers, Outcome how it ended.
 	Call    string      `json:"call,omitempty"`
 	Outcome ToolOutcome `json:"outcome,omitempty"`
-	At      Time        `json:"at,omitempty"`
+	// Images are what the message shows besides its text.
+	Images []Image `json:"images,omitempty"`
+	At     Time    `json:"at,omitempty"`
 }
 
 // CallRequest is a tool call as the model asked for it.
@@ -40,16 +42,9 @@ type CallRequest struct {
 	Tool string `json:"tool"`
 	// Arguments is the text that the model wrote, which may not be valid JSON.
 	Arguments string `json:"arguments,omitempty"`
-}
-
-// tokens estimates what the message costs in a prompt: a token for four bytes, and a few for the frame around it.
-// Providers count differently; a history that is too long after all comes back as ContextTooLong and is compacted.
-func (m Message) tokens() int64 {
-	size := len(m.Text)
-	for _, call := range m.Calls {
-		size += len(call.ID) + len(call.Tool) + len(call.Arguments)
-	}
-	return int64(size)/4 + 4
+	// Problem is why the call cannot be made, in words for the model: its arguments are cut off or do not fit the schema. The driver
+	// finds it before the reply is an event. Such a call is answered with it at once, and nothing else happens.
+	Problem string `json:"problem,omitempty"`
 }
 
 // History is an append-only list of messages. States share it: appending to one never changes another and copies
@@ -62,7 +57,8 @@ type entry struct {
 	message  Message
 	previous *entry
 	length   int
-	tokens   int64
+	// tokens estimates this message and all before it, and byBytes does so as earlier releases did.
+	tokens, byBytes int64
 }
 
 // NewHistory returns the history of these messages.
@@ -76,7 +72,9 @@ func NewHistory(messages ...Message) History {
 
 // Append returns the history with one more message.
 func (h History) Append(m Message) History {
-	return History{last: &entry{message: m, previous: h.last, length: h.Len() + 1, tokens: h.Tokens() + m.tokens()}}
+	return History{last: &entry{
+		message: m, previous: h.last, length: h.Len() + 1, tokens: h.Tokens() + m.tokens(), byBytes: h.byBytes() + m.tokensByBytes(),
+	}}
 }
 
 // Len is the number of messages.
@@ -93,6 +91,21 @@ func (h History) Tokens() int64 {
 		return 0
 	}
 	return h.last.tokens
+}
+
+func (h History) byBytes() int64 {
+	if h.last == nil {
+		return 0
+	}
+	return h.last.byBytes
+}
+
+// without is the history that ends before the newest n messages.
+func (h History) without(n int) History {
+	for ; h.last != nil && n > 0; n-- {
+		h.last = h.last.previous
+	}
+	return h
 }
 
 // Backward yields the messages from the newest to the oldest.

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 )
 
 // How many equal calls with equal results, one after the other, are suspicious, and how many are a loop.
@@ -57,10 +58,48 @@ func callDigest(c Call) string {
 		arguments.Reset()
 		arguments.WriteString(c.Arguments)
 	}
+	result := c.Digest
+	if result == "" {
+		result = c.Answer
+	}
+	parts := []string{c.Tool, arguments.String(), result}
+	for _, image := range c.Images {
+		parts = append(parts, image.Digest)
+	}
+	return digest(parts...)
+}
+
+// digest identifies the tasks of a group and their results. It leaves out names and times, which differ each time.
+func (g Group) digest(members []Child) string {
+	parts := []string{g.Label}
+	for _, m := range members {
+		parts = append(parts, m.Role, m.Tool, m.Task, string(m.Arguments))
+		if m.Outcome != nil {
+			parts = append(parts, string(m.Outcome.Kind), m.Outcome.Error, m.Outcome.Result.Brief())
+		}
+	}
+	return digest(parts...)
+}
+
+func digest(parts ...string) string {
 	hash := sha256.New()
-	for _, part := range []string{c.Tool, arguments.String(), c.Answer} {
+	for _, part := range parts {
 		hash.Write([]byte(part))
 		hash.Write([]byte{0})
 	}
 	return hex.EncodeToString(hash.Sum(nil)[:8])
+}
+
+// observe counts a delegation that has ended, and returns how often it has come to this result since the last message.
+func (w Window) observe(digest string) (Window, int) {
+	i := slices.IndexFunc(w.Repeats, func(r Repeat) bool { return r.Digest == digest })
+	seen := Repeat{Digest: digest, Count: 1}
+	repeats := slices.Clone(w.Repeats)
+	if i >= 0 {
+		seen.Count = repeats[i].Count + 1
+		repeats = slices.Delete(repeats, i, i+1)
+	}
+	repeats = append(repeats, seen) // the newest last: the oldest is forgotten first
+	w.Repeats = repeats[max(0, len(repeats)-maxRepeats):]
+	return w, seen.Count
 }

@@ -12,6 +12,14 @@ import (
 // maxName is the longest name that fits into a Kubernetes label.
 const maxName = 63
 
+// nameBase is what the names of an agent's children and posts derive from.
+func (c Config) nameBase() string {
+	if c.Conversation == "" {
+		return c.Name
+	}
+	return c.Name + "-" + c.Conversation
+}
+
 // childName derives the name of an agent's nth child. It is the same after every restart, so a child is never created
 // twice. A name that would be too long is cut and made unique again by a digest of the whole.
 func childName(parent string, n int) string {

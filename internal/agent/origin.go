@@ -16,6 +16,8 @@ type Origin struct {
 	// Request and Call are the reply of the parent's model, and the call in it, that asked for the work.
 	Request string `json:"request,omitempty"`
 	Call    string `json:"call,omitempty"`
+	// Attempt is the try of the model call Request that was answered.
+	Attempt int `json:"attempt,omitempty"`
 }
 
 // Thread is what all that the agent does now goes back to: a message of the chat, or the turn itself if there is none.

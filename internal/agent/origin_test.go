@@ -18,7 +18,7 @@ func TestWorkGoesBackToItsMessage(t *testing.T) {
 		{At: 3, Fact: ModelReplied{Call: "m1", Calls: []CallRequest{callResearcher("c1")}}},
 		{At: 4, Fact: ModelReplied{Call: "m2", Text: "I do."}},
 	})
-	if got, want := s.OriginOf("chat-1"), (Origin{Thread: "first", Request: "m1", Call: "c1"}); got != want {
+	if got, want := s.OriginOf("chat-1"), (Origin{Thread: "first", Request: "m1", Call: "c1", Attempt: 1}); got != want {
 		t.Errorf("the child goes back to %+v, want %+v", got, want)
 	}
 	if s.Turn.Number != 1 || s.Turn.Since != 2 || s.Turn.Follows {

@@ -47,6 +47,8 @@ type Result struct {
 	TestsPassed   *int     `json:"testsPassed,omitempty"`
 	Warnings      []string `json:"warnings,omitempty"`
 	Suggestions   []string `json:"suggestions,omitempty"`
+	// Images are what a tool run returned.
+	Images []Image `json:"images,omitempty"`
 }
 
 // Brief is the summary if there is one, else the result in full.

@@ -13,8 +13,8 @@ import (
 func Outstanding(s State) []Effect {
 	effects := s.ownEffects()
 	for _, child := range s.Children.Live {
-		if child.pending() {
-			effects = append(effects, child.effect())
+		if effect := child.effect(); effect != nil {
+			effects = append(effects, effect)
 		}
 	}
 	return effects
@@ -46,9 +46,12 @@ func (s State) callEffects() []Effect {
 	for _, c := range s.Batch {
 		switch c.State {
 		case CallRunning:
-			effects = append(effects, RunTool{Call: c.ID, Request: c.Request, Tool: c.Tool, Arguments: json.RawMessage(c.Arguments)})
+			if s.AwaitsShown() {
+				continue
+			}
+			effects = append(effects, RunTool{Call: c.ID, Request: c.Request, Attempt: c.Attempt, Tool: c.Tool, Arguments: json.RawMessage(c.Arguments)})
 		case CallUndecided:
-			effects = append(effects, AskPerson{Call: c.ID, Kind: AskApproval, Tool: c.Tool, Arguments: c.Arguments})
+			effects = append(effects, AskPerson{Call: c.ID, Kind: AskApproval, Tool: c.Tool, Arguments: c.Arguments, Separation: s.Config.Role.Separation})
 		case CallAsked:
 			effects = append(effects, AskPerson{Call: c.ID, Kind: AskQuestion, Text: c.question()})
 		}
@@ -56,10 +59,15 @@ func (s State) callEffects() []Effect {
 	return effects
 }
 
-// effect is what a pending child needs: to be, or to stop.
+// effect is what a child needs: to exist, to stop, or nothing.
 func (c Child) effect() Effect {
-	if c.Cancel {
+	switch {
+	case !c.pending():
+		return nil
+	case c.Cancel:
 		return CancelChild{Child: c.Name}
+	case c.Queued:
+		return nil
 	}
 	return StartChild{Child: c.ChildSpec}
 }
@@ -77,7 +85,7 @@ func (s State) alarm() (Time, bool) {
 // driver's time-out of a single call.
 func (s State) deadline() (Time, bool) {
 	working := s.Phase == PhaseRequesting || s.Phase == PhaseActing
-	if !working || s.Bailout != nil || s.Config.Limits.MaxDuration == 0 || s.WaitsForPerson() {
+	if !working || s.Bailout != nil || s.Config.Limits.MaxDuration == 0 || s.Suspended() {
 		return 0, false
 	}
 	return s.Clock.deadline(s.Config.Limits.MaxDuration), true
@@ -94,11 +102,11 @@ func newEffects(before, now State) []Effect {
 		}
 		known, same := len(old) > 0 && old[0].Name == child.Name, false
 		if known {
-			same = old[0].pending() && old[0].Cancel == child.Cancel
+			same = old[0].pending() && old[0].Cancel == child.Cancel && old[0].Queued == child.Queued
 			old = old[1:]
 		}
-		if child.pending() && !same {
-			effects = append(effects, child.effect())
+		if effect := child.effect(); effect != nil && !same {
+			effects = append(effects, effect)
 		}
 	}
 	return effects
@@ -133,8 +141,13 @@ func (e CancelChild) Key() string { return "cancel/" + e.Child }
 // Key names the call that needs a person.
 func (e AskPerson) Key() string { return "ask/" + e.Call }
 
-// Key names the item.
-func (e Deliver) Key() string { return "deliver/" + e.Item.ID }
+// Key names the item, and the name that it got if its own was taken: that is another message.
+func (e Deliver) Key() string {
+	if e.Item.Name != "" {
+		return "deliver/" + e.Item.ID + "/" + e.Item.Name
+	}
+	return "deliver/" + e.Item.ID
+}
 
 // Key is the same for every outcome: an agent has one.
 func (e TellParent) Key() string { return "tell" }

@@ -76,6 +76,9 @@ func (i Item) String() string {
 	if i.InReplyTo != "" {
 		text += fmt.Sprintf(" (in reply to %s)", i.InReplyTo)
 	}
+	if i.Name != "" {
+		text += fmt.Sprintf(" (named %s)", i.Name)
+	}
 	if i.About != "" {
 		text += fmt.Sprintf(" (about %s)", i.About)
 	}
@@ -105,12 +108,15 @@ func (m Message) String() string {
 	for _, c := range m.Calls {
 		text += fmt.Sprintf("\n  calls %s %s [%s]", c.Tool, c.Arguments, c.ID)
 	}
+	for _, image := range m.Images {
+		text += fmt.Sprintf("\n  shows %s", image)
+	}
 	return text
 }
 
 // String tells in a line where an agent stands.
 func (s State) String() string {
-	text := fmt.Sprintf("%s %s, iteration %d", s.Config.Name, s.Standing(), s.Iterations)
+	text := fmt.Sprintf("%s %s, iteration %d", s.Config.Name, s.Standing(), s.Iteration())
 	if s.Children.Started > 0 {
 		text += fmt.Sprintf(", children %d pending %d completed", s.Children.Pending(), s.Children.Completed)
 	}

@@ -24,12 +24,13 @@ func BuildPrompt(s State) Prompt {
 	if s.Request == nil {
 		return Prompt{}
 	}
-	if s.Request.Purpose == PurposeCompact {
-		p := compactionPrompt(s)
-		p.MaxOutputTokens = s.Config.Limits.MaxOutputTokens
-		return p
+	switch s.Request.Purpose {
+	case PurposeCompact:
+		return s.withRoom(compactionPrompt(s))
+	case PurposeContext:
+		return s.withRoom(digestPrompt(s))
 	}
-	p := Prompt{System: SystemPrompt(s.Config), Messages: s.History.Messages(), MaxOutputTokens: s.Config.Limits.MaxOutputTokens,
+	p := Prompt{System: SystemPrompt(s.Config), Messages: showImages(s.History.Messages()), MaxOutputTokens: s.Config.Limits.MaxOutputTokens,
 		Temperature: s.Config.Role.Temperature}
 	if s.Summary != "" {
 		// Some providers want a user's message first, and the summary may have taken it away.
@@ -44,6 +45,11 @@ func BuildPrompt(s State) Prompt {
 	if s.Request.Purpose == PurposeTurn {
 		p.Tools = Tools(s.Config)
 	}
+	return p
+}
+
+func (s State) withRoom(p Prompt) Prompt {
+	p.MaxOutputTokens = s.Config.Limits.MaxOutputTokens
 	return p
 }
 
@@ -138,11 +144,23 @@ func (t Task) brief() string {
 	return string(t.Arguments)
 }
 
+func (t Task) contextTitle() string {
+	switch t.Mode {
+	case ContextSummary:
+		return "Summary of the conversation of the agent that asked you:"
+	case ContextFull:
+		return "The conversation of the agent that asked you:"
+	case ContextSelective:
+		return "Files to begin with:"
+	}
+	return "Context from your parent:"
+}
+
 // text is the first message of a sub-agent.
 func (t Task) text() string {
 	var parts []string
 	if t.Context != "" {
-		parts = append(parts, "Context from your parent:\n"+t.Context)
+		parts = append(parts, t.contextTitle()+"\n"+t.Context)
 	}
 	if t.Instruction != "" {
 		parts = append(parts, t.Instruction)

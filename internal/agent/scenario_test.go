@@ -58,7 +58,7 @@ func (d *dialogue) run(t *testing.T, td *datadriven.TestData) string {
 	d.state = next
 	out := effectLines(effects)
 	for _, e := range effects {
-		if deliver, ok := e.(Deliver); ok {
+		if deliver, ok := e.(Deliver); ok && !td.HasArg("undelivered") {
 			d.state, _ = Step(d.state, Event{At: d.now, Fact: Delivered{ID: deliver.Item.ID}})
 		}
 	}
@@ -89,20 +89,25 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 		return d.reply(td, first)
 	case "model-fails":
 		at, _ := strconv.Atoi(argument(td, "retry-at"))
-		failure := map[string]ModelFailure{"retry": FailureRetry, "final": FailureFinal, "context": FailureContext, "budget": FailureBudget}[first]
+		failure := map[string]ModelFailure{"retry": FailureRetry, "final": FailureFinal, "context": FailureContext, "budget": FailureBudget, "message-budget": FailureMessageBudget}[first]
 		f := ModelFailed{Failure: failure, Message: td.Input, RetryAt: Time(at * 1000)}
 		if r := d.state.Request; r != nil {
 			f.Call, f.Attempt = r.ID, r.Attempt
 		}
 		return f
+	case "quota-reached":
+		return QuotaReached{Call: first, Attempt: 1, QuotaWait: QuotaWait{Reason: "QuotaExhausted", Message: td.Input}}
+	case "quota-granted":
+		return QuotaGranted{Call: first, Attempt: 1}
 	case "tool":
 		outcome := ToolOutcome(argument(td, "outcome"))
 		if outcome == "" {
 			outcome = ToolSucceeded
 		}
-		return ToolFinished{Call: first, Outcome: outcome, Text: td.Input}
+		return ToolFinished{Call: first, Outcome: outcome, Text: td.Input, Images: images(values(td, "images"))}
 	case "approve", "deny":
-		return Decided{Call: first, Approve: td.Cmd == "approve", Comment: td.Input}
+		return Decided{Call: first, Approve: td.Cmd == "approve", Comment: td.Input, By: argument(td, "by"), Digest: argument(td, "digest"),
+			Askers: Askers{Users: values(td, "askers"), Unknown: td.HasArg("unknown-asker")}}
 	case "answer":
 		return Answered{Call: first, Text: td.Input}
 	case "child":
@@ -118,6 +123,8 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 		return Settled{Agent: first, Call: argument(td, "call"), Gone: td.HasArg("gone")}
 	case "cancel":
 		return Cancelled{Task: argument(td, "task"), Message: argument(td, "message"), By: argument(td, "by")}
+	case "name-taken":
+		return NameTaken{Name: first, Item: argument(td, "item"), Suffix: argument(td, "suffix")}
 	case "wake":
 		return Woke{}
 	case "restart":
@@ -127,10 +134,10 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 	return nil
 }
 
-// reply reads a model's reply: lines "call TOOL {...}" are tool calls, "finish length" and "tokens N" say what they say,
+// reply reads a model's reply: lines "call TOOL {...}" are tool calls, "problem TEXT" is what is wrong with the one before, "finish length" and "tokens N" say what they say,
 // the rest is text.
 func (d *dialogue) reply(td *datadriven.TestData, call string) Fact {
-	f := ModelReplied{Call: call, Usage: usage(argument(td, "tokens"))}
+	f := ModelReplied{Call: call, Say: true, Usage: usage(argument(td, "tokens"))}
 	if f.Call == "" && d.state.Request != nil {
 		f.Call = d.state.Request.ID
 	}
@@ -140,6 +147,10 @@ func (d *dialogue) reply(td *datadriven.TestData, call string) Fact {
 	var text []string
 	for line := range strings.Lines(td.Input) {
 		line = strings.TrimSuffix(line, "\n")
+		if problem, ok := strings.CutPrefix(line, "problem "); ok {
+			f.Calls[len(f.Calls)-1].Problem = problem
+			continue
+		}
 		rest, ok := strings.CutPrefix(line, "call ")
 		if !ok {
 			text = append(text, line)
@@ -160,8 +171,8 @@ func (d *dialogue) reply(td *datadriven.TestData, call string) Fact {
 func (d *dialogue) config(td *datadriven.TestData, kind Kind) Config {
 	c := Config{
 		Kind: kind, Name: argument(td, "name"), MaxDepth: 2, Task: Task{Instruction: td.Input}, ParentRole: argument(td, "parent"),
-		Role:   Role{Name: argument(td, "role"), Prompt: "You are helpful.", Allow: []string{"*"}, Approval: ApprovalMode(argument(td, "approval"))},
-		Limits: Limits{MaxIterations: 20, MaxRetries: 2, MaxOutputTokens: 100},
+		Role:   Role{Name: argument(td, "role"), Prompt: "You are helpful.", Allow: []string{"*"}, Approval: ApprovalMode(argument(td, "approval")), Separation: td.HasArg("separation")},
+		Limits: Limits{MaxIterations: 20, MaxRetries: 2, MaxOutputTokens: 100, MaxRepeats: 5},
 	}
 	if c.Role.Name == "" {
 		c.Role.Name = "orchestrator"
@@ -172,12 +183,14 @@ func (d *dialogue) config(td *datadriven.TestData, kind Kind) Config {
 	if criteria := argument(td, "criteria"); criteria != "" {
 		c.Task.SuccessCriteria = criteria
 	}
-	for key, field := range map[string]*int{"depth": &c.Depth, "max-depth": &c.MaxDepth, "iterations": &c.Limits.MaxIterations} {
+	for key, field := range map[string]*int{"depth": &c.Depth, "max-depth": &c.MaxDepth, "iterations": &c.Limits.MaxIterations,
+		"message-turns": &c.Limits.MaxTurnsPerMessage} {
 		if n, err := strconv.Atoi(argument(td, key)); err == nil {
 			*field = n
 		}
 	}
-	for key, field := range map[string]*int64{"tokens": &c.Limits.MaxTokens, "context": &c.Limits.ContextTokens} {
+	for key, field := range map[string]*int64{"tokens": &c.Limits.MaxTokens, "context": &c.Limits.ContextTokens,
+		"message-tasks": &c.Limits.MaxTasksPerMessage, "message-tokens": &c.Limits.MaxTokensPerMessage, "tasks": &c.Limits.MaxTasks} {
 		if n, err := strconv.Atoi(argument(td, key)); err == nil {
 			*field = int64(n)
 		}
@@ -234,6 +247,16 @@ func outcome(t *testing.T, td *datadriven.TestData) Outcome {
 	}
 	o.Kind, o.Error = ErrorKind(kind), td.Input
 	return o
+}
+
+// images are PNG pictures of these sizes.
+func images(sizes []string) []Image {
+	var list []Image
+	for i, size := range sizes {
+		n, _ := strconv.ParseInt(size, 10, 64)
+		list = append(list, Image{Digest: fmt.Sprintf("sha256:%d", i), MediaType: "image/png", Size: n})
+	}
+	return list
 }
 
 func usage(tokens string) Usage {

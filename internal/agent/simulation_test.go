@@ -6,6 +6,7 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -58,6 +59,15 @@ func (sim *simulation) next() step {
 		return sim.apply(sim.drawOutside())
 	case 3:
 		return sim.apply(Restarted{Unknown: sim.runningCalls()})
+	case 4:
+		return sim.apply(Resumed{})
+	case 5:
+		if r := sim.state.Request; r != nil {
+			return sim.apply(rapid.SampledFrom([]Fact{
+				QuotaReached{Call: r.ID, Attempt: r.Attempt, QuotaWait: QuotaWait{Reason: "QuotaExhausted", Message: "wait"}},
+				QuotaGranted{Call: r.ID, Attempt: r.Attempt},
+			}).Draw(t, "quota"))
+		}
 	}
 	outstanding := Outstanding(sim.state)
 	if len(outstanding) == 0 {
@@ -97,11 +107,18 @@ func (sim *simulation) drawOutside() Fact {
 	case 4:
 		return Settled{Agent: agent, Call: fmt.Sprintf("q%d", rapid.IntRange(1, 9).Draw(t, "call")), Gone: rapid.Bool().Draw(t, "gone")}
 	case 5:
+		return NameTaken{Name: agent, Suffix: drawSuffix(t)}
+	case 6:
 		return ChildWaits{Child: agent, Waiting: rapid.Bool().Draw(t, "waiting")}
+	case 7:
+		return sim.drawReconfigured()
 	default:
-		return MessageArrived{Message: sim.id("msg"), Text: "hello", Answers: rapid.SampledFrom([]string{"", agent}).Draw(t, "answers")}
+		return MessageArrived{Message: sim.id("msg"), Text: "hello", Spent: Amount{Tokens: rapid.SampledFrom([]int64{0, 5000}).Draw(t, "spent")}, Answers: rapid.SampledFrom([]string{"", agent}).Draw(t, "answers")}
 	}
 }
+
+// drawSuffix draws what makes another name of one that is taken.
+func drawSuffix(t *rapid.T) string { return rapid.StringMatching(`[a-z][a-z0-9]{4}`).Draw(t, "suffix") }
 
 // answer draws what may come of an effect.
 func (sim *simulation) answer(effect Effect) Fact {
@@ -110,11 +127,16 @@ func (sim *simulation) answer(effect Effect) Fact {
 	case CallModel:
 		if rapid.IntRange(0, 5).Draw(t, "fails") == 0 {
 			return ModelFailed{Call: e.Call, Attempt: e.Attempt, Message: "no",
-				Failure: rapid.SampledFrom([]ModelFailure{FailureRetry, FailureRetry, FailureFinal, FailureContext, FailureBudget}).Draw(t, "failure")}
+				Failure: rapid.SampledFrom([]ModelFailure{FailureRetry, FailureRetry, FailureFinal, FailureContext, FailureBudget, FailureMessageBudget}).Draw(t, "failure")}
 		}
-		// A provider never uses more than was reserved: that is what the reservation is.
-		used := rapid.Int64Range(0, e.Reserve.Tokens).Draw(t, "used")
-		return ModelReplied{Call: e.Call, Usage: Usage{PromptTokens: used}, Calls: sim.drawCalls(),
+		// A provider may report more than was reserved, and nonsense.
+		used := rapid.OneOf(rapid.Int64Range(0, e.Reserve.Tokens), rapid.SampledFrom([]int64{e.Reserve.Tokens + 50, -7, math.MaxInt64})).Draw(t, "used")
+		var left *int64
+		if rapid.Bool().Draw(t, "tree") {
+			left = new(int64)
+			*left = rapid.Int64Range(0, 4).Draw(t, "left")
+		}
+		return ModelReplied{Call: e.Call, Usage: Usage{PromptTokens: used}, Calls: sim.drawCalls(), Say: rapid.Bool().Draw(t, "say"), TasksLeft: left,
 			Text:   rapid.SampledFrom([]string{"", "fine", "a longer text that says something about the work"}).Draw(t, "text"),
 			Finish: rapid.SampledFrom([]Finish{"", "", "", FinishLength}).Draw(t, "finish")}
 	case RunTool:
@@ -124,15 +146,24 @@ func (sim *simulation) answer(effect Effect) Fact {
 		return ToolFinished{Call: e.Call, Text: rapid.SampledFrom([]string{"same", "other"}).Draw(t, "result"),
 			Outcome: rapid.SampledFrom([]ToolOutcome{ToolSucceeded, ToolFailed, ToolUnknown}).Draw(t, "outcome")}
 	case StartChild:
-		return ChildFinished{Child: e.Child.Name, Outcome: drawOutcome(t), Usage: Usage{PromptTokens: 1, ModelCalls: 1}}
+		if rapid.IntRange(0, 5).Draw(t, "taken") == 0 {
+			return NameTaken{Name: e.Child.Name, Suffix: drawSuffix(t)}
+		}
+		return ChildFinished{Child: e.Child.Name, Outcome: drawOutcome(t), Usage: Usage{
+			PromptTokens: rapid.Int64Range(0, 500).Draw(t, "child used"), ModelCalls: 1, Tasks: rapid.Int64Range(0, 2).Draw(t, "child tasks")}}
 	case CancelChild:
 		return ChildFinished{Child: e.Child, Outcome: Outcome{Kind: KindCancelled, Error: "cancelled"}}
 	case AskPerson:
 		if e.Kind == AskQuestion {
 			return Answered{Call: e.Call, Text: "yes"}
 		}
-		return Decided{Call: e.Call, Approve: rapid.Bool().Draw(t, "approve"), Comment: rapid.SampledFrom([]string{"", "careful"}).Draw(t, "comment")}
+		return Decided{Call: e.Call, Approve: rapid.Bool().Draw(t, "approve"), Comment: rapid.SampledFrom([]string{"", "careful"}).Draw(t, "comment"),
+			By:     rapid.SampledFrom([]string{"", "alice", "bob", "bob"}).Draw(t, "by"),
+			Askers: rapid.SampledFrom([]Askers{{}, {Users: []string{"alice"}}, {Users: []string{"alice"}}, {Users: []string{"alice"}, Unknown: true}}).Draw(t, "askers")}
 	case Deliver:
+		if e.Item.Kind == ItemPost && rapid.IntRange(0, 5).Draw(t, "taken") == 0 {
+			return NameTaken{Name: e.Item.PostName(sim.state.Config.Name), Item: e.Item.ID, Suffix: drawSuffix(t)}
+		}
 		return Delivered{ID: e.Item.ID}
 	case WakeAt:
 		sim.now = max(sim.now, e.At)
@@ -167,11 +198,15 @@ var callChoices = []CallRequest{
 	{Tool: "read", Arguments: `{"path":"b"}`},
 	{Tool: "bash", Arguments: `{"command":"make"}`},
 	{Tool: "put", Arguments: `{}`},
+	{Tool: "bash", Arguments: `{"command":7}`, Problem: "command: got number, want string"},
+	{Tool: "Help", Arguments: `{}`, Problem: "missing property query"},
+	{Tool: ToolSubmit, Arguments: `{"result":"cut off"}`, Problem: "cut off"},
 	{Tool: "secret", Arguments: `{}`},
 	{Tool: "nonsense", Arguments: `{}`},
 	{Tool: "read", Arguments: `not json`},
 	{Tool: ToolDelegate, Arguments: `{"role":"helper","task":"help"}`},
 	{Tool: ToolDelegate, Arguments: `{"role":"stranger","task":"help"}`},
+	{Tool: ToolDelegate, Arguments: `{"role":"helper","task":"help","context":"summary"}`},
 	{Tool: ToolSpawn, Arguments: `{"tasks":[{"task":"a","role":"helper"},{"task":"b","role":"helper"}]}`},
 	{Tool: ToolSpawn, Arguments: `{"tasks":[{"task":"a"},{"task":"b"},{"task":"c"}],"wait":"any"}`},
 	{Tool: ToolSpawn, Arguments: `{"tasks":[{"task":"a"},{"task":"b"},{"task":"c"}],"wait":2}`},
@@ -194,7 +229,9 @@ func drawForeign(t *rapid.T) Fact {
 		ModelReplied{Call: "m999", Text: "hi"}, ModelFailed{Call: "m999", Attempt: 1, Failure: FailureFinal},
 		ToolFinished{Call: "nope", Outcome: ToolSucceeded}, Decided{Call: "nope", Approve: true}, Answered{Call: "nope", Text: "?"},
 		ChildFinished{Child: "nope", Outcome: Outcome{Result: &Result{Text: "?"}}}, ChildWaits{Child: "nope", Waiting: true},
-		Settled{Agent: "nope", Call: "nope"}, Delivered{ID: "nope"}, Started{Config: Config{Kind: SubAgent, Name: "usurper"}},
+		QuotaReached{Call: "m999", Attempt: 1}, QuotaGranted{Call: "m999", Attempt: 1},
+		Settled{Agent: "nope", Call: "nope"}, Delivered{ID: "nope"}, NameTaken{Name: "nope", Suffix: "x7k2p"}, NameTaken{Name: "a-post-1", Item: "nope", Suffix: "x7k2p"}, Started{Config: Config{Kind: SubAgent, Name: "usurper"}},
+		Reconfigured{}, Reconfigured{Hold: &Hold{}}, Reconfigured{Config: &Config{}},
 	}).Draw(t, "foreign")
 }
 
@@ -204,8 +241,9 @@ func drawConfig(t *rapid.T) Config {
 		Task: Task{Instruction: "work"},
 		Role: Role{
 			Name: "worker", Prompt: "work", Deny: []string{"secret"},
-			Allow:    rapid.SampledFrom([][]string{nil, {}, {"*"}, {"read", "b*"}}).Draw(t, "allow"),
-			Approval: rapid.SampledFrom([]ApprovalMode{"", ApproveWrites, ApproveAlways, ApproveNever}).Draw(t, "approval"),
+			Allow:      rapid.SampledFrom([][]string{nil, {}, {"*"}, {"read", "b*"}}).Draw(t, "allow"),
+			Approval:   rapid.SampledFrom([]ApprovalMode{"", ApproveWrites, ApproveAlways, ApproveNever}).Draw(t, "approval"),
+			Separation: rapid.Bool().Draw(t, "separation"),
 		},
 		Tools: []Tool{
 			{Name: "read", ReadOnly: true, BuiltIn: true}, {Name: "bash"}, {Name: "put", Idempotent: true}, {Name: "secret", BuiltIn: true},
@@ -218,14 +256,24 @@ func drawConfig(t *rapid.T) Config {
 			ContextTokens:   rapid.SampledFrom([]int64{0, 1000, 100_000}).Draw(t, "context"),
 			MaxRetries:      rapid.IntRange(0, 2).Draw(t, "retries"),
 			MaxOutputTokens: 100,
+			MaxTasks:        rapid.SampledFrom([]int64{0, 0, 3, 8}).Draw(t, "tasks"),
+			MaxRepeats:      rapid.SampledFrom([]int{0, 5}).Draw(t, "repeats"),
 		},
 		AutoAnswer: AutoAnswer{Enabled: rapid.Bool().Draw(t, "auto"), MinConfidence: 70, MaxPerQuestion: 2},
+	}
+	if c.Kind == Orchestrator {
+		c.Limits.MaxTurnsPerMessage = rapid.SampledFrom([]int{0, 1, 3}).Draw(t, "message turns")
+		c.Limits.MaxTasksPerMessage = rapid.SampledFrom([]int64{0, 2, 5}).Draw(t, "message tasks")
+		c.Limits.MaxTokensPerMessage = rapid.SampledFrom([]int64{0, 0, 2000, 6000}).Draw(t, "message tokens")
 	}
 	if c.Kind != Orchestrator {
 		c.Depth = rapid.IntRange(1, 2).Draw(t, "depth")
 	}
 	if c.Kind == ToolRun {
 		c.Call = &PlannedCall{Tool: rapid.SampledFrom([]string{"read", "bash", "nonsense"}).Draw(t, "tool"), Arguments: json.RawMessage(`{}`)}
+	}
+	if c.Shares = rapid.Bool().Draw(t, "shares"); c.Shares && rapid.IntRange(0, 9).Draw(t, "files") == 0 {
+		c.Task.Mode, c.Task.ContextFiles = ContextSelective, []string{"a.txt", "b.txt"}
 	}
 	if rapid.Bool().Draw(t, "delegates") {
 		c.Delegates = []Delegate{{Name: "helper", AsTool: &AsTool{Name: "Help"}}, {Name: "general"}}
@@ -257,6 +305,12 @@ func TestTheSimulationReachesEverything(t *testing.T) {
 			if o := s.after.Outcome; o != nil {
 				seen["kind "+string(o.Kind)]++
 			}
+			if p := s.after.Paused; p != nil {
+				seen["pause "+string(p.Reason)]++
+			}
+			for _, c := range s.after.Batch {
+				seen["call "+string(c.State)]++
+			}
 			if r := s.after.Request; r != nil {
 				seen["purpose "+string(r.Purpose)]++
 			}
@@ -269,6 +323,7 @@ func TestTheSimulationReachesEverything(t *testing.T) {
 		"effect agent.Deliver", "effect agent.TellParent", "effect agent.WakeAt",
 		"kind ", "kind Cancelled", "kind TimedOut", "kind IterationLimit", "kind BudgetExhausted", "kind LoopDetected", "kind ModelError",
 		"kind ToolError", "kind SubAgentError", "purpose turn", "purpose last-words", "purpose compact",
+		"pause PausedTurnLimit", "pause PausedTaskLimit", "pause PausedTokenLimit", "call Queued",
 	} {
 		if seen[want] == 0 {
 			t.Errorf("the simulation never reached %q", want)

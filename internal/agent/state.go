@@ -32,6 +32,11 @@ type State struct {
 	Config Config `json:"config"`
 	Phase  Phase  `json:"phase"`
 	Clock  Clock  `json:"clock"`
+	// Next is the configuration that takes effect with an orchestrator's next turn, and Hold why none begins.
+	Next *Config `json:"next,omitempty"`
+	Hold *Hold   `json:"hold,omitempty"`
+	// Edits counts the changes of the configuration.
+	Edits int `json:"edits,omitempty"`
 
 	// History is what the model sees of the past; Summary stands for what was cut off its beginning.
 	History History `json:"history"`
@@ -40,6 +45,11 @@ type State struct {
 	// Request is the model call of PhaseRequesting, Batch the tool calls of PhaseActing.
 	Request *Request `json:"request,omitempty"`
 	Batch   []Call   `json:"batch,omitempty"`
+	// Opening says that the batch reads the files that a sub-agent is shown first, Planned are calls that wait until the conversation
+	// has been summarised for the agents that they ask for, and Digest is the newest such summary.
+	Opening bool     `json:"opening,omitempty"`
+	Planned *Planned `json:"planned,omitempty"`
+	Digest  *Digest  `json:"digest,omitempty"`
 
 	Children Children `json:"children,omitzero"`
 
@@ -48,6 +58,11 @@ type State struct {
 	Inbox  []Input `json:"inbox,omitempty"`
 	Asks   []Ask   `json:"asks,omitempty"`
 	Outbox []Item  `json:"outbox,omitempty"`
+	// Askers are the people who have said something to the agent.
+	Askers Askers `json:"askers,omitzero"`
+	// Window counts what has happened since the last message of a person, and Paused says which of its limits was reached.
+	Window Window `json:"window,omitzero"`
+	Paused *Pause `json:"paused,omitempty"`
 	// Trouble is why the last turn of an orchestrator ended badly; the next turn clears it.
 	Trouble *Trouble `json:"trouble,omitempty"`
 
@@ -57,6 +72,10 @@ type State struct {
 	// Iterations counts the model calls of the agent, or of the orchestrator's turn, that count.
 	Iterations int `json:"iterations,omitempty"`
 
+	// Lost is why an orchestrator that had begun is new again.
+	Lost *Lost `json:"lost,omitempty"`
+	// Shown says that the object of a tool run shows that it has begun.
+	Shown bool `json:"shown,omitempty"`
 	// Bailout is the limit that was reached, once one is.
 	Bailout *Trouble `json:"bailout,omitempty"`
 	// Outcome is how the agent ends, from PhaseCancelling on.
@@ -67,6 +86,9 @@ type State struct {
 	Posts    int    `json:"posts,omitempty"`
 	Seen     Recent `json:"seen,omitempty"`
 	CallIDs  Recent `json:"callIDs,omitempty"`
+
+	// byBytes is set while an event is applied that was recorded with EstimateBytes.
+	byBytes bool
 }
 
 // Trouble is a limit that was reached or an error that ended a turn.
@@ -87,6 +109,8 @@ const (
 	PurposeLastWords Purpose = "last-words"
 	// PurposeCompact: the older part of the history is to become a summary. It does not count as an iteration either.
 	PurposeCompact Purpose = "compact"
+	// PurposeContext: the conversation is to be summarised for agents that are about to be asked for. It does not count either.
+	PurposeContext Purpose = "context"
 )
 
 // Request is a model call in flight, or one that waits to be tried again.
@@ -97,6 +121,11 @@ type Request struct {
 	// RetryAt is when the next attempt may begin; zero when one is in flight.
 	RetryAt  Time   `json:"retryAt,omitempty"`
 	Reserved Amount `json:"reserved,omitzero"`
+	// Cause is why the attempt before failed, and Words are the provider's, while the next one is waited for.
+	Cause RetryCause `json:"cause,omitempty"`
+	Words string     `json:"words,omitempty"`
+	// Quota is why the call waits for a quota, if it does.
+	Quota *QuotaWait `json:"quota,omitempty"`
 	// Keep is, for a compaction, how many of the newest messages stay as they are.
 	Keep int `json:"keep,omitempty"`
 }
@@ -187,12 +216,12 @@ func (s State) WaitsForPerson() bool {
 // step functions replace when they change something, not the contents, so it costs the same for every state; two states
 // that were made apart are not the same to it.
 func (s State) Same(t State) bool {
-	return s.Phase == t.Phase && s.History == t.History && s.Summary == t.Summary && s.Request == t.Request &&
+	return s.Phase == t.Phase && s.Edits == t.Edits && s.History == t.History && s.Summary == t.Summary && s.Request == t.Request &&
 		same(s.Batch, t.Batch) && same(s.Children.Live, t.Children.Live) && same(s.Children.Groups, t.Children.Groups) &&
 		s.Children.Started == t.Children.Started && s.Children.Completed == t.Children.Completed &&
-		s.Turn == t.Turn && same(s.Inbox, t.Inbox) && same(s.Asks, t.Asks) && same(s.Outbox, t.Outbox) && s.Trouble == t.Trouble &&
+		s.Turn == t.Turn && s.Window.same(t.Window) && s.Paused == t.Paused && same(s.Inbox, t.Inbox) && same(s.Asks, t.Asks) && same(s.Outbox, t.Outbox) && s.Trouble == t.Trouble &&
 		s.Budget == t.Budget && s.Loop == t.Loop && s.Iterations == t.Iterations && s.Bailout == t.Bailout && s.Outcome == t.Outcome &&
-		same(s.Seen, t.Seen) && same(s.CallIDs, t.CallIDs)
+		same(s.Seen, t.Seen) && same(s.CallIDs, t.CallIDs) && s.Shown == t.Shown && s.Lost == t.Lost
 }
 
 func same[T any](a, b []T) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }

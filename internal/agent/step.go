@@ -3,7 +3,10 @@
 
 package agent
 
-import "fmt"
+import (
+	"encoding/json"
+	"fmt"
+)
 
 // Step is the machine: the state after an event, and the effects that have become necessary with it.
 //
@@ -14,6 +17,9 @@ import "fmt"
 // of a step are what it has added, so that a running driver and one that has just restarted cannot disagree.
 func Step(s State, e Event) (State, []Effect) {
 	next := apply(s, e)
+	if _, ok := e.Fact.(Quarantined); ok {
+		return next, nil // what the state asked for may be what failed
+	}
 	return next, newEffects(s, next)
 }
 
@@ -26,18 +32,40 @@ func Replay(s State, events []Event) State {
 }
 
 func apply(s State, e Event) State {
+	s.byBytes = e.Estimate == EstimateBytes
+	s = applyFact(s, e)
+	s.byBytes = false
+	return s
+}
+
+func applyFact(s State, e Event) State {
+	if f, ok := e.Fact.(Quarantined); ok {
+		return quarantined(s, f, e.At)
+	}
 	if s.Phase.Terminal() {
 		return s
 	}
 	if s.Phase == PhaseNew {
-		if started, ok := e.Fact.(Started); ok {
-			return settle(start(started, e.At))
+		started, ok := e.Fact.(Started)
+		switch {
+		case !ok:
+			return s
+		case s.Lost != nil:
+			return settle(startAnew(s, started, e))
 		}
-		return s
+		return settle(start(started, e))
 	}
-	_, restarted := e.Fact.(Restarted)
-	s.Clock = s.Clock.advance(e.At, !restarted && s.Phase != PhaseIdle && !s.WaitsForPerson())
+	s.Clock = s.Clock.advance(e.At, !standstill(e.Fact) && s.Phase != PhaseIdle && !s.Suspended())
 	return settle(dispatch(s, e.Fact))
+}
+
+// standstill says whether nobody worked for the agent until a fact.
+func standstill(fact Fact) bool {
+	switch fact.(type) {
+	case Restarted, Resumed:
+		return true
+	}
+	return false
 }
 
 // dispatch hands a fact to the function that knows it: those that mean the same in every phase first, then one function
@@ -58,6 +86,13 @@ func dispatch(s State, fact Fact) State {
 		return settled(s, f)
 	case Delivered:
 		return delivered(s, f)
+	case Shown:
+		s.Shown = true
+		return s
+	case NameTaken:
+		return nameTaken(s, f)
+	case Reconfigured:
+		return reconfigured(s, f)
 	}
 	switch s.Phase {
 	case PhaseRequesting:
@@ -75,10 +110,14 @@ func settle(s State) State {
 	for {
 		s = checkDeadline(s)
 		switch {
-		case s.Phase == PhaseIdle && len(s.Inbox) > 0:
+		case s.Phase == PhaseIdle && s.Hold == nil && s.Next != nil:
+			s = takeConfig(s)
+		case s.Phase == PhaseIdle && s.Hold == nil && len(s.Inbox) > 0 && s.Paused == nil:
 			s = beginTurn(s)
 		case s.Phase == PhaseActing && s.decided():
 			s = releaseHeld(s)
+		case s.Phase == PhaseActing && len(s.admissible()) > 0:
+			s = admit(s, s.admissible())
 		case s.Phase == PhaseActing && s.answered():
 			s = endBatch(s)
 		case s.Phase == PhaseCancelling && s.Children.Pending() == 0:
@@ -89,12 +128,13 @@ func settle(s State) State {
 	}
 }
 
-func start(f Started, at Time) State {
+func start(f Started, e Event) State {
 	s := State{
 		Config:  f.Config,
-		Clock:   Clock{Now: at, Started: at},
+		Clock:   Clock{Now: e.At, Started: e.At},
 		History: NewHistory(f.History...),
-		Budget:  Budget{Limit: Amount{Tokens: f.Config.Limits.MaxTokens, CostMicros: f.Config.Limits.MaxCostMicros}},
+		Budget:  Budget{Limit: f.Config.Limits.budget()},
+		byBytes: e.Estimate == EstimateBytes,
 	}
 	for _, m := range f.History {
 		for _, c := range m.Calls {
@@ -103,6 +143,10 @@ func start(f Started, at Time) State {
 	}
 	switch s.Config.Kind {
 	case SubAgent:
+		opens := s.Config.Task.Mode == ContextSelective && len(s.Config.Task.ContextFiles) > 0
+		if opens && s.Config.Depth <= s.Config.MaxDepth {
+			return readFirst(s)
+		}
 		s = s.hear(s.Config.Task.text())
 		if s.Config.Depth > s.Config.MaxDepth {
 			return end(s, Outcome{Kind: KindDepthLimit, Error: fmt.Sprintf("depth %d is more than the limit of %d", s.Config.Depth, s.Config.MaxDepth)})
@@ -112,7 +156,7 @@ func start(f Started, at Time) State {
 		return startToolRun(s)
 	default:
 		s.Phase = PhaseIdle
-		return s
+		return s.openWindow(Amount{})
 	}
 }
 
@@ -127,6 +171,10 @@ func startToolRun(s State) State {
 	call := Call{CallRequest: CallRequest{ID: s.Config.Name, Tool: planned.Tool, Arguments: string(planned.Arguments)}, At: s.Clock.Now}
 	if call.Arguments == "" {
 		call.Arguments = "{}"
+	}
+	// The same bytes as in a log that was written and read again: a decision names their digest.
+	if written, err := json.Marshal(planned.Arguments); err == nil && len(planned.Arguments) > 0 {
+		call.Arguments = string(written)
 	}
 	if !isObject(call.Arguments) {
 		return end(s, Outcome{Kind: KindInvalidSpec, Error: textNotAnObject(call.Tool)})

@@ -6,26 +6,30 @@ package agent
 import (
 	"encoding/json"
 	"slices"
-	"strconv"
 )
 
 func stepActing(s State, fact Fact) State {
 	switch f := fact.(type) {
 	case ToolFinished:
-		if i := s.findCall(f.Call, CallRunning); i >= 0 {
-			return s.withCall(i, s.Batch[i].done(f.Outcome, s.Batch[i].withComment(f.Text)))
+		// Earlier releases ran the calls of a reply in any order: their logs have results of calls that are queued here.
+		if i := s.findCall(f.Call, CallRunning, CallQueued); i >= 0 {
+			done := s.Batch[i].done(f.Outcome, s.Batch[i].withComment(f.Text))
+			done.Images = f.Images
+			return s.withCall(i, done)
 		}
 	case Decided:
-		if i := s.findCall(f.Call, CallUndecided); i >= 0 {
+		if i := s.findCall(f.Call, CallUndecided); i >= 0 && f.about(s.Batch[i]) && s.Config.Role.separated(f) {
 			return s.withCall(i, s.Batch[i].decide(f)).heard(f.Message)
 		}
 	case Answered:
 		if i := s.findCall(f.Call, CallAsked); i >= 0 {
-			return s.withCall(i, s.Batch[i].done(ToolSucceeded, f.Text)).heard(f.Message)
+			return s.withCall(i, s.Batch[i].done(ToolSucceeded, f.Text)).askedBy(f.By, f.Unnamed).heard(f.Message)
 		}
 	case Restarted:
 		for i, c := range s.Batch {
-			if c.State == CallRunning && slices.Contains(f.Unknown, c.ID) && !s.Config.repeatable(c.Tool) {
+			// A call that is queued here may have begun under an earlier release, which did not order the calls of a reply.
+			begun := c.State == CallRunning || c.State == CallQueued
+			if begun && slices.Contains(f.Unknown, c.ID) && !s.Config.repeatable(c.Tool) {
 				s = s.withCall(i, c.done(ToolUnknown, textUnknownOutcome))
 			}
 		}
@@ -47,6 +51,7 @@ func (s State) Heard(message string) bool { return s.Seen.has(message) }
 // decide books a person's decision. An approved call is held until the others of its reply are decided, so that the
 // turn goes on once.
 func (c Call) decide(f Decided) Call {
+	c.DecidedBy = f.By
 	if !f.Approve {
 		return c.done(ToolDenied, textDenied(f.Comment))
 	}
@@ -80,7 +85,7 @@ func releaseHeld(s State) State {
 	s.Batch = slices.Clone(s.Batch)
 	for i := range s.Batch {
 		if s.Batch[i].State == CallHeld {
-			s.Batch[i].State = CallRunning
+			s.Batch[i].State = CallQueued
 		}
 	}
 	return s
@@ -106,6 +111,9 @@ func endBatch(s State) State {
 	if s.Config.Kind == ToolRun {
 		return endToolRun(s, s.Batch[0])
 	}
+	if s.Opening {
+		return request(s.flush())
+	}
 	batch := s.Batch
 	s = s.flush()
 	loop, verdict := s.Loop.observe(batch)
@@ -121,8 +129,11 @@ func endBatch(s State) State {
 
 // flush moves the answers of the batch into the history.
 func (s State) flush() State {
+	if s.Opening {
+		return s.shownFiles()
+	}
 	for _, c := range s.Batch {
-		s.History = s.History.Append(Message{Speaker: ToolSpeaker, Text: c.Answer, Call: c.ID, Outcome: c.Outcome, At: s.Clock.Now})
+		s.History = s.History.Append(Message{Speaker: ToolSpeaker, Text: c.Answer, Call: c.ID, Outcome: c.Outcome, Images: c.Images, At: s.Clock.Now})
 	}
 	s.Batch = nil
 	return s
@@ -130,6 +141,7 @@ func (s State) flush() State {
 
 // abandonBatch answers every open call with a reason, so that the history stays one that a model can be shown.
 func abandonBatch(s State, reason string) State {
+	s = s.unplanned()
 	s.Batch = slices.Clone(s.Batch)
 	for i, c := range s.Batch {
 		switch {
@@ -145,23 +157,28 @@ func abandonBatch(s State, reason string) State {
 
 func endToolRun(s State, c Call) State {
 	if c.Outcome == ToolSucceeded {
-		return end(s, Outcome{Result: &Result{Text: c.Answer}})
+		return end(s, Outcome{Result: &Result{Text: c.Answer, Images: c.Images}})
 	}
 	return end(s, Outcome{Kind: KindToolError, Error: c.Answer})
 }
 
 // beginBatch plans the calls of a reply. A sub-agent that submits has finished: other calls of that reply are not made.
-func beginBatch(s State, calls []CallRequest) State {
+func beginBatch(s State, asked Request, calls []CallRequest, tasksLeft *int64) State {
 	for _, c := range calls {
 		if outcome, ok := s.Config.submission(c); ok {
 			return end(submitted(s, calls, c.ID), outcome)
 		}
 	}
+	var room *int64 // what is left of it while the calls are planned
+	if tasksLeft != nil {
+		room = new(int64)
+		*room = *tasksLeft
+	}
 	s.Phase = PhaseActing
 	s.Batch = make([]Call, 0, len(calls))
 	for _, c := range calls {
 		var planned Call
-		s, planned = plan(s, Call{CallRequest: c, Request: "m" + strconv.Itoa(s.Requests), At: s.Clock.Now})
+		s, planned = plan(s, Call{CallRequest: c, Request: asked.ID, Attempt: asked.Attempt, At: s.Clock.Now}, room)
 		s.Batch = append(s.Batch, planned)
 	}
 	return s
@@ -180,9 +197,12 @@ func submitted(s State, calls []CallRequest, id string) State {
 }
 
 // plan decides what becomes of one call. Some calls change more than themselves: they start children or send something.
-func plan(s State, c Call) (State, Call) {
+func plan(s State, c Call, room *int64) (State, Call) {
 	if !s.Config.Offers(c.Tool) {
 		return s, c.done(ToolFailed, textNoSuchTool(c.Tool, s.Config))
+	}
+	if c.Problem != "" {
+		return s, c.done(ToolFailed, c.Problem)
 	}
 	if len(c.Arguments) == 0 {
 		c.Arguments = "{}"
@@ -190,25 +210,56 @@ func plan(s State, c Call) (State, Call) {
 	if !isObject(c.Arguments) {
 		return s, c.done(ToolFailed, textNotAnObject(c.Tool))
 	}
+	if s.Config.startsTasks(c.Tool) {
+		return planTasks(s, c, room)
+	}
+	if control, ok := controls[c.Tool]; ok {
+		return control(s, c)
+	}
+	return s, planTool(s, c)
+}
+
+// planTasks plans a call that starts tasks, if it is a valid one and the limits leave room for it. An orchestrator's tasks
+// start at once, or wait as queued children; a sub-agent's wait in the batch. They are charged now in either case: the
+// room that the driver found in the tree is there for this reply only.
+func planTasks(s State, c Call, room *int64) (State, Call) {
+	begun, call := s.delegate(c)
+	tasks := int64(begun.Children.Started - s.Children.Started)
+	if tasks == 0 {
+		return s, call
+	}
+	charged, ok := s.chargeTasks(tasks, room)
+	if !ok {
+		return s.refuseTasks(c, tasks)
+	}
+	if room != nil {
+		*room -= tasks
+	}
+	if s.Config.Kind == Orchestrator {
+		return charged.delegate(c)
+	}
+	c.State = CallQueued
+	return charged, c
+}
+
+// delegate starts the tasks of a call.
+func (s State) delegate(c Call) (State, Call) {
 	if control, ok := controls[c.Tool]; ok {
 		return control(s, c)
 	}
 	if role, ok := s.Config.roleTool(c.Tool); ok {
 		return delegateTo(s, c, role)
 	}
-	if s.Config.Kind == Orchestrator {
-		return runAsTask(s, c)
-	}
-	return s, planTool(s, c)
+	return runAsTask(s, c)
 }
 
-// planTool decides whether a plain tool runs at once or after a person's decision.
+// planTool decides whether a plain tool waits for its turn only, or for a person's decision first.
 func planTool(s State, c Call) Call {
 	tool, ok := s.Config.tool(c.Tool)
 	if !ok {
 		return c.done(ToolFailed, textNoSuchTool(c.Tool, s.Config))
 	}
-	c.State = CallRunning
+	c.State = CallQueued
 	if s.Config.Role.needsApproval(tool) {
 		c.State = CallUndecided
 	}

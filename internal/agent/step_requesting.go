@@ -20,12 +20,19 @@ func stepRequesting(s State, fact Fact) State {
 		}
 	case ModelFailed:
 		if f.Call == s.Request.ID && f.Attempt == s.Request.Attempt && s.Request.RetryAt == 0 {
-			return modelFailed(s, f)
+			return modelFailed(s.withoutQuotaWait(), f)
 		}
+	case QuotaReached:
+		return quotaReached(s, f)
+	case QuotaGranted:
+		return quotaGranted(s, f)
 	case Woke:
 		if s.Request.RetryAt > 0 && s.Clock.Now >= s.Request.RetryAt {
 			r := *s.Request
-			r.RetryAt = 0
+			if _, ok := s.Budget.Reserve(Amount{}); !ok { // children have used what the next attempt would need
+				return call(s.hangUp(Usage{}), r.Purpose, r.Keep)
+			}
+			r.RetryAt, r.Cause, r.Words = 0, "", ""
 			r.Attempt++
 			s.Request = &r
 		}
@@ -48,16 +55,16 @@ func request(s State) State {
 func call(s State, purpose Purpose, keep int) State {
 	reserve := s.Config.reserveFor(s.promptTokens(purpose, keep))
 	budget, ok := s.Budget.Reserve(reserve)
-	if !ok && purpose == PurposeLastWords {
+	switch {
+	case ok:
+	case purpose == PurposeLastWords:
 		return lastWords(s, "")
-	}
-	if !ok {
-		return bailOut(s, KindBudgetExhausted, s.budgetReason())
+	case s.Budget.Exhausted(reserve):
+		return bailOut(s, KindBudgetExhausted, s.budgetReason(reserve))
+	default:
+		return pause(s, PausedTokenLimit)
 	}
 	s.Budget = budget
-	if purpose == PurposeTurn {
-		s.Iterations++
-	}
 	s.Requests++
 	s.Request = &Request{
 		ID: "m" + strconv.Itoa(s.Requests), Attempt: 1, Purpose: purpose, Reserved: reserve, Keep: keep,
@@ -66,18 +73,41 @@ func call(s State, purpose Purpose, keep int) State {
 	return s
 }
 
+// Iteration is the number of the iteration that the agent is in: one that the model has not answered yet counts here.
+func (s State) Iteration() int {
+	if s.Request != nil && s.Request.Purpose == PurposeTurn {
+		return s.Iterations + 1
+	}
+	return s.Iterations
+}
+
+// countIteration counts an iteration: the model was asked for the next step of the work.
+func (s State) countIteration(purpose Purpose) State {
+	if purpose == PurposeTurn {
+		s.Iterations++
+	}
+	return s
+}
+
 // hangUp ends the model call in flight and books what it used.
 func (s State) hangUp(usage Usage) State {
 	if s.Request == nil {
 		return s
 	}
+	s = s.charge(usage)
+	s.Budget = s.Budget.Settle(s.Request.Reserved, Amount{})
+	s.Request = nil
+	return s
+}
+
+// charge books what the model call in flight used.
+func (s State) charge(usage Usage) State {
 	used := usage.amount()
 	if usage.ModelCalls > 0 && usage.CostMicros == nil {
 		used.CostMicros = s.Request.Reserved.CostMicros // unknown is not free
 	}
-	s.Budget = s.Budget.Settle(s.Request.Reserved, used)
+	s.Budget = s.Budget.Settle(Amount{}, used)
 	s.Usage = s.Usage.Plus(usage)
-	s.Request = nil
 	return s
 }
 
@@ -88,10 +118,12 @@ func modelReplied(s State, f ModelReplied) State {
 	if strings.TrimSpace(f.Text) == "" {
 		f.Text = ""
 	}
-	s = s.hangUp(f.Usage)
+	s = s.hangUp(f.Usage).countIteration(asked.Purpose)
 	switch asked.Purpose {
 	case PurposeCompact:
 		return compacted(s, asked.Keep, f.Text)
+	case PurposeContext:
+		return digested(s, f)
 	case PurposeLastWords:
 		// Tools were not offered; calls that came all the same are not part of the history.
 		calls = nil
@@ -104,7 +136,10 @@ func modelReplied(s State, f ModelReplied) State {
 	case asked.Purpose == PurposeLastWords:
 		return lastWords(s, f.Text)
 	case len(calls) > 0:
-		return beginBatch(s, calls)
+		if s.Config.Kind == Orchestrator && f.Say {
+			s = s.say(f.Text) // what it says beside its calls is part of the conversation
+		}
+		return act(s, asked, calls, f.TasksLeft)
 	}
 	return finalAnswer(s, f)
 }
@@ -124,6 +159,9 @@ func finalAnswer(s State, f ModelReplied) State {
 }
 
 func modelFailed(s State, f ModelFailed) State {
+	if f.Usage != nil {
+		s = s.charge(*f.Usage)
+	}
 	r := *s.Request
 	switch f.Failure {
 	case FailureRetry:
@@ -134,22 +172,24 @@ func modelFailed(s State, f ModelFailed) State {
 		if f.RetryAt == 0 {
 			r.RetryAt = s.Clock.Now.Add(defaultRetry)
 		}
+		r.Cause, r.Words = f.Cause, f.Message
 		s.Request = &r
 		return s
 	case FailureContext:
 		// A compaction that does not fit either would go round in circles.
 		if keep, ok := s.compact(); ok && r.Purpose == PurposeTurn {
-			s = s.hangUp(Usage{})
-			s.Iterations--
-			return call(s, PurposeCompact, keep)
+			return call(s.hangUp(Usage{}), PurposeCompact, keep)
 		}
-	case FailureBudget:
-		if r.Purpose == PurposeLastWords {
-			break
+	case FailureBudget, FailureMessageBudget:
+		switch {
+		case r.Purpose == PurposeLastWords:
+			return lastWords(s.hangUp(Usage{}), "")
+		case f.Failure == FailureMessageBudget && s.Config.Kind == Orchestrator:
+			return pause(s.hangUp(Usage{}), PausedTokenLimit)
 		}
 		return bailOut(s.hangUp(Usage{}), KindBudgetExhausted, f.Message)
 	}
-	return modelLost(s.hangUp(Usage{}), r.Purpose, f.Message)
+	return modelLost(s.hangUp(Usage{}).countIteration(r.Purpose), r.Purpose, f.Message)
 }
 
 // modelLost ends what depended on a model call that failed for good.
@@ -157,14 +197,19 @@ func modelLost(s State, purpose Purpose, words string) State {
 	if purpose == PurposeLastWords {
 		return lastWords(s, "")
 	}
+	if purpose == PurposeContext {
+		s = abandonBatch(s, "Not done: the conversation could not be summarised: "+words)
+	}
 	if s.Config.Kind == Orchestrator {
 		return failTurn(s, Trouble{Kind: KindModelError, Reason: words})
 	}
 	return end(s, Outcome{Kind: KindModelError, Error: words})
 }
 
-func (s State) budgetReason() string {
-	if limit := s.Budget.Limit.Tokens; limit > 0 {
+// budgetReason names the limit that a call would exceed: an agent may have both.
+func (s State) budgetReason(reserve Amount) string {
+	total := s.Budget.Used.Plus(s.Budget.Reserved).Plus(reserve)
+	if limit := s.Budget.Limit.Tokens; limit > 0 && total.Tokens > limit {
 		return fmt.Sprintf("used %d of %d tokens, and the next call could need more than the rest", s.Budget.Used.Tokens, limit)
 	}
 	return fmt.Sprintf("used %d of %d millionths of the currency, and the next call could cost more than the rest",

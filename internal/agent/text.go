@@ -6,6 +6,7 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -14,7 +15,12 @@ const (
 	textEmpty     = "[Your reply was empty. Call a tool, or submit your result with submit_result.]"
 	textCutOff    = "[Your reply was cut off by the limit on its length. Go on where it stopped, or submit a shorter result with submit_result.]"
 	textCancelled = "The user cancelled all work."
+	textRaised    = "[You had stopped because the budget was used up. It has been raised: go on where you stopped.]"
 )
+
+// textNoWorkspace is why an agent that is to be shown files cannot begin.
+const textNoWorkspace = "the context Selective shows files that the agent reads, and it has no tool read: give the chat or the standalone task a workspace, " +
+	"let the role allow read, or choose another context"
 
 // textUnknownOutcome is told to the model of a call that was interrupted.
 const textUnknownOutcome = "The outcome of this call is unknown: it was interrupted, and it may or may not have taken effect. " +
@@ -55,9 +61,28 @@ func textLoopWarning(l Loop) string {
 		textLoop(l), loopFailAt)
 }
 
-func textNoSuchTool(name string, c Config) string {
-	return fmt.Sprintf("There is no tool %q for you. Your tools are: %s.", name, orNone(c.toolNames()))
+func textRepeatWarning(tool string, count, limit int) string {
+	return fmt.Sprintf("[You have delegated this work with %s %d times, with the same result each time. Delegating it again will not change the result: "+
+		"do something else, or answer the user. The conversation will be paused at %d.]", tool, count, limit)
 }
+
+func textNoSuchTool(name string, c Config) string {
+	text := fmt.Sprintf("There is no tool %q for you", name)
+	if c.withholds(name) {
+		text += ": your role or your depth does not allow it"
+	}
+	names := c.toolNames()
+	if near := nearest(name, names); len(near) > 0 {
+		return fmt.Sprintf("%s. Did you mean %s?", text, strings.Join(near, " or "))
+	}
+	if more := len(names) - maxListedTools; more > 0 {
+		names = append(slices.Clip(names[:maxListedTools]), fmt.Sprintf("and %d more", more))
+	}
+	return fmt.Sprintf("%s. Your tools are: %s.", text, orNone(names))
+}
+
+// maxListedTools bounds the names in the answer to an unknown tool.
+const maxListedTools = 40
 
 func textNotAnObject(tool string) string {
 	return fmt.Sprintf("The arguments of %s are not a JSON object. Nothing was run; call it again with valid JSON.", tool)

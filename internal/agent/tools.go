@@ -74,11 +74,40 @@ func (c Config) Offers(name string) bool {
 	return ok && c.Role.allows(t)
 }
 
+// withholds says that a tool exists, but not for this agent.
+func (c Config) withholds(name string) bool {
+	control := slices.Contains(controlNames, name)
+	_, plain := c.tool(name)
+	asTool := slices.ContainsFunc(c.Delegates, func(d Delegate) bool { return d.AsTool != nil && d.AsTool.Name == name })
+	return (control || plain || asTool) && !c.Offers(name)
+}
+
+// SchemaOf returns the JSON schema of the arguments of a plain tool, or of a role as a tool, that the agent has. Control tools check their
+// arguments themselves.
+func (c Config) SchemaOf(name string) (json.RawMessage, bool) {
+	if d, ok := c.roleTool(name); ok {
+		return d.tool().Parameters, true
+	}
+	t, ok := c.tool(name)
+	return t.Parameters, ok && !c.reserved(name) && c.Role.allows(t)
+}
+
+// startsTasks says that a call of the tool starts tasks: it delegates, or it is a plain tool of an orchestrator.
+func (c Config) startsTasks(name string) bool {
+	switch name {
+	case ToolDelegate, ToolSpawn, ToolContinue:
+		return true
+	}
+	if _, ok := c.roleTool(name); ok {
+		return true
+	}
+	return c.Kind == Orchestrator && !c.reserved(name)
+}
+
 // reserved says that a name belongs to a control tool or a role, whatever a tool server may call its tools.
 func (c Config) reserved(name string) bool {
-	_, control := controls[name]
 	_, role := c.roleTool(name)
-	return control || role
+	return role || slices.Contains(controlNames, name)
 }
 
 // roleTool finds the role that is offered as a tool of this name.
@@ -117,18 +146,12 @@ func (c Config) toolNames() []string {
 	return names
 }
 
-// toolTokens estimates what the tool list costs in a prompt.
-func (c Config) toolTokens() int64 {
-	size := 0
-	for _, t := range Tools(c) {
-		size += len(t.Name) + len(t.Description) + len(t.Parameters)
-	}
-	return int64(size / 4)
-}
-
 // allows says whether a role has a tool. A role that does not say has the built-in ones.
 func (r Role) allows(t Tool) bool {
-	if matchesAny(r.Deny, t.Name) {
+	if slices.ContainsFunc(r.Deny, func(glob string) bool {
+		ok, err := path.Match(glob, t.Name)
+		return ok || err != nil // what cannot be read denies everything rather than nothing
+	}) {
 		return false
 	}
 	if r.Allow == nil {

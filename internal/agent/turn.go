@@ -6,6 +6,7 @@ package agent
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // InputKind is what an input of an orchestrator is.
@@ -19,6 +20,8 @@ const (
 	InputResults InputKind = "Results"
 	// InputQuestion: an agent asks something that the conversation may already answer.
 	InputQuestion InputKind = "Question"
+	// InputResumed: work that a limit had stopped may go on.
+	InputResumed InputKind = "Resumed"
 )
 
 // Input is something that the next turn of an orchestrator is about.
@@ -34,6 +37,8 @@ type Input struct {
 	Call  string `json:"call,omitempty"`
 	// Thread is what the input goes back to: the person's message, or the one that caused the work that it is about.
 	Thread string `json:"thread,omitempty"`
+	// Images belong to the results of a tool.
+	Images []Image `json:"images,omitempty"`
 }
 
 // Turn is what an orchestrator's turn is about.
@@ -50,10 +55,22 @@ type Turn struct {
 	// earlier turn has taken it.
 	Thread  string `json:"thread,omitempty"`
 	Follows bool   `json:"follows,omitempty"`
+	// Said is what the person said in the messages of the turn, at most maxSaid bytes of it.
+	Said string `json:"said,omitempty"`
 }
 
-// beginTurn takes everything that has arrived into one turn.
+// maxSaid is how much of a person's messages is kept to recognise an answer that is passed on.
+const maxSaid = 8192
+
+// beginTurn takes everything that has arrived into one turn, unless too many turns have passed without a person.
 func beginTurn(s State) State {
+	if limit := s.Config.Limits.MaxTurnsPerMessage; limit > 0 && s.Window.Turns >= limit {
+		return pause(s, PausedTurnLimit)
+	}
+	if reached := s.Window.Reached; reached != "" {
+		return pause(s, reached)
+	}
+	s.Window.Turns++
 	inputs := s.Inbox
 	s.Trouble, s.Bailout = nil, nil
 	s.Iterations, s.Loop, s.Clock.Active = 0, Loop{}, 0
@@ -69,16 +86,19 @@ func beginTurn(s State) State {
 // take moves inputs into the history and tells the senders of messages.
 func (s State) take(inputs []Input) State {
 	s.Inbox, s.Turn = nil, Turn{Quiet: true, Number: s.Turn.Number, Thread: threadOf(inputs)}
+	s = s.nobodySpoke()
 	s.Turn.Follows = !slices.ContainsFunc(inputs, func(in Input) bool { return in.Kind == InputMessage })
 	for _, in := range inputs {
-		s = s.hear(in.Text)
+		s.History = s.History.Append(Message{Speaker: User, Text: in.Text, Images: in.Images, At: s.Clock.Now})
 		s.Turn.Quiet = s.Turn.Quiet && in.Kind == InputQuestion
 		switch in.Kind {
 		case InputMessage:
 			s.Turn.InReplyTo = in.Message
+			said := s.Turn.Said + "\n" + in.Text
+			s.Turn.Said = strings.ToValidUTF8(said[:min(len(said), maxSaid)], "")
 			s = s.send(Item{ID: "handled/" + in.Message, Kind: ItemHandled, Message: in.Message})
 			s = s.personSpoke()
-		case InputResults:
+		case InputResults, InputResumed:
 			if s.Turn.InReplyTo == "" {
 				s.Turn.InReplyTo = in.Trigger
 			}
@@ -89,12 +109,20 @@ func (s State) take(inputs []Input) State {
 
 // endTurn posts the orchestrator's answer, if there is one, and lets the next turn begin.
 func endTurn(s State, text string) State {
-	if text != "" && !s.Turn.Quiet {
-		s = s.post(Item{Text: text, InReplyTo: s.Turn.InReplyTo})
-	}
-	s = s.postQuestions()
+	s = s.say(text).postQuestions()
 	s.Phase = PhaseIdle
+	if reached := s.Window.Reached; reached != "" {
+		return pause(s, reached)
+	}
 	return s
+}
+
+// say posts what the model said to the person, unless the turn is only about agents' questions.
+func (s State) say(text string) State {
+	if text == "" || s.Turn.Quiet {
+		return s
+	}
+	return s.post(Item{Text: text, InReplyTo: s.Turn.InReplyTo})
 }
 
 // failTurn ends a turn that could not be finished and says why. The next input tries again.
@@ -113,6 +141,7 @@ func messageArrived(s State, f MessageArrived) State {
 		return s
 	}
 	s.Seen = s.Seen.with(f.Message)
+	s = s.askedBy(f.By, f.Unnamed).openWindow(f.Spent)
 	in := Input{Kind: InputMessage, Text: f.Text, Message: f.Message, Thread: f.Message}
 	if i := s.answeredBy(f); i >= 0 {
 		in.Text = textForwarded(s.Asks[i], f.Text)
@@ -179,6 +208,7 @@ func cancelTask(s State, c Call) (State, Call) {
 	if err := jsonInto(c.Arguments, &in); err != nil {
 		return s, c.done(ToolFailed, textBadArguments(c.Tool, err))
 	}
+	in.Task = s.Children.current(in.Task)
 	i := s.Children.find(in.Task)
 	if i < 0 || !s.Children.Live[i].pending() {
 		return s, c.done(ToolFailed, fmt.Sprintf("There is no running task %q. Running: %s.", in.Task, s.Children.running()))
@@ -195,6 +225,9 @@ func (s State) post(item Item) State {
 	for _, part := range split(item.Text, maxPost) {
 		s.Posts++
 		item.ID, item.Kind, item.Text = fmt.Sprintf("post/%d", s.Posts), ItemPost, part
+		if s.Config.Conversation != "" {
+			item.Name = fmt.Sprintf("%s-post-%d", s.Config.nameBase(), s.Posts)
+		}
 		s = s.send(item)
 	}
 	return s

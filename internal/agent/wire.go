@@ -15,16 +15,19 @@ const Version = 1
 
 // envelope is the JSON form of an event.
 type envelope struct {
-	Version int             `json:"v"`
-	Type    string          `json:"type"`
-	At      Time            `json:"at"`
-	Fact    json.RawMessage `json:"fact"`
+	Version int    `json:"v"`
+	Type    string `json:"type"`
+	At      Time   `json:"at"`
+	// Tokens is the generation of the estimator: absent before there was internal/tokens.
+	Tokens int             `json:"tokens,omitempty"`
+	Fact   json.RawMessage `json:"fact"`
 }
 
 // facts are the types of facts by the names that logs use. A name, once used, is never given to something else.
 var facts = factTypes(
 	Started{}, MessageArrived{}, ModelReplied{}, ModelFailed{}, ToolFinished{}, Decided{}, Answered{}, ChildFinished{}, ChildWaits{},
-	Asked{}, Settled{}, Cancelled{}, Woke{}, Restarted{}, Delivered{},
+	Asked{}, Settled{}, Cancelled{}, Woke{}, Restarted{}, Delivered{}, NameTaken{}, Resumed{},
+	QuotaReached{}, QuotaGranted{}, Shown{}, Reconfigured{}, Quarantined{},
 )
 
 func factTypes(examples ...Fact) map[string]reflect.Type {
@@ -43,13 +46,20 @@ func FactType(f Fact) string {
 	return reflect.TypeOf(f).Name()
 }
 
+func generation(e Estimate) int {
+	if e == EstimateBytes {
+		return 0
+	}
+	return 1
+}
+
 // MarshalJSON writes the versioned form of an event.
 func (e Event) MarshalJSON() ([]byte, error) {
 	fact, err := json.Marshal(e.Fact)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", FactType(e.Fact), err)
 	}
-	return json.Marshal(envelope{Version: Version, Type: FactType(e.Fact), At: e.At, Fact: fact})
+	return json.Marshal(envelope{Version: Version, Type: FactType(e.Fact), At: e.At, Tokens: generation(e.Estimate), Fact: fact})
 }
 
 // UnmarshalJSON reads the versioned form of an event.
@@ -72,6 +82,10 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 		}
 	}
 	e.At = env.At
+	e.Estimate = EstimatePieces
+	if env.Tokens == 0 {
+		e.Estimate = EstimateBytes
+	}
 	e.Fact = fact.Elem().Interface().(Fact)
 	return nil
 }

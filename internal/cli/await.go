@@ -58,8 +58,19 @@ func (w taskWatch) tell(now live.Snapshot, node *live.Node) {
 		w.once(ask.Key(), "%s (%s) wants to run %s %s\n  %s", ask.Task, ask.Role, terminal.Line(ask.Tool), terminal.Line(ask.Arguments), narrate.Hint(ask))
 	}
 	c := meta.FindStatusCondition(node.Task.Status.Conditions, v1alpha1.ConditionSucceeded)
+	w.standstills(node)
 	if node.Task.Status.Phase == v1alpha1.TaskPending && c != nil && c.Reason != v1alpha1.ReasonPending {
 		w.once(c.Reason+c.Message, "%s has not begun: %s: %s", node.Task.Name, c.Reason, terminal.Line(c.Message))
+	}
+}
+
+// standstills tells what a task and everything below it waits for.
+func (w taskWatch) standstills(node *live.Node) {
+	if still, ok := node.Standstill(); ok {
+		w.once(node.Task.Name+still.Reason, "%s (%s) %s", node.Task.Name, node.Role(), terminal.Line(still.String()))
+	}
+	for _, child := range node.Children {
+		w.standstills(child)
 	}
 }
 

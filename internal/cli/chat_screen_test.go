@@ -50,13 +50,13 @@ func TestChatOnAScreen(t *testing.T) {
 	s.await("expression: 6 * 7")
 	decide(s, ctrlY, "approved")
 	s.await("The sum is 42.")
-	s.await("you approved a call of first-2")
+	s.await("admin approved a call of first-2")
 
 	s.keys("Add it up, please." + enter)
 	s.await("general (first-3) wants to run calculator")
 	s.keys("not today")
 	decide(s, ctrlN, "denied")
-	s.await("you denied a call of first-3: not today")
+	s.await("admin denied a call of first-3: not today")
 	s.await("The agent was not allowed to calculate.")
 
 	s.keys(ctrlC)

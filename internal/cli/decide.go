@@ -32,8 +32,10 @@ func newApprove(f *Factory) *cobra.Command {
 	cmd.Long = text(`
 		Let a tool call run that waits for a decision.
 
-		TASK is the task whose agent, or tool, waits. The call is printed before it is approved. If several calls of the task
-		wait, --call says which one is meant, or --all approves them all. Without TASK, everything that waits is listed.
+		TASK is the task whose agent, or tool, waits. The call is printed before it is approved, every character of it:
+		long arguments are read from the history API, and if that cannot be reached nothing is approved. The decision
+		holds for exactly the call that was printed. If several calls of the task wait, --call says which one is meant,
+		or --all approves them all. Without TASK, everything that waits is listed.
 	`)
 	cmd.Example = text(`
 		# What waits?
@@ -101,7 +103,7 @@ func (o *decideOptions) run(ctx context.Context, s *session, args []string) erro
 	if err != nil {
 		return err
 	}
-	asks, err := o.meant(to.task.Name, now.Asks(chat))
+	asks, err := o.meant(to.task.Name, waitingAt(to.task, now))
 	if err != nil {
 		return err
 	}
@@ -115,9 +117,19 @@ func (o *decideOptions) run(ctx context.Context, s *session, args []string) erro
 	return nil
 }
 
+// waitingAt is what waits for a person at a task: what its own agent, or tool, waits for, and at a standalone task also what the agents
+// below it wait for.
+func waitingAt(task *v1alpha1.AgentTask, now live.Snapshot) []live.Ask {
+	var below []*live.Node
+	if node := live.Find(now.Tree(""), task.Name); task.Spec.Chat == "" && node != nil {
+		below = node.Children
+	}
+	return slices.DeleteFunc(now.Asks(task.Spec.Chat), func(a live.Ask) bool { return a.Task != task.Name && live.Find(below, a.Task) == nil })
+}
+
 // meant chooses the calls that are to be decided.
 func (o *decideOptions) meant(task string, asks []live.Ask) ([]live.Ask, error) {
-	asks = slices.DeleteFunc(asks, func(a live.Ask) bool { return a.Task != task || a.Kind != v1alpha1.WaitingApproval })
+	asks = slices.DeleteFunc(asks, func(a live.Ask) bool { return a.Kind != v1alpha1.WaitingApproval })
 	if o.call != "" {
 		asks = slices.DeleteFunc(asks, func(a live.Ask) bool { return a.Call != o.call })
 	}
@@ -142,7 +154,17 @@ func describe(a live.Ask) string {
 
 // decide decides about one call, and says about which.
 func (o *decideOptions) decide(ctx context.Context, s *session, ask live.Ask) error {
-	s.say("%s", terminal.Line(ask.Tool)+" "+terminal.Clean(ask.Arguments))
+	if err := s.mayDecide(ctx, ask); err != nil {
+		return err
+	}
+	if ask.Cut {
+		whole, err := s.whole(ctx, ask)
+		if err != nil && o.decision == v1alpha1.DecisionApprove {
+			return err
+		}
+		ask = whole
+	}
+	s.say("%s", terminal.Exact(ask.Tool+" "+ask.Arguments))
 	message, err := s.post(ctx, decision(ask, o.decision, o.comment))
 	if err != nil {
 		return err
@@ -158,9 +180,23 @@ func (o *decideOptions) decide(ctx context.Context, s *session, ask live.Ask) er
 	return s.print(o.print, task)
 }
 
+// mayDecide says why the one who runs the command may not decide about a call, before anything is sent.
+func (s *session) mayDecide(ctx context.Context, ask live.Ask) error {
+	if !ask.Separation {
+		return nil
+	}
+	user, err := s.user(ctx)
+	if err != nil {
+		return err
+	}
+	return ask.MayDecide(user)
+}
+
 // decision is the message that decides about a call.
 func decision(ask live.Ask, d v1alpha1.Decision, comment string) v1alpha1.AgentMessageSpec {
-	spec := v1alpha1.AgentMessageSpec{Chat: ask.Chat, Approval: &v1alpha1.Approval{Task: ask.Task, ToolCall: ask.Call, Decision: d, Comment: comment}}
+	spec := v1alpha1.AgentMessageSpec{Chat: ask.Chat, Approval: &v1alpha1.Approval{
+		Task: ask.Task, ToolCall: ask.Call, ArgumentsDigest: ask.Digest, Decision: d, Comment: comment,
+	}}
 	if ask.Chat == "" {
 		spec.Task = ask.Task
 	}

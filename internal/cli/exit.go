@@ -22,11 +22,12 @@ const (
 	exitCancelled = 4 // the work was cancelled
 	exitWaiting   = 5 // the work waits for a person
 	exitTimeout   = 6 // the time that --timeout allows is over
+	exitPaused    = 7 // the chat has reached a limit and is paused
 )
 
 // exitCodes is the help on exit codes, which several commands have in common.
 const exitCodes = `Exit codes: 0 success; 1 the command itself failed; 2 wrong usage; 3 the work failed; 4 it was cancelled; 5 it waits for a
-person; 6 the time given with --timeout is over.`
+person; 6 the time given with --timeout is over; 7 the chat has reached a limit and is paused until a person writes.`
 
 // exitStatus is an error with an exit code of its own.
 type exitStatus struct {

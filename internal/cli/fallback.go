@@ -65,7 +65,11 @@ func bounded(now live.Snapshot, chat, task string) []historyv1.Entry {
 	if task == "" {
 		return fromMessages(now, chat)
 	}
-	agent := now.Agent(task)
+	found := now.Task(task)
+	if found == nil {
+		return nil
+	}
+	agent := now.AgentOf(found)
 	if agent == nil {
 		return nil
 	}

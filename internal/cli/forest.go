@@ -31,8 +31,10 @@ type branch struct {
 	Usage      v1alpha1.Usage `json:"usage,omitzero"`
 	CreatedAt  time.Time      `json:"createdAt"`
 	Waiting    []waits        `json:"waiting,omitempty"`
-	Error      string         `json:"error,omitempty"`
-	Children   []branch       `json:"children,omitempty"`
+	// Standstill is why the work makes no progress: a pause of the chat, or a wait for a provider or a quota.
+	Standstill string   `json:"standstill,omitempty"`
+	Error      string   `json:"error,omitempty"`
+	Children   []branch `json:"children,omitempty"`
 }
 
 type waits struct {
@@ -46,10 +48,15 @@ func forest(now live.Snapshot, task string) []branch {
 	var trees []branch
 	if task == "" {
 		for _, chat := range now.Chats {
+			still, stands := live.StandstillOf(chat.Status.Conditions)
 			trees = append(trees, branch{
 				Kind: "AgentChat", Name: chat.Name, Phase: string(cmp.Or(chat.Status.Phase, "Pending")), Role: chat.Spec.Role, Usage: chat.Status.Usage,
 				CreatedAt: chat.CreationTimestamp.Time, Error: notReady(&chat), Children: branches(now, now.Tree(chat.Name), chat.Name),
 			})
+			if stands {
+				last := &trees[len(trees)-1]
+				last.Standstill, last.Error = still.String(), ""
+			}
 		}
 		return append(trees, branches(now, now.Tree(""), "")...)
 	}
@@ -75,6 +82,9 @@ func branches(now live.Snapshot, nodes []*live.Node, chat string) []branch {
 			if a.Task == b.Name {
 				b.Waiting = append(b.Waiting, waits{a.Kind, cmp.Or(a.Question, a.Tool+" "+a.Arguments), a.Call})
 			}
+		}
+		if still, ok := n.Standstill(); ok {
+			b.Standstill = still.String()
 		}
 		if e := n.Task.Status.Error; e != nil {
 			b.Error = string(e.Kind) + ": " + e.Message
@@ -137,7 +147,7 @@ func roleOf(b branch) string {
 
 // noteOf says what a person should know of a branch.
 func noteOf(b branch) string {
-	note := b.Error
+	note := cmp.Or(b.Error, b.Standstill)
 	for _, w := range b.Waiting {
 		if w.Kind == v1alpha1.WaitingQuestion {
 			note = "asks: " + w.Text

@@ -54,8 +54,18 @@ func (a chatActions) Say(ctx context.Context, text, inReplyTo string) error {
 	return explain(err)
 }
 
+// Whole implements chatui.Actions.
+func (a chatActions) Whole(ctx context.Context, ask live.Ask) (live.Ask, error) {
+	ctx, cancel := within(ctx, actionTime)
+	defer cancel()
+	return a.s.whole(ctx, ask)
+}
+
 // Decide implements chatui.Actions.
 func (a chatActions) Decide(ctx context.Context, ask live.Ask, d v1alpha1.Decision, comment string) error {
+	if err := a.s.mayDecide(ctx, ask); err != nil {
+		return err
+	}
 	return a.postAndSettle(ctx, decision(ask, d, comment))
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/chatui"
 	"github.com/nestor-dev/nestor/internal/cli/live"
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
+	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
 
 // lineChat is a chat told line by line.
@@ -103,6 +104,15 @@ func (c *lineChat) handle(ctx context.Context, line string) error {
 		verdict := v1alpha1.DecisionApprove
 		if command.Verb == "deny" {
 			verdict = v1alpha1.DecisionDeny
+		}
+		if err := c.s.mayDecide(ctx, ask); err != nil {
+			return err
+		}
+		if ask.Cut && verdict == v1alpha1.DecisionApprove {
+			if ask, err = c.s.whole(ctx, ask); err != nil {
+				return err
+			}
+			fmt.Fprintln(c.out, terminal.Exact(ask.Tool+" "+ask.Arguments))
 		}
 		spec = decision(ask, verdict, command.Text)
 	case "cancel":

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -16,6 +17,11 @@ import (
 
 // post creates a message: all that a user writes is one.
 func (s *session) post(ctx context.Context, spec v1alpha1.AgentMessageSpec) (*v1alpha1.AgentMessage, error) {
+	user, err := s.user(ctx)
+	if err != nil {
+		return nil, err
+	}
+	spec.User = user // who asked matters to those who decide, and who decided to everybody
 	message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, GenerateName: spec.Chat + spec.Task + "-"}, Spec: spec}
 	if spec.Chat != "" {
 		// The operator would add the label too; with it the message is seen at once by those who watch the chat.
@@ -25,6 +31,15 @@ func (s *session) post(ctx context.Context, spec v1alpha1.AgentMessageSpec) (*v1
 		return nil, fmt.Errorf("send the message: %w", err)
 	}
 	return message, nil
+}
+
+// user is the name under which the API server knows the one who runs the command.
+func (s *session) user(ctx context.Context) (string, error) {
+	var me authenticationv1.SelfSubjectReview
+	if err := s.api.Create(ctx, &me); err != nil {
+		return "", fmt.Errorf("ask the API server who you are: %w", err)
+	}
+	return me.Status.UserInfo.Username, nil
 }
 
 // settled waits until the operator has dealt with a message, and returns an error if it was rejected.

@@ -81,6 +81,11 @@ func (o *runOptions) run(ctx context.Context, s *session, args []string) error {
 	if err != nil {
 		return err
 	}
+	if o.dryRun.live() {
+		if task.Spec.User, err = s.user(ctx); err != nil {
+			return err
+		}
+	}
 	if err := s.create(ctx, task, o.dryRun); err != nil {
 		return err
 	}

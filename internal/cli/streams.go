@@ -105,8 +105,10 @@ func (s *streams) pass(agent string, e historyv1.Entry, another bool) {
 		if e.Delta.Text != "" || another {
 			s.tell(chatui.Piece{Agent: agent, Text: e.Delta.Text, Reset: another})
 		}
-	case e.Kind == historyv1.EntryAssistant && (agent != "" || e.Content == ""):
+	case e.Kind == historyv1.EntryAssistant && agent == "":
 		// The orchestrator's reply stays until its message is there, so that the text does not vanish for a moment.
+		s.tell(chatui.Piece{Said: e.Content, Reset: e.Content == ""})
+	case e.Kind == historyv1.EntryAssistant:
 		s.tell(chatui.Piece{Agent: agent, Reset: true})
 	}
 }

@@ -101,7 +101,7 @@ func build(ctx context.Context, cancel context.CancelFunc, dir string) (stop fun
 	if err != nil {
 		return nil, err
 	}
-	if err := controller.Setup(mgr, controller.Options{OperatorNamespace: operatorNamespace, Ledger: kept, Observer: world.hub}); err != nil {
+	if err := controller.Setup(mgr, controller.Options{AllowLoopbackEndpoints: true, OperatorNamespace: operatorNamespace, Ledger: kept, Observer: world.hub}); err != nil {
 		return nil, err
 	}
 	server, err := model(true)

@@ -15,6 +15,7 @@ import (
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/history"
+	"github.com/nestor-dev/nestor/internal/cli/live"
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
 )
 
@@ -94,14 +95,13 @@ func (s *session) transcriptOf(ctx context.Context, name string) (string, *targe
 	if err != nil {
 		return "", nil, err
 	}
-	kind := "AgentChat"
-	if to.task != nil {
-		kind = "SubAgent"
-		if to.task.Spec.Type == v1alpha1.TaskTool {
-			kind = "AgentTask"
-		}
+	switch {
+	case to.task == nil:
+		return historyv1.TranscriptName("AgentChat", to.name()), &to, nil
+	case to.task.Spec.Type == v1alpha1.TaskTool:
+		return historyv1.TranscriptName("AgentTask", to.name()), &to, nil
 	}
-	return historyv1.TranscriptName(kind, to.name()), &to, nil
+	return historyv1.TranscriptName("SubAgent", live.AgentName(to.task)), &to, nil
 }
 
 // printer is what to do with each entry.

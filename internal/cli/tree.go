@@ -27,7 +27,7 @@ func newTree(f *Factory) *cobra.Command {
 		Long: text(`
 			Show chats, their tasks and the sub-agents under them: phase, role, iterations, tokens, cost and age.
 
-			A task and the sub-agent that does it have the same name and are one line; tokens and cost include everything below.
+			A task and the sub-agent that does it are one line; tokens and cost include everything below.
 			A cost of "-" is unknown, which is not free. NAME is a chat or a task; without it everything in the namespace is shown.
 		`),
 		Example: text(`

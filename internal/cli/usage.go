@@ -12,9 +12,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/fields"
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/doctor"
 	"github.com/nestor-dev/nestor/internal/cli/history"
 	"github.com/nestor-dev/nestor/internal/cli/live"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
@@ -86,6 +89,18 @@ func (o *usageOptions) run(ctx context.Context, s *session, args []string) error
 		return s.report(o.output, map[string]any{"items": usages})
 	}
 	o.print(s, usages)
+	return s.printExhausted(ctx)
+}
+
+// printExhausted names the quotas that runs of the namespace wait for. Who may not see quotas is told nothing of them.
+func (s *session) printExhausted(ctx context.Context) error {
+	exhausted, err := doctor.Exhausted(ctx, s.api, s.namespace)
+	if err != nil && !apierrors.IsForbidden(err) && !meta.IsNoMatchError(err) {
+		return err
+	}
+	for _, q := range exhausted {
+		s.say("the AgentQuota %s is used up, and runs wait for it: kubectl get agentquota %s -n %s", q.Name, q.Name, s.namespace)
+	}
 	return nil
 }
 

@@ -10,10 +10,14 @@ import (
 	"fmt"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync"
 	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
 const (
@@ -31,13 +35,97 @@ type driver struct {
 	engine     *engine.Engine
 	workspaces *workspace.Workspaces
 	idle       time.Duration
+	// suspects are the agents whose objects the cache did not have when they were to be taken over, and hasObject asks the API server.
+	suspects  *suspects
+	hasObject func(context.Context, ledger.Agent, bool) (bool, error)
+	// wake lets the controllers look at everything: an operator that was at work in between may not have shown all that it did.
+	wake func(context.Context) error
 }
 
-// Start implements manager.Runnable.
+// suspects are agents whose objects may have been deleted while no operator was at work.
+type suspects struct {
+	mu   sync.Mutex
+	list []ledger.Agent
+}
+
+func (s *suspects) add(agents ...ledger.Agent) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = append(s.list, agents...)
+}
+
+func (s *suspects) take() []ledger.Agent {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.list
+	s.list = nil
+	return list
+}
+
+// judge ends the suspects whose objects are gone, and takes over the others. The API server is asked for each of them, so this comes
+// after the others have been taken over; those of which it cannot say anything now are looked at again.
+func (d driver) judge(ctx context.Context) error {
+	var errs []error
+	for _, a := range d.suspects.take() {
+		there, err := d.hasObject(ctx, a, true)
+		switch {
+		case err != nil:
+			d.suspects.add(a)
+		case there:
+			err = d.engine.TakeOver(ctx, a.UID)
+		default:
+			err = d.engine.End(a.UID)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// Start implements manager.Runnable. An operator that starts asks the one at work to hand over, so that a replacement has its turn at once;
+// one that was followed only takes over again from an operator that is gone.
 func (d driver) Start(ctx context.Context) error {
+	log := ctrl.LoggerFrom(ctx)
+	for handOver := true; ; handOver = false {
+		if err := d.engine.Acquire(ctx, handOver); err != nil {
+			if ctx.Err() != nil {
+				return d.end(ctx)
+			}
+			return fmt.Errorf("wait for the operator that is at work: %w", err)
+		}
+		switch err := d.takeOver(ctx); {
+		case errors.Is(err, engine.ErrFollowed):
+			continue
+		case err != nil:
+			return err
+		}
+		if !handOver { // the controllers have looked at everything before
+			if err := d.wake(ctx); err != nil {
+				return err
+			}
+		}
+		if err := d.work(ctx); !errors.Is(err, engine.ErrFollowed) {
+			return err
+		}
+		log.Info("Another operator has taken over this ledger: standing by until it ends")
+	}
+}
+
+// takeOver goes on with what the operator that was at work before has left.
+func (d driver) takeOver(ctx context.Context) error {
+	d.workspaces.Resume()
 	if _, err := d.engine.Recover(ctx); err != nil {
 		return fmt.Errorf("take over the live agents: %w", err)
 	}
+	if err := d.judge(ctx); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Cannot tell whether the objects of some agents still exist")
+	}
+	return nil
+}
+
+// work tidies up until ctx ends or another operator has taken over.
+func (d driver) work(ctx context.Context) error {
+	held := make(chan error, 1)
+	go func() { held <- d.engine.Hold(ctx) }()
 	var b burst
 	ticker := time.NewTicker(tidyEvery)
 	defer ticker.Stop()
@@ -45,15 +133,24 @@ func (d driver) Start(ctx context.Context) error {
 		select {
 		case <-ticker.C:
 			d.engine.Evict(cmp.Or(d.idle, idleAfter))
+			_ = d.judge(ctx) // it has said so once
 			if b.over(allocated()) {
 				debug.FreeOSMemory()
 			}
-		case <-ctx.Done():
-			draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
-			defer cancel()
-			return errors.Join(d.engine.Close(draining), d.workspaces.Close(draining)) // in this order: calls in flight use them
+		case err := <-held:
+			if err != nil {
+				return err
+			}
+			return d.end(ctx)
 		}
 	}
+}
+
+// end lets what is in flight finish.
+func (d driver) end(ctx context.Context) error {
+	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+	defer cancel()
+	return errors.Join(d.engine.Close(draining), d.workspaces.Close(draining)) // in this order: calls in flight use them
 }
 
 const (

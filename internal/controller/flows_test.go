@@ -41,6 +41,9 @@ func (c conversation) write(name string, spec v1alpha1.AgentMessageSpec) {
 	if spec.Task == "" {
 		spec.Chat = "chat"
 	}
+	if spec.Content == "" {
+		spec.User = "alice"
+	}
 	Expect(api.Create(ctx, &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: name}, Spec: spec})).To(Succeed())
 }
 

@@ -4,6 +4,9 @@
 package controller_test
 
 import (
+	"net/http"
+	"net/http/httptest"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,6 +41,17 @@ var _ = Describe("A ModelProvider", func() {
 		s.Data["key"] = []byte("right")
 		Expect(api.Update(ctx, s)).To(Succeed())
 		Eventually(readiness(p)).Should(Equal("True Ready: The provider answers."))
+	})
+
+	It("says that it is being asked while no answer has come", func() {
+		silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+		DeferCleanup(func() {
+			silent.CloseClientConnections()
+			silent.Close()
+		})
+		p := provider(newNamespace(nil), silent.URL+"/v1", "")
+		Expect(api.Create(ctx, p)).To(Succeed())
+		Eventually(readiness(p)).Should(HavePrefix("Unknown " + v1alpha1.ReasonProgressing + ": The provider is being asked for its models."))
 	})
 
 	It("says that nobody answers at its address", func() {

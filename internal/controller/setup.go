@@ -12,13 +12,17 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/controller/agentchat"
 	"github.com/nestor-dev/nestor/internal/controller/agentmessage"
+	"github.com/nestor-dev/nestor/internal/controller/agentquota"
 	"github.com/nestor-dev/nestor/internal/controller/agentrole"
 	"github.com/nestor-dev/nestor/internal/controller/agenttask"
 	"github.com/nestor-dev/nestor/internal/controller/backend"
@@ -34,6 +38,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/metrics"
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
+	"github.com/nestor-dev/nestor/internal/outbound"
 	"github.com/nestor-dev/nestor/internal/telemetry"
 	"github.com/nestor-dev/nestor/internal/tool/builtin"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
@@ -53,16 +58,26 @@ type Options struct {
 	Observer Observer
 	// WorkspaceImage is the image of workspace pods; without it, chats with such a workspace wait.
 	WorkspaceImage string
+	// WorkspaceEgress is what workspace pods may connect to besides their git server, and WorkspaceMaxSize bounds their files; zero is the
+	// default.
+	WorkspaceEgress  []networkingv1.NetworkPolicyEgressRule
+	WorkspaceMaxSize resource.Quantity
 	// OperatorLabels are those of the operator's own pods: only they may connect to workspaces. None: DefaultLabels.
 	OperatorLabels map[string]string
 	// LocalWorkspaces are the directories of this machine in which workspaces may be, and WorkspaceScratch is where their
 	// commands have their homes.
 	LocalWorkspaces  []string
 	WorkspaceScratch string
+	// LedgerNamespaceQuota is how many bytes of the ledger the agents of a namespace may take; 0 is no limit.
+	LedgerNamespaceQuota int64
 	// IdleAfter is how long an agent that waits stays in memory; 0 is 15 seconds.
 	IdleAfter time.Duration
+	// AllowLoopbackEndpoints lets ModelProviders and ToolServers name this machine: for local mode and tests.
+	AllowLoopbackEndpoints bool
 	// Telemetry tells OpenTelemetry what agents do; nil tells nothing.
 	Telemetry *telemetry.Telemetry
+	// Holder is the name of this operator, for others that work with the same ledger.
+	Holder string
 	// Reached is the engine's; see there.
 	Reached func(engine.Point)
 }
@@ -120,7 +135,8 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	wake := &wakers{chats: poke.New(), messages: poke.New(), tasks: poke.New(), agents: poke.New(), servers: poke.New()}
 	chats, tasks, agents := &run.Lacking{Queue: wake.chats}, &run.Lacking{Queue: wake.tasks}, &run.Lacking{Queue: wake.agents}
 	references := &run.References{Cache: mgr.GetCache(), OperatorNamespace: options.OperatorNamespace, Lacking: []*run.Lacking{chats, tasks, agents}}
-	pool := mcp.NewPool(mcp.Options{Version: version.String(), HTTP: options.Telemetry.Transport(nil), Changed: func(key mcp.Key) {
+	reach := outbound.Options{AllowLoopback: options.AllowLoopbackEndpoints}
+	pool := mcp.NewPool(mcp.Options{Version: version.String(), HTTP: options.Telemetry.Transport(outbound.New(reach)), Changed: func(key mcp.Key) {
 		wake.servers.Add(types.NamespacedName{Namespace: key.Namespace, Name: key.Server})
 		references.Retry("")
 	}})
@@ -138,17 +154,37 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	if err != nil {
 		return fmt.Errorf("make the built-in tools: %w", err)
 	}
+	quotas, quotaUsed := backend.Quotas{Reader: mgr.GetClient()}, poke.New()
+	c, runner, lost := mgr.GetClient(), &run.Runner{}, &suspects{}
 	log := mgr.GetLogger().WithName("engine")
 	eng := engine.New(engine.Options{
 		Ledger: counted.Timed(options.Ledger), Scheduler: scheduler, Tools: tools, AtOnce: atOnce,
-		Models:        &backend.Models{Finder: finder, Scheduler: scheduler, Transport: options.Telemetry.Transport},
+		Models:        &backend.Models{Finder: finder, Scheduler: scheduler, Outbound: reach, Transport: options.Telemetry.Transport},
+		Crews:         backend.Crews{Reader: mgr.GetClient()}.Of,
 		Random:        rand.Float64,
 		AwaitRecovery: true,
-		Reached:       options.Reached,
-		Called:        counted.Called,
+		Holder:        options.Holder,
+		Quotas:        quotas,
+		MayAct:        backend.Roles{Finder: finder}.MayAct,
+		NamespaceUID:  finder.KnownNamespaceUID,
+		LedgerQuota:   options.LedgerNamespaceQuota,
+		QuotaUsed:     func(namespace string) { quotaUsed.AddSoon(agentquota.Namespace(namespace)) },
+		TakesOver: func(ctx context.Context, a ledger.Agent) bool {
+			there, err := runner.HasObject(ctx, a, false)
+			if err == nil && !there {
+				lost.add(a)
+			}
+			return err != nil || there // what cannot be judged goes on
+		},
+		Reached: options.Reached,
+		Called:  counted.Called,
+		Queued:  wake.waits,
 		Recorded: func(c engine.Change) {
 			counted.Recorded(c)
 			options.Telemetry.Recorded(c)
+			if c.Gone {
+				wake.asked(c.Agent) // what it asked is asked no more
+			}
 		},
 		Scope:  options.Telemetry.Scope,
 		Listen: observer.Listen,
@@ -159,8 +195,13 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		Changed: func(c engine.Change) {
 			observer.Changed(c.Agent)
 			wake.changed(c)
+			if atWork(c.Before) != atWork(c.After) {
+				quotaUsed.AddSoon(agentquota.Namespace(c.Agent.Namespace))
+			}
 		},
+		Blocked: wake.blocked,
 	})
+	wake.known = eng.Known
 	if options.Metrics != nil {
 		for _, collector := range []prometheus.Collector{metrics.Engine{Stats: eng.Stats}, metrics.Ledger{Stats: options.Ledger.Stats}} {
 			if err := options.Metrics.Register(collector); err != nil {
@@ -171,25 +212,25 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	if err := run.Index(context.Background(), mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	for _, runnable := range []manager.Runnable{references, driver{engine: eng, workspaces: workspaces, idle: options.IdleAfter}, closer{pool}} {
+	for _, runnable := range []manager.Runnable{references, driver{engine: eng, workspaces: workspaces, idle: options.IdleAfter, suspects: lost, hasObject: runner.HasObject, wake: func(ctx context.Context) error { return wake.all(ctx, c) }}, closer{pool}} {
 		if err := mgr.Add(runnable); err != nil {
 			return fmt.Errorf("add %T: %w", runnable, err)
 		}
 	}
-	c := mgr.GetClient()
-	runner := &run.Runner{Client: c, Engine: eng, Finder: finder, Tools: tools, Ledger: options.Ledger,
-		Events: mgr.GetEventRecorder("nestor-operator"), Pace: run.NewPace()}
-	messages := &agentmessage.Reconciler{Client: c, Runner: runner, Changed: wake.messages}
+	*runner = run.Runner{Client: c, Engine: eng, Finder: finder, Tools: tools, Ledger: options.Ledger, LedgerName: options.Ledger.Name(),
+		Events: mgr.GetEventRecorder("nestor-operator"), Pace: run.NewPace(), Quotas: quotas}
+	messages := &agentmessage.Reconciler{Client: c, Runner: runner, Changed: wake.messages, Blocked: wake.blocked}
 	wake.chatBegan = messages.ChatBegan
 	for _, reconciler := range []interface{ SetupWithManager(ctrl.Manager) error }{
+		&agentquota.Reconciler{Client: c, Engine: eng, Used: quotaUsed, Retry: references.Retry},
 		&agentrole.Reconciler{Client: c, Finder: finder},
-		&modelprovider.Reconciler{Client: c, Finder: finder},
+		&modelprovider.Reconciler{Client: c, Finder: finder, Transport: outbound.New(reach)},
 		&toolserver.Reconciler{Client: c, Finder: finder, Pool: pool, Changed: wake.servers},
 		&agentchat.Reconciler{Client: c, Runner: runner, Changed: wake.chats, Known: &run.Known{Engine: eng, Find: runner.Find, Kind: "AgentChat"}, Lacking: chats},
 		messages,
 		&agenttask.Reconciler{Client: c, Runner: runner, Changed: wake.tasks, Known: &run.Known{Engine: eng, Find: runner.Find, Kind: "AgentTask"}, Lacking: tasks},
 		&subagent.Reconciler{Client: c, Runner: runner, Changed: wake.agents, Known: &run.Known{Engine: eng, Find: runner.Find, Kind: "SubAgent"}, Lacking: agents},
-		&workspace.Reconciler{Client: c, Workspaces: workspaces},
+		&workspace.Reconciler{Client: c, Workspaces: workspaces, WhileAtWork: runner.WhileAtWork},
 	} {
 		if err := reconciler.SetupWithManager(mgr); err != nil {
 			return fmt.Errorf("set up %T: %w", reconciler, err)
@@ -205,7 +246,8 @@ func newWorkspaces(mgr ctrl.Manager, options Options, retry func(namespace strin
 	}
 	return workspace.New(workspace.Options{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Image: options.WorkspaceImage,
-		Operator:   pod.Peer{Namespace: options.OperatorNamespace, Labels: labels},
+		Operator: pod.Peer{Namespace: options.OperatorNamespace, Labels: labels},
+		Egress:   options.WorkspaceEgress, MaxSize: options.WorkspaceMaxSize,
 		LocalRoots: options.LocalWorkspaces, Scratch: options.WorkspaceScratch, Retry: retry,
 		HTTP: options.Telemetry.Transport(nil),
 	})
@@ -218,4 +260,9 @@ type closer struct{ pool *mcp.Pool }
 func (c closer) Start(ctx context.Context) error {
 	<-ctx.Done()
 	return c.pool.Close(context.WithoutCancel(ctx))
+}
+
+// atWork says whether an agent is one of those that a quota of active agents counts.
+func atWork(s agent.State) bool {
+	return s.Config.Kind == agent.SubAgent && s.Standing() == agent.StandingActive
 }

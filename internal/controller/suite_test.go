@@ -97,7 +97,7 @@ var _ = BeforeSuite(func() {
 	DeferCleanup(func() { Expect(kept.Close()).To(Succeed()) })
 	localRoot = GinkgoT().TempDir()
 	Expect(controller.Setup(mgr, controller.Options{
-		OperatorNamespace: operatorNamespace, Ledger: kept, LocalWorkspaces: []string{localRoot}, WorkspaceScratch: GinkgoT().TempDir(),
+		AllowLoopbackEndpoints: true, OperatorNamespace: operatorNamespace, Ledger: kept, LocalWorkspaces: []string{localRoot}, WorkspaceScratch: GinkgoT().TempDir(),
 	})).To(Succeed())
 	stopped := make(chan error, 1)
 	go func() { stopped <- mgr.Start(ctx) }()

@@ -5,12 +5,14 @@ package controller_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -66,6 +68,24 @@ var _ = Describe("A ToolServer", func() {
 		addTool(server, "alarm", false)
 		Eventually(readiness(s)).Should(Equal("True Ready: The server offers 2 tools."))
 		Expect(s.Status.ToolCount).To(BeEquivalentTo(2))
+		changes := func() string {
+			c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionToolsChanged)
+			return fmt.Sprintf("%s %s", c.Status, c.Reason)
+		}
+		Expect(changes()).To(Equal("False ToolsAdded"))
+
+		server.RemoveTools("forecast")
+		addTool(server, "forecast", false)
+		Eventually(func(g Gomega) {
+			g.Expect(api.Get(ctx, client.ObjectKeyFromObject(s), s)).To(Succeed())
+			g.Expect(changes()).To(Equal("True ToolsWithheld"))
+		}).Should(Succeed())
+		s.Spec.AcceptChanges = s.Status.ToolsDigest
+		Expect(api.Update(ctx, s)).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(api.Get(ctx, client.ObjectKeyFromObject(s), s)).To(Succeed())
+			g.Expect(changes()).To(Equal("False ToolsAsPinned"))
+		}).Should(Succeed())
 		Expect(client.IgnoreNotFound(api.Delete(ctx, s))).To(Succeed())
 	})
 

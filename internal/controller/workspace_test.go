@@ -57,6 +57,18 @@ func (c conversation) asked(task string) *v1alpha1.ChatWaitingItem {
 }
 
 var _ = Describe("A chat with a directory", func() {
+	It("shows an agent the files that it was asked about (context Selective)", func() {
+		c, _ := inDirectory(newFiles())
+		c.say("hello", "Show the notes to somebody")
+		Eventually(c.task("chat-1")).Should(Equal("Success"))
+		var sub v1alpha1.SubAgent
+		Eventually(func() (v1alpha1.SubAgentPhase, error) {
+			err := api.Get(ctx, types.NamespacedName{Namespace: c.namespace, Name: "chat-1"}, &sub)
+			return sub.Status.Phase, err
+		}).Should(Equal(v1alpha1.SubAgentCompleted))
+		Expect(sub.Status.Result.Summary).To(Equal("It was shown: buy milk."))
+	})
+
 	It("lets its orchestrator read it, and a command run once it is approved", func() {
 		c, _ := inDirectory(newFiles())
 		c.say("hello", "Read the notes")

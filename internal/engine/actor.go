@@ -4,11 +4,9 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -25,13 +23,21 @@ type delivery struct {
 	create *ledger.Agent
 	// end says that nothing will come after this.
 	end bool
+	// quarantine says that the agent cannot go on, as its fact says.
+	quarantine bool
 	// takeOver asks for everything that is outstanding, not only what a fact adds; its own fact is found when the agent has been read.
 	// fresh says that it was just read.
 	takeOver, fresh bool
+	// resume asks for everything that is outstanding of an agent that was parked.
+	resume bool
+	// open are the keys of the calls that the ledger has no result of, for those who take over or resume.
+	open map[string]bool
 	// reserved is what a model call had reserved, to be given back when its usage is part of the state.
 	reserved    agent.Amount
 	modelResult *ledger.ModelResult
 	toolResult  *ledger.ToolResult
+	// images came with the fact.
+	images []ledger.Image
 	// call is the call that the result is of, if one was made.
 	call *Call
 	// recorded, if set, is told once what became of the delivery; nil says that it is durable, or makes no difference.
@@ -49,7 +55,11 @@ type actor struct {
 	dropped  bool // what comes from now on is for nobody
 	quiet    bool // no new effects
 	inFlight map[string]func()
-	touched  time.Time // when something last came, or somebody looked
+	fence    ledger.Fence // of the batch that is being handled
+	calls    int          // that are being made
+	queued   *queued      // the model call that waits for its turn, if one does
+	touched  time.Time    // when something last came, or somebody looked
+	blocked  error        // why the ledger does not take what is in the mailbox
 
 	// The working goroutine alone changes what follows, under this lock.
 	stateMu  sync.Mutex
@@ -59,6 +69,9 @@ type actor struct {
 	state    agent.State
 	seq      int64
 	snapshot int64
+	// fault is why the agent is to be quarantined, and distrust keeps it from being read from its snapshot.
+	fault    *agent.Quarantined
+	distrust bool
 }
 
 // post puts something into the mailbox and sees to it that somebody looks, at all of it together. It reports false if the actor has been
@@ -116,17 +129,22 @@ func (a *actor) work() {
 	for {
 		a.mu.Lock()
 		batch := a.queue
-		a.queue = nil
-		if len(batch) == 0 || a.dropped {
+		if len(batch) == 0 || a.dropped || a.engine.held.Load() {
 			a.working = false
 			a.mu.Unlock()
 			return
 		}
+		a.queue = nil
+		a.fence, _ = a.engine.tenure.current() // while it is not dropped, the epoch is the one that it was read in
 		a.mu.Unlock()
-		if err := a.handle(batch); err != nil {
+		slow := a.watch(batch)
+		err := a.handle(batch)
+		slow.stop()
+		if err != nil {
 			a.pause(batch, err)
 			return
 		}
+		a.setBlocked(batch, nil)
 	}
 }
 
@@ -135,10 +153,11 @@ func (a *actor) pause(batch []delivery, err error) {
 	ended := a.engine.ctx.Err() != nil
 	if !ended {
 		a.engine.options.Trouble(fmt.Errorf("agent %s waits for the ledger: %w", a.uid, err))
+		a.setBlocked(batch, err)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.queue = append(batch, a.queue...)
+	a.putBack(batch)
 	a.working = false
 	if ended {
 		return
@@ -154,9 +173,23 @@ func (a *actor) pause(batch []delivery, err error) {
 	})
 }
 
+// putBack puts a batch before what has come since. Nobody looks into the mailbox of an actor that was dropped. The lock is held.
+func (a *actor) putBack(batch []delivery) {
+	if a.dropped {
+		confirm(batch, errForgotten)
+		return
+	}
+	a.queue = append(batch, a.queue...)
+}
+
 // handle steps through a batch, records it and acts. An error means that nothing was recorded and that it is worth trying
 // again.
-func (a *actor) handle(batch []delivery) error {
+func (a *actor) handle(batch []delivery) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = a.caught(batch, value)
+		}
+	}()
 	if slices.ContainsFunc(batch, func(d delivery) bool { return d.takeOver && !d.fresh }) {
 		a.unload() // whoever was at work may have gone on since this state was read
 	}
@@ -168,11 +201,31 @@ func (a *actor) handle(batch []delivery) error {
 			return err
 		}
 	}
-	if err := a.findUnknown(batch); err != nil {
+	if batch, err = a.isolate(batch); err != nil {
 		return err
 	}
+	if err := a.findOpen(batch); err != nil {
+		return err
+	}
+	if begins {
+		batch = a.withoutParent(batch)
+	}
 	r := a.step(batch)
+	committed := false
+	defer func() {
+		if !committed {
+			a.engine.budgets.release(a.uid, r.granted)
+		}
+	}()
+	// An agent that has ended before its object went may still wait for the last of its calls to be stopped: nobody hears of that
+	// once the agent is forgotten.
+	if r.abandonsCalls() {
+		if err := a.closeCalls(r); err != nil {
+			return err
+		}
+	}
 	if r.empty() {
+		a.absorbed(r)
 		a.release(batch)
 		confirm(batch, r.unheard())
 		if r.end {
@@ -180,12 +233,9 @@ func (a *actor) handle(batch []delivery) error {
 		}
 		return nil
 	}
-	if r.end {
-		if err := a.closeCalls(r); err != nil {
-			return err
-		}
-	}
-	err := a.engine.options.Ledger.Append(a.engine.ctx, r.batch)
+	asked := time.Now()
+	r.batch.Fence = a.fence
+	err = a.engine.options.Ledger.Append(a.engine.ctx, r.batch)
 	if errors.Is(err, ledger.ErrInvalid) && r.batch.Snapshot != nil {
 		r.batch.Snapshot = nil // it is only a shortcut
 		err = a.engine.options.Ledger.Append(a.engine.ctx, r.batch)
@@ -193,11 +243,17 @@ func (a *actor) handle(batch []delivery) error {
 	var conflict *ledger.ConflictError
 	switch {
 	case err == nil:
+		a.engine.tenure.confirm(asked)
+	case errors.Is(err, ledger.ErrFenced):
+		a.engine.followed(a.fence)
+		a.release(batch)
+		confirm(batch, ErrFollowed)
+		return nil
 	case errors.As(err, &conflict):
 		a.overtaken(batch)
 		return nil
 	case errors.Is(err, ledger.ErrNoIntent):
-		a.overtaken(withoutResults(batch)) // another engine has recorded the results already
+		a.overtaken(withoutResults(batch)) // the results have been recorded already
 		return nil
 	case errors.Is(err, ledger.ErrInvalid):
 		// Trying again would not help, and would wedge the agent.
@@ -209,7 +265,14 @@ func (a *actor) handle(batch []delivery) error {
 		return err
 	}
 	a.passed(r)
+	if !a.engine.tenure.holds(a.fence) { // it is on record; whoever takes the agent over goes on with it
+		confirm(batch, nil)
+		return nil
+	}
+	committed = true
 	a.commit(r)
+	a.engine.quotas.ended(r.record.Namespace, r.batch.ModelResults)
+	a.engine.ledgerQuota.appended(r.record, r.batch.Added())
 	for _, call := range r.answered {
 		a.engine.options.Called(call)
 	}
@@ -218,9 +281,16 @@ func (a *actor) handle(batch []delivery) error {
 	confirm(batch, nil)
 	if r.end {
 		a.engine.Forget(a.uid)
+		if r.before.Children.Pending() > 0 {
+			a.engine.endBelow(r.record)
+		}
 		return nil
 	}
 	a.act(r)
+	if r.quarantine {
+		a.engine.stopBelow(r.record)
+	}
+	a.checkParent(r)
 	a.engine.reached(BeforeStatus)
 	a.engine.options.Changed(change)
 	return nil
@@ -252,137 +322,6 @@ func (a *actor) release(batch []delivery) {
 	}
 }
 
-// overtaken means that another engine has appended in the meantime. Its state is the truth now: what was to be recorded goes
-// through the core again, which knows what it has heard already. Whoever appended performs what came of it; if nothing
-// happens for a while, that engine is gone and this one takes over.
-func (a *actor) overtaken(batch []delivery) {
-	a.unload()
-	a.mu.Lock()
-	a.queue = append(batch, a.queue...)
-	a.mu.Unlock()
-	time.AfterFunc(a.engine.options.TakeOverAfter, func() { a.takeOverIfStill(a.lastSeq()) })
-}
-
-// unload makes the next look at the agent read it from the ledger.
-func (a *actor) unload() {
-	a.stateMu.Lock()
-	defer a.stateMu.Unlock()
-	a.loaded, a.absent = false, false
-}
-
-func (a *actor) isAbsent() bool {
-	a.stateMu.Lock()
-	defer a.stateMu.Unlock()
-	return a.absent
-}
-
-// withoutResults keeps only the facts.
-func withoutResults(batch []delivery) []delivery {
-	facts := slices.Clone(batch)
-	for i := range facts {
-		facts[i].modelResult, facts[i].toolResult, facts[i].call = nil, nil, nil
-	}
-	return facts
-}
-
-func (a *actor) lastSeq() int64 {
-	a.stateMu.Lock()
-	defer a.stateMu.Unlock()
-	return a.seq
-}
-
-// takeOverIfStill performs what is outstanding, if the agent has not moved on since a moment ago.
-func (a *actor) takeOverIfStill(since int64) {
-	time.AfterFunc(a.engine.options.TakeOverAfter, func() {
-		record, err := a.engine.options.Ledger.Agent(a.engine.ctx, a.uid)
-		if err != nil || record.LastSeq != since || !record.Live() {
-			return
-		}
-		_ = a.engine.post(a.uid, delivery{takeOver: true}) // not to this actor: it may have left memory. A closed engine takes nothing over.
-	})
-}
-
-// spare leaves out the calls that this engine itself is running.
-func (a *actor) spare(fact agent.Fact) agent.Fact {
-	restarted, ok := fact.(agent.Restarted)
-	if !ok {
-		return fact
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	restarted.Unknown = slices.DeleteFunc(slices.Clone(restarted.Unknown), func(call string) bool {
-		for key := range a.inFlight {
-			if strings.HasPrefix(key, "tool/") && strings.HasSuffix(key, "/"+call) {
-				return true
-			}
-		}
-		return false
-	})
-	return restarted
-}
-
-// load reads the agent from the ledger, unless it is in memory.
-func (a *actor) load(ctx context.Context) error {
-	a.stateMu.Lock()
-	defer a.stateMu.Unlock()
-	if a.loaded {
-		return nil
-	}
-	history, err := a.engine.options.Ledger.Load(ctx, a.uid)
-	if err != nil {
-		a.state, a.seq, a.snapshot = agent.State{}, 0, 0
-		a.absent = errors.Is(err, ledger.ErrNotFound)
-		return err
-	}
-	state, seq, err := rebuild(history)
-	if err != nil {
-		return fmt.Errorf("rebuild agent %s: %w", a.uid, err)
-	}
-	a.loaded, a.absent, a.record, a.state, a.seq, a.snapshot = true, false, history.Agent, state, seq, 0
-	if history.Snapshot != nil {
-		a.snapshot = history.Snapshot.Seq
-	}
-	a.engine.budgets.set(a.record, a.state)
-	a.engine.slots.set(a.record, a.state)
-	return nil
-}
-
-func (a *actor) view(ctx context.Context) (ledger.Agent, agent.State, error) {
-	a.touch()
-	if err := a.load(ctx); err != nil {
-		return ledger.Agent{}, agent.State{}, err
-	}
-	a.stateMu.Lock()
-	defer a.stateMu.Unlock()
-	return a.record, a.state, nil
-}
-
-// commit makes what has been recorded the state.
-func (a *actor) commit(r *recording) {
-	a.stateMu.Lock()
-	defer a.stateMu.Unlock()
-	if r.batch.Create != nil {
-		a.record = *r.batch.Create
-	}
-	a.loaded, a.absent = true, false
-	a.state = r.next
-	a.seq = r.batch.After + int64(len(r.batch.Events)) // absolute: somebody may have loaded the agent in the meantime
-	if r.batch.Snapshot != nil {
-		a.snapshot = a.seq
-	}
-	released := make([]agent.Amount, len(r.deliveries))
-	for i, d := range r.deliveries {
-		released[i] = d.reserved
-	}
-	a.engine.budgets.set(a.record, a.state, released...)
-	a.engine.slots.set(a.record, a.state)
-	for _, d := range r.deliveries {
-		if f, ok := d.fact.(agent.ChildFinished); ok {
-			a.engine.budgets.settled(a.record, f.Child)
-		}
-	}
-}
-
 // act stops what is no longer outstanding and performs what has become so.
 func (a *actor) act(r *recording) {
 	a.mu.Lock()
@@ -398,11 +337,11 @@ func (a *actor) act(r *recording) {
 		stop()
 	}
 	fresh := r.effects
-	if r.takeOver {
+	if r.takeOver || r.resume {
 		fresh = agent.Outstanding(r.next)
 	}
 	for _, e := range fresh {
-		if r.outstanding[e.Key()] {
+		if r.outstanding[e.Key()] && (!r.parked || !isWork(e)) {
 			a.perform(r, e)
 		}
 	}

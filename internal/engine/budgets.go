@@ -4,6 +4,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -23,7 +24,8 @@ type budgets struct {
 // node is one agent in its tree.
 type node struct {
 	uid, name, parent string
-	limit             agent.Amount
+	// limit is the agent's own, and until what a chat may have used until a person sends the next message.
+	limit, until agent.Amount
 	// used is what the agent itself and its finished children have used, reserved what its calls in flight may use.
 	used, reserved agent.Amount
 	// allUsed and allReserved count everything below it as well.
@@ -34,7 +36,14 @@ type node struct {
 type claim struct {
 	uid    string
 	amount agent.Amount
-	then   func(reason string)
+	then   func(refusal refusal)
+}
+
+// refusal says why a claim is not granted; the zero value grants it.
+type refusal struct {
+	reason string
+	// message says that only what may be used until the next message of a person stands in the way.
+	message bool
 }
 
 func newBudgets() *budgets {
@@ -50,10 +59,11 @@ func (b *budgets) set(record ledger.Agent, s agent.State, released ...agent.Amou
 			return // its parent has its usage already
 		}
 		if !ok {
-			n = &node{uid: record.UID, name: record.Name, parent: record.Parent, limit: s.Budget.Limit}
+			n = &node{uid: record.UID, name: cmp.Or(s.Config.TaskName, record.Name), parent: record.Parent}
 			b.insert(n)
 		}
-		b.grow(n, minus(s.Budget.Used, n.used), agent.Amount{})
+		n.limit, n.until = s.Budget.Limit, s.Budget.Until
+		b.grow(n, minus(bounded(s.Budget.Used), n.used), agent.Amount{})
 		for _, amount := range released {
 			b.give(n, amount)
 		}
@@ -64,9 +74,9 @@ func (b *budgets) set(record ledger.Agent, s agent.State, released ...agent.Amou
 func (b *budgets) keep(record ledger.Agent, s agent.State) {
 	b.change(func() {
 		if b.nodes[record.UID] == nil {
-			n := &node{uid: record.UID, name: record.Name, parent: record.Parent}
+			n := &node{uid: record.UID, name: cmp.Or(s.Config.TaskName, record.Name), parent: record.Parent}
 			b.insert(n)
-			b.grow(n, s.Budget.Used, agent.Amount{})
+			b.grow(n, bounded(s.Budget.Used), agent.Amount{})
 		}
 	})
 }
@@ -89,10 +99,10 @@ func (b *budgets) forget(uid string) {
 	})
 }
 
-// reserve sets an amount aside for an agent, if it and everything above it can afford it, and then calls then with no reason.
+// reserve sets an amount aside for an agent, if it and everything above it can afford it, and then calls then with no refusal.
 // If they could afford it but for calls in flight that may use less than they reserved, it waits for those; else then is
-// called with the reason. What it returns can be given to giveUp.
-func (b *budgets) reserve(uid string, amount agent.Amount, then func(reason string)) *claim {
+// called with the refusal. What it returns can be given to giveUp.
+func (b *budgets) reserve(uid string, amount agent.Amount, then func(refusal)) *claim {
 	c := &claim{uid: uid, amount: amount, then: then}
 	b.change(func() { b.waiting = append(b.waiting, c) })
 	return c
@@ -131,14 +141,14 @@ func (b *budgets) change(do func()) {
 	do()
 	var answers []func()
 	b.waiting = slices.DeleteFunc(b.waiting, func(c *claim) bool {
-		reason, later := b.judge(c)
+		refused, later := b.judge(c)
 		if later {
 			return false
 		}
-		if reason == "" {
+		if refused == (refusal{}) {
 			b.grow(b.nodes[c.uid], agent.Amount{}, c.amount)
 		}
-		answers = append(answers, func() { c.then(reason) })
+		answers = append(answers, func() { c.then(refused) })
 		return true
 	})
 	b.mu.Unlock()
@@ -148,24 +158,60 @@ func (b *budgets) change(do func()) {
 }
 
 // judge says whether a claim can be granted: yes, no with the reason, or later.
-func (b *budgets) judge(c *claim) (reason string, later bool) {
+func (b *budgets) judge(c *claim) (refused refusal, later bool) {
 	for n := b.nodes[c.uid]; n != nil; n = b.nodes[n.parent] {
-		if n.limit == (agent.Amount{}) {
+		if n.limit == (agent.Amount{}) && n.until == (agent.Amount{}) {
 			continue
 		}
-		now := agent.Budget{Limit: n.limit, Used: plus(n.allUsed, n.allReserved)}
+		now := agent.Budget{Limit: n.limit, Until: n.until, Used: plus(n.allUsed, n.allReserved)}
 		if _, ok := now.Reserve(c.amount); ok {
 			continue
 		}
-		settled := agent.Budget{Limit: n.limit, Used: n.allUsed}
+		settled := agent.Budget{Limit: n.limit, Until: n.until, Used: n.allUsed}
 		if _, ok := settled.Reserve(c.amount); ok {
 			later = true
 			continue
 		}
-		return fmt.Sprintf("the budget of %s is used up: %d of %d tokens, %d of %d millionths of the currency are used, and the next call may need %d and %d",
-			n.name, n.allUsed.Tokens, n.limit.Tokens, n.allUsed.CostMicros, n.limit.CostMicros, c.amount.Tokens, c.amount.CostMicros), false
+		return n.refuse(c.amount, settled.Exhausted(c.amount)), false
 	}
-	return "", later
+	return refusal{}, later
+}
+
+func (n *node) refuse(amount agent.Amount, exhausted bool) refusal {
+	if !exhausted {
+		return refusal{message: true, reason: fmt.Sprintf("the chat %s has used %d tokens, may use %d until a person sends the next message (limits.maxTokensPerMessage), and the next call may need %d",
+			n.name, n.allUsed.Tokens, n.until.Tokens, amount.Tokens)}
+	}
+	return refusal{reason: fmt.Sprintf("the budget of %s is used up: %d of %d tokens, %d of %d millionths of the currency are used, and the next call may need %d and %d",
+		n.name, n.allUsed.Tokens, n.limit.Tokens, n.allUsed.CostMicros, n.limit.CostMicros, amount.Tokens, amount.CostMicros)}
+}
+
+// grantTasks sets tasks aside for an agent, as many as are wanted or as the limits above it leave, and returns how many. They are
+// given back by set when the state has charged them.
+func (b *budgets) grantTasks(uid string, wanted int64) int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	granted := wanted
+	for n := b.nodes[uid]; n != nil; n = b.nodes[n.parent] {
+		taken := n.allUsed.Tasks + n.allReserved.Tasks
+		for _, limit := range []int64{n.limit.Tasks, n.until.Tasks} {
+			if limit > 0 {
+				granted = min(granted, max(0, limit-taken))
+			}
+		}
+	}
+	b.grow(b.nodes[uid], agent.Amount{}, agent.Amount{Tasks: granted})
+	return granted
+}
+
+// spent is what the whole tree below an agent has used.
+func (b *budgets) spent(uid string) agent.Amount {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n := b.nodes[uid]; n != nil {
+		return n.allUsed
+	}
+	return agent.Amount{}
 }
 
 // insert adds a node. Children of it may be known already.
@@ -199,7 +245,9 @@ func (b *budgets) grow(n *node, used, reserved agent.Amount) {
 
 // give gives back a reservation, at most what there is.
 func (b *budgets) give(n *node, amount agent.Amount) {
-	back := agent.Amount{Tokens: min(amount.Tokens, n.reserved.Tokens), CostMicros: min(amount.CostMicros, n.reserved.CostMicros)}
+	back := agent.Amount{
+		Tokens: min(amount.Tokens, n.reserved.Tokens), CostMicros: min(amount.CostMicros, n.reserved.CostMicros), Tasks: min(amount.Tasks, n.reserved.Tasks),
+	}
 	b.grow(n, agent.Amount{}, minus(agent.Amount{}, back))
 }
 
@@ -210,10 +258,25 @@ func (b *budgets) count(n *node, used, reserved agent.Amount) {
 	}
 }
 
+// maxAmount bounds what counts for one agent. It is far more than anybody has, and sums of very many agents do not overflow.
+const maxAmount = 1 << 48
+
+// bounded keeps sums exact: an amount that saturated in one agent must not make those above it overflow.
+func bounded(a agent.Amount) agent.Amount {
+	return agent.Amount{Tokens: min(a.Tokens, maxAmount), CostMicros: min(a.CostMicros, maxAmount), Tasks: min(a.Tasks, maxAmount)}
+}
+
 func plus(a, b agent.Amount) agent.Amount {
-	return agent.Amount{Tokens: a.Tokens + b.Tokens, CostMicros: a.CostMicros + b.CostMicros}
+	return agent.Amount{Tokens: a.Tokens + b.Tokens, CostMicros: a.CostMicros + b.CostMicros, Tasks: a.Tasks + b.Tasks}
 }
 
 func minus(a, b agent.Amount) agent.Amount {
-	return agent.Amount{Tokens: a.Tokens - b.Tokens, CostMicros: a.CostMicros - b.CostMicros}
+	return agent.Amount{Tokens: a.Tokens - b.Tokens, CostMicros: a.CostMicros - b.CostMicros, Tasks: a.Tasks - b.Tasks}
+}
+
+// reset forgets every tree.
+func (b *budgets) reset() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.nodes, b.children = map[string]*node{}, map[string][]*node{}
 }

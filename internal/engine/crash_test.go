@@ -209,6 +209,13 @@ func (l *flakyLedger) Append(ctx context.Context, b ledger.Batch) error {
 	return l.Ledger.Append(ctx, b)
 }
 
+func (l *flakyLedger) Holding(ctx context.Context, shard int) (ledger.Holding, error) {
+	if l.down.Load() {
+		return ledger.Holding{}, &ledger.Error{Ledger: "test", Op: "look", Reason: ledger.ReasonUnavailable, Err: errors.New("no route to host")}
+	}
+	return l.Ledger.Holding(ctx, shard)
+}
+
 func TestALedgerThatIsDownStopsProgressAndLosesNothing(t *testing.T) {
 	w := newWorld(t, "nested-agents")
 	w.stop()

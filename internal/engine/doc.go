@@ -24,12 +24,17 @@
 // Tools that leave no trace outside of the process (Options.AtOnce) run within the step: their calls and answers are part of the
 // append that follows, and a crash before it loses nothing that anybody could miss. See docs/adr/0012-tools-at-hand.md.
 //
+// # Quarantine
+//
+// An agent whose history is damaged, or on which the engine panics, is quarantined (quarantine.go): it ends with HistoryLost, the one that
+// asked for it hears of it, those below it are cancelled, and everybody else goes on. A damaged snapshot is no loss: the events are read.
+//
 // # Two engines
 //
-// The ledger refuses an append that does not continue the newest event. An engine that is refused has been overtaken:
-// it loads the agent again and lets what it wanted to record go through the core once more, which knows what it has
-// heard already. Only who has appended performs what came of it, so nothing is done twice; if an agent then stands
-// still, the engine that appended is gone, and this one takes over.
+// One engine at a time may append (shard.go). It takes an epoch in the ledger before it recovers, every append carries it, and one with an
+// older epoch is refused. A new engine asks the one at work to hand over: that one begins no model call any more, lets its calls finish and
+// releases the shard. One that does not answer is followed. An engine that finds that it was followed stops
+// everything, forgets every agent and stands by. See docs/adr/0014-one-engine-appends.md.
 //
 // # Budgets
 //

@@ -48,11 +48,11 @@ func (a *actor) tellParent(r *recording) {
 		return
 	}
 	var fact agent.Fact
-	switch waits := r.next.WaitsForPerson(); {
+	switch waits := r.next.Suspended(); {
 	case r.next.Phase.Terminal():
-		fact = agent.ChildFinished{Child: r.record.Name, Outcome: *r.next.Outcome, Usage: r.next.Usage}
-	case waits != r.before.WaitsForPerson():
-		fact = agent.ChildWaits{Child: r.record.Name, Waiting: waits}
+		fact = agent.ChildFinished{Child: r.next.Config.ChildName(), Outcome: *r.next.Outcome, Usage: r.next.Usage}
+	case waits != r.before.Suspended():
+		fact = agent.ChildWaits{Child: r.next.Config.ChildName(), Waiting: waits}
 	default:
 		return
 	}
@@ -85,19 +85,35 @@ func (a *actor) runTool(ctx context.Context, record ledger.Agent, e agent.RunToo
 	a.engine.busy.Add(1)
 	go func() {
 		defer a.engine.busy.Done()
-		started := a.engine.options.Now()
-		result := a.execute(ctx, record, e)
-		made := &Call{Agent: record, Effect: e, Tool: e.Tool, Status: toolStatus(result), Failure: string(result.Failure), Started: started, Took: a.engine.options.Now().Sub(started)}
-		a.engine.options.Called(*made)
-		if errors.Is(a.engine.ctx.Err(), context.Canceled) {
-			return // the process ends: what became of the call is not known, and the ledger says so
+		if !a.beginCall(ctx, true) {
+			return
 		}
-		a.engine.reached(AfterEffect)
-		a.finish(e, delivery{fact: toolFinished(e, result), toolResult: a.toolRow(e, result, a.engine.options.Now()), call: made})
+		defer a.endCall()
+		a.guard(e, func() { a.useTool(ctx, record, e) }, func() delivery {
+			return delivery{toolResult: &ledger.ToolResult{Key: a.ledgerKey(e), Status: ledger.StatusUnknown, FinishedAt: a.engine.options.Now()}}
+		})
 	}()
 }
 
+// useTool runs a tool and says what came of it.
+func (a *actor) useTool(ctx context.Context, record ledger.Agent, e agent.RunTool) {
+	started := a.engine.options.Now()
+	result := a.execute(ctx, record, e)
+	made := &Call{Agent: record, Effect: e, Tool: e.Tool, Status: toolStatus(result), Failure: string(result.Failure), Started: started, Took: a.engine.options.Now().Sub(started)}
+	a.engine.options.Called(*made)
+	if errors.Is(a.engine.ctx.Err(), context.Canceled) {
+		return // the process ends: what became of the call is not known, and the ledger says so
+	}
+	a.engine.reached(AfterEffect)
+	fact, images := toolFinished(e, result)
+	a.finish(e, delivery{fact: fact, images: images, toolResult: a.toolRow(e, result, a.engine.options.Now()), call: made})
+}
+
 func (a *actor) execute(ctx context.Context, record ledger.Agent, e agent.RunTool) tool.Result {
+	if err := a.engine.options.MayAct(ctx, record, a.config()); err != nil {
+		text := fmt.Sprintf("%s was not called: %s.", e.Tool, err)
+		return tool.Result{CallID: e.Call, Name: e.Tool, Text: text, Failure: tool.Failed, Output: tool.Output{Text: text}, Err: err}
+	}
 	set, err := a.engine.options.Tools.Set(ctx, record, e.Tool)
 	if err != nil {
 		text := fmt.Sprintf("The tool %s cannot be reached: %s. Try again later, or find another way.", e.Tool, err)
@@ -107,7 +123,11 @@ func (a *actor) execute(ctx context.Context, record ledger.Agent, e agent.RunToo
 }
 
 func (a *actor) toolCall(record ledger.Agent, e agent.RunTool) tool.Call {
-	return tool.Call{ID: e.Call, Name: e.Tool, Arguments: e.Arguments, IdempotencyKey: a.ledgerKey(e), Namespace: record.Namespace, Agent: a.uid}
+	call := tool.Call{ID: e.Call, Name: e.Tool, Arguments: e.Arguments, IdempotencyKey: a.ledgerKey(e), Namespace: record.Namespace, Agent: a.uid}
+	if e.Call != record.Name { // the one call of a tool run has its name
+		call.Reference = record.Name + "/" + e.Call
+	}
+	return call
 }
 
 func toolOutcome(r tool.Result) agent.ToolOutcome {

@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,6 +25,9 @@ type Ledger interface {
 	ledger.Writer
 	ledger.Histories
 	ledger.Calls
+	ledger.Quotas
+	ledger.Shards
+	ledger.Sizes
 }
 
 // Models finds the models that agents call.
@@ -46,53 +51,6 @@ type Tools interface {
 	Set(ctx context.Context, a ledger.Agent, name string) (tool.Set, error)
 }
 
-// Call is a model or tool call that was made.
-type Call struct {
-	Agent ledger.Agent
-	// Effect is the agent.CallModel or agent.RunTool that it performed, and Turn the orchestrator's turn that it belongs to.
-	Effect agent.Effect
-	Turn   agent.Turn
-	// Provider is where a model call went, Tool what a tool call called.
-	Provider, Tool string
-	Status         ledger.Status
-	// Failure is the kind of failure, if it failed.
-	Failure string
-	Started time.Time
-	Took    time.Duration
-	// Usage is what a model call used, as far as it is known.
-	Usage agent.Usage
-	// Server is the host that a model call went to. Request is what it was asked, and Reply what it answered, if it did.
-	Server  string
-	Request *model.Request
-	Reply   *model.Reply
-}
-
-// Change is a step that an agent has made, as it is in the ledger.
-type Change struct {
-	Agent         ledger.Agent
-	Before, After agent.State
-	// Effects are what the step added to what is outstanding.
-	Effects []agent.Effect
-	// Events are what happened, and Calls the calls whose results were recorded with them.
-	Events []agent.Event
-	Calls  []Call
-	// Gone says that the agent's object was deleted, so that nothing will come after this.
-	Gone bool
-}
-
-// Steps visits the state before and after each event of a change.
-func (c Change) Steps(visit func(before agent.State, e agent.Event, after agent.State)) {
-	before := c.Before
-	for i, e := range c.Events {
-		after := c.After
-		if i < len(c.Events)-1 {
-			after = agent.Replay(before, []agent.Event{e})
-		}
-		visit(before, e, after)
-		before = after
-	}
-}
-
 // Options are what an engine works with.
 type Options struct {
 	Ledger    Ledger
@@ -100,9 +58,22 @@ type Options struct {
 	Scheduler *schedule.Scheduler
 	Tools     Tools
 	Executor  tool.Executor
+	// Quotas are those of the namespaces; nil is none. QuotaUsed is told of a namespace with quotas in which model calls began, ended or
+	// wait. It must not block.
+	Quotas    Quotas
+	QuotaUsed func(namespace string)
+	// MayAct says why an agent may not use its role any more, before each of its model and tool calls; nil lets all act. It must answer from memory.
+	MayAct func(ctx context.Context, a ledger.Agent, c agent.Config) error
+	// NamespaceUID is the UID of a namespace, or empty; nil knows none. It must answer from memory.
+	NamespaceUID func(namespace string) string
+	// LedgerQuota is how many bytes of the ledger the agents of a namespace may take; 0 is no limit.
+	LedgerQuota int64
 	// AtOnce are tools that need nothing but this process and leave no trace outside of it, such as a calculator: their calls and
 	// answers are recorded together. No other tool may be among them: it would run before its intent is in the ledger.
 	AtOnce tool.Set
+	// Crews are the groups of sub-agents that a sub-agent belongs to, with how many of each may be at work at a time; nil limits
+	// nothing. It must not block.
+	Crews func(ctx context.Context, a ledger.Agent) []Crew
 	// Changed is told of an agent whose state has moved on. It must not block.
 	Changed func(Change)
 	// Recorded is told of everything that was appended to the ledger, just before it is acted upon. It must not block.
@@ -111,22 +82,30 @@ type Options struct {
 	Scope func(ctx context.Context, a ledger.Agent, s agent.State, e agent.Effect) context.Context
 	// Called is told of every model and tool call that was made, for metrics. It must not block.
 	Called func(Call)
+	// Queued is told of an agent whose model call has waited for its turn at a provider for a while, and again when it no longer
+	// waits; Engine.Queued says where. It must not block.
+	Queued func(ledger.Agent)
 	// Listen is told the pieces of replies while they stream in, with the ledger's key of the call. It must not block.
 	Listen func(uid, call string, delta model.Delta)
 	// Trouble is told of failures that no agent can be told of, such as a ledger that is down. It must not block.
 	Trouble func(err error)
+	// Blocked is told of an agent that cannot go on because of the ledger, and once more when it does; see Engine.Blocked. It must not block.
+	Blocked func(a ledger.Agent)
 	// Now is the clock; nil is the system's.
 	Now func() time.Time
 	// Random is in [0, 1), for the jitter of retries; nil is always one half.
 	Random func() float64
 	// RetryLedger is how long to wait before a failed append is tried again; 0 is a second.
 	RetryLedger time.Duration
-	// TakeOverAfter is how long an agent that another engine has appended to may stand still before this one takes it
-	// over; 0 is 15 seconds.
-	TakeOverAfter time.Duration
+	// Holder is the name of this engine, for other engines of the same ledger. Patience is how long one of them may be silent before
+	// this one takes over from it; 0 is 5 seconds.
+	Holder   string
+	Patience time.Duration
 	// AwaitRecovery lets everything that is delivered wait until Recover has been called: an agent must hear that a new
 	// driver has taken over before it hears anything else, or the time in between would count as its own.
 	AwaitRecovery bool
+	// TakesOver says whether Recover takes an agent over; nil takes over all. One that is left out stays as it is until End or TakeOver.
+	TakesOver func(ctx context.Context, a ledger.Agent) bool
 	// SnapshotEvery is after how many events a snapshot is kept; 0 is 64.
 	SnapshotEvery int64
 	// Reached is told of the points that an effect passes, for tests of crashes; nil in production.
@@ -138,13 +117,24 @@ type Engine struct {
 	options Options
 	budgets *budgets
 	slots   *slots
+	checker tool.Checker
+	// directory knows the live agents.
+	directory *directory
+	quotas    *quotas
+	// ledgerQuota knows who has room in the ledger.
+	ledgerQuota *ledgerQuota
 
 	ctx    context.Context
 	cancel context.CancelFunc
 	busy   sync.WaitGroup
 
-	held      atomic.Bool
-	recovered atomic.Bool
+	// tenure is the right to append, quiet says that it is about to be handed over.
+	tenure tenure
+	quiet  atomic.Bool
+	held   atomic.Bool
+
+	recoveredMu sync.Mutex
+	recovered   chan struct{} // closed while this engine knows all live agents
 
 	mu     sync.Mutex
 	actors map[string]*actor
@@ -159,6 +149,15 @@ var errForgotten = errors.New("the agent is gone")
 
 // New makes an engine. It does nothing until agents are started or recovered.
 func New(options Options) *Engine {
+	if options.MayAct == nil {
+		options.MayAct = func(context.Context, ledger.Agent, agent.Config) error { return nil }
+	}
+	if options.NamespaceUID == nil {
+		options.NamespaceUID = func(string) string { return "" }
+	}
+	if options.Crews == nil {
+		options.Crews = func(context.Context, ledger.Agent) []Crew { return nil }
+	}
 	if options.Changed == nil {
 		options.Changed = func(Change) {}
 	}
@@ -171,8 +170,14 @@ func New(options Options) *Engine {
 	if options.Called == nil {
 		options.Called = func(Call) {}
 	}
+	if options.Queued == nil {
+		options.Queued = func(ledger.Agent) {}
+	}
 	if options.Trouble == nil {
 		options.Trouble = func(error) {}
+	}
+	if options.Blocked == nil {
+		options.Blocked = func(ledger.Agent) {}
 	}
 	if options.Now == nil {
 		options.Now = time.Now
@@ -183,16 +188,21 @@ func New(options Options) *Engine {
 	if options.RetryLedger == 0 {
 		options.RetryLedger = time.Second
 	}
-	if options.TakeOverAfter == 0 {
-		options.TakeOverAfter = 15 * time.Second
+	if options.Patience == 0 {
+		options.Patience = defaultPatience
+	}
+	if options.TakesOver == nil {
+		options.TakesOver = func(context.Context, ledger.Agent) bool { return true }
 	}
 	if options.SnapshotEvery == 0 {
 		options.SnapshotEvery = 64
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	e := &Engine{options: options, budgets: newBudgets(), slots: newSlots(), ctx: ctx, cancel: cancel, actors: map[string]*actor{}}
+	e := &Engine{options: options, budgets: newBudgets(), slots: newSlots(), directory: newDirectory(), ctx: ctx, cancel: cancel, actors: map[string]*actor{}}
+	e.quotas, e.ledgerQuota = newQuotas(e), newLedgerQuota(e)
 	e.held.Store(options.AwaitRecovery)
-	e.recovered.Store(!options.AwaitRecovery)
+	e.recovered = make(chan struct{})
+	e.setRecovered(!options.AwaitRecovery)
 	return e
 }
 
@@ -252,26 +262,6 @@ func (e *Engine) View(ctx context.Context, uid string) (agent.State, error) {
 	return state, err
 }
 
-// Refresh sees to it that the next View is at least what the ledger has now. Another engine may have gone on with the agent,
-// which nobody tells this one; whoever is about to refuse something because of a state should ask for it.
-func (e *Engine) Refresh(ctx context.Context, uid string) error {
-	record, err := e.options.Ledger.Agent(ctx, uid)
-	if errors.Is(err, ledger.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("look how far agent %s is: %w", uid, err)
-	}
-	a, err := e.actor(uid)
-	if err != nil {
-		return err
-	}
-	if a.lastSeq() < record.LastSeq {
-		a.unload()
-	}
-	return nil
-}
-
 // Lookup returns what the ledger says of an agent besides its events, or ledger.ErrNotFound.
 func (e *Engine) Lookup(ctx context.Context, uid string) (ledger.Agent, error) {
 	a, err := e.actor(uid)
@@ -282,36 +272,33 @@ func (e *Engine) Lookup(ctx context.Context, uid string) (ledger.Agent, error) {
 	return record, err
 }
 
-// TakeSlot lets a sub-agent begin if fewer than limit others of its tree are at work; a limit of 0 is none. If it must wait,
-// wake is called once when it is its turn.
-func (e *Engine) TakeSlot(root, uid string, limit int, wake func()) bool {
-	return limit == 0 || e.slots.take(root, uid, limit, wake)
-}
-
-// Recovered says whether this engine knows all live agents. Before that nothing new should begin: it could not tell what
-// limits leave room for.
-func (e *Engine) Recovered() bool { return e.recovered.Load() }
-
-// End cancels an agent whose object is gone: what it has in flight is stopped, and the ledger says that it was cancelled,
-// an orchestrator's included, which would never end by itself.
-func (e *Engine) End(uid string) error {
-	e.slots.forget(uid)
-	return e.post(uid, delivery{fact: agent.Cancelled{By: "deletion"}, end: true})
-}
-
-// EndNamed cancels the live agents of an object of which only the name is known: it went while no engine was at work.
-func (e *Engine) EndNamed(ctx context.Context, kind, namespace, name string) error {
-	filter := ledger.AgentFilter{Scope: ledger.Scope{Namespace: namespace}, Kind: kind, Name: name, Live: true}
-	list, err := e.options.Ledger.Agents(ctx, filter, ledger.Page{})
-	if err != nil {
-		return fmt.Errorf("look for agents of the deleted %s %s/%s: %w", kind, namespace, name, err)
+// Await waits until this engine is at work and knows all live agents. Before that nothing should be judged or begun: another engine may be
+// at work, and nobody can tell what limits leave room for.
+func (e *Engine) Await(ctx context.Context) error {
+	e.recoveredMu.Lock()
+	recovered := e.recovered
+	e.recoveredMu.Unlock()
+	select {
+	case <-recovered:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	for _, record := range list.Items {
-		if err := e.End(record.UID); err != nil {
-			return err
+}
+
+func (e *Engine) setRecovered(is bool) {
+	e.recoveredMu.Lock()
+	defer e.recoveredMu.Unlock()
+	select {
+	case <-e.recovered:
+		if !is {
+			e.recovered = make(chan struct{})
+		}
+	default:
+		if is {
+			close(e.recovered)
 		}
 	}
-	return nil
 }
 
 // Forget drops an agent from memory and stops what it has in flight. What is in the ledger stays.
@@ -325,6 +312,7 @@ func (e *Engine) Forget(uid string) {
 	}
 	e.budgets.forget(uid)
 	e.slots.forget(uid)
+	e.directory.forget(uid)
 }
 
 // Evict drops agents from memory that have had nothing to do for a while: nothing has come for them, and nothing of theirs
@@ -343,32 +331,11 @@ func (e *Engine) Evict(idle time.Duration) int {
 	return evicted
 }
 
-// Close stops the engine: effects in flight are given until ctx ends to finish and be recorded, then they are stopped.
-func (e *Engine) Close(ctx context.Context) error {
+// all are the agents in memory.
+func (e *Engine) all() []*actor {
 	e.mu.Lock()
-	e.closed = true
-	actors := make([]*actor, 0, len(e.actors))
-	for _, a := range e.actors {
-		actors = append(actors, a)
-	}
-	e.mu.Unlock()
-	for _, a := range actors {
-		a.quiesce()
-	}
-	idle := make(chan struct{})
-	go func() {
-		e.busy.Wait()
-		close(idle)
-	}()
-	select {
-	case <-idle:
-		e.cancel()
-		return nil
-	case <-ctx.Done():
-		e.cancel()
-		<-idle
-		return nil
-	}
+	defer e.mu.Unlock()
+	return slices.Collect(maps.Values(e.actors))
 }
 
 // actor returns the mailbox of an agent, made on first use.
@@ -380,7 +347,7 @@ func (e *Engine) actor(uid string) (*actor, error) {
 	}
 	a, ok := e.actors[uid]
 	if !ok {
-		a = &actor{engine: e, uid: uid, inFlight: map[string]func(){}}
+		a = &actor{engine: e, uid: uid, inFlight: map[string]func(){}, quiet: e.quiet.Load()}
 		e.actors[uid] = a
 	}
 	return a, nil
@@ -390,17 +357,14 @@ func (e *Engine) actor(uid string) (*actor, error) {
 type Stats struct {
 	// Agents are in memory, InFlight are the effects that the engine performs now.
 	Agents, InFlight int
+	// QuotaWaiting are the runs that wait for a quota, and LedgerFull the namespaces that have filled their share of the ledger.
+	QuotaWaiting, LedgerFull int
 }
 
 // Stats counts what the engine holds now.
 func (e *Engine) Stats() Stats {
-	e.mu.Lock()
-	actors := make([]*actor, 0, len(e.actors))
-	for _, a := range e.actors {
-		actors = append(actors, a)
-	}
-	e.mu.Unlock()
-	stats := Stats{Agents: len(actors)}
+	actors := e.all()
+	stats := Stats{Agents: len(actors), QuotaWaiting: e.quotas.waitingAnywhere(), LedgerFull: e.ledgerQuota.fullNamespaces()}
 	for _, a := range actors {
 		a.mu.Lock()
 		stats.InFlight += len(a.inFlight)

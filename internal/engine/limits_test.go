@@ -4,7 +4,6 @@
 package engine
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
@@ -30,8 +29,8 @@ func having(tokens int64) agent.State {
 func TestASiblingsReservationIsWaitedFor(t *testing.T) {
 	b := tree(100)
 	var answers []string
-	answer := func(who string) func(string) {
-		return func(reason string) { answers = append(answers, who+": "+reason) }
+	answer := func(who string) func(refusal) {
+		return func(r refusal) { answers = append(answers, who+": "+r.reason) }
 	}
 	b.reserve("a", agent.Amount{Tokens: 60}, answer("a"))
 	b.reserve("b", agent.Amount{Tokens: 60}, answer("b"))
@@ -52,7 +51,7 @@ func TestAChildThatEndedUnheardCountsUntilItsParentHears(t *testing.T) {
 	b := tree(100)
 	b.keep(ledger.Agent{UID: "c", Name: "c", Parent: "top"}, having(50))
 	var answers []string
-	answer := func(reason string) { answers = append(answers, reason) }
+	answer := func(r refusal) { answers = append(answers, r.reason) }
 	if b.reserve("a", agent.Amount{Tokens: 60}, answer); len(answers) != 1 || answers[0] == "" {
 		t.Fatalf("answers are %q, want one that says that the budget is used up: the child has used half of it", answers)
 	}
@@ -67,8 +66,8 @@ func TestAChildThatEndedUnheardCountsUntilItsParentHears(t *testing.T) {
 
 func TestAClaimCanBeGivenUp(t *testing.T) {
 	b := tree(100)
-	b.reserve("a", agent.Amount{Tokens: 60}, func(string) {})
-	c := b.reserve("b", agent.Amount{Tokens: 60}, func(string) { t.Error("it was given up") })
+	b.reserve("a", agent.Amount{Tokens: 60}, func(refusal) {})
+	c := b.reserve("b", agent.Amount{Tokens: 60}, func(refusal) { t.Error("it was given up") })
 	if !b.waits(c) || !b.giveUp(c) || b.waits(c) || b.giveUp(c) {
 		t.Error("a claim waits until it is given up, once")
 	}
@@ -96,9 +95,9 @@ func TestTreesKeepTheirBudgets(t *testing.T) {
 			} else {
 				amount := rapid.Int64Range(1, 400).Draw(t, "amount")
 				waiting++
-				b.reserve(uid, agent.Amount{Tokens: amount}, func(reason string) {
+				b.reserve(uid, agent.Amount{Tokens: amount}, func(r refusal) {
 					waiting--
-					if reason == "" {
+					if r.reason == "" {
 						open[uid] = append(open[uid], amount)
 					}
 				})
@@ -112,60 +111,4 @@ func TestTreesKeepTheirBudgets(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestSlotsAreGivenInOrder(t *testing.T) {
-	s := newSlots()
-	var woken []string
-	take := func(uid string) bool {
-		return s.take("root", uid, 2, func() { woken = append(woken, uid) })
-	}
-	for i, want := range []bool{true, true, false, false} {
-		if got := take(fmt.Sprint(i)); got != want {
-			t.Fatalf("agent %d begins: %t, want %t", i, got, want)
-		}
-	}
-	if !take("0") {
-		t.Error("who has a slot keeps it")
-	}
-	s.forget("0")
-	if want := []string{"2"}; !slices.Equal(woken, want) {
-		t.Fatalf("woken are %q, want %q", woken, want)
-	}
-	if take("3") || take("late") {
-		t.Error("nobody begins before the one that was there first")
-	}
-	s.forget("2") // deleted before it could begin
-	if want := []string{"2", "3"}; !slices.Equal(woken, want) {
-		t.Fatalf("woken are %q, want %q", woken, want)
-	}
-	if !take("3") {
-		t.Error("it is the turn of 3")
-	}
-	for _, uid := range []string{"1", "3", "late"} {
-		s.forget(uid)
-	}
-	if len(s.trees) > 0 || len(s.roots) > 0 {
-		t.Errorf("slots remember %v and %v of a tree that is over", s.trees, s.roots)
-	}
-}
-
-func TestAnAgentThatGoesOnNeedsNoFreeSlot(t *testing.T) {
-	s := newSlots()
-	parent := ledger.Agent{UID: "parent", Root: "root"}
-	active := agent.Replay(agent.State{}, []agent.Event{{At: 1, Fact: agent.Started{Config: agent.Config{Kind: agent.SubAgent, Name: "p", Depth: 1, MaxDepth: 2,
-		Task: agent.Task{Instruction: "work"}}}}})
-	if !s.take("root", "parent", 1, nil) {
-		t.Fatal("the first may begin")
-	}
-	asked := agent.Replay(active, []agent.Event{{At: 2, Fact: agent.ModelReplied{Call: active.Request.ID,
-		Calls: []agent.CallRequest{{ID: "c", Tool: "ask_user", Arguments: `{"question":"Which year?"}`}}}}})
-	s.set(parent, asked)
-	if !s.take("root", "child", 1, nil) {
-		t.Error("who waits leaves its slot to others")
-	}
-	s.set(parent, active)
-	if s.take("root", "third", 1, func() {}) {
-		t.Error("both are at work: nobody else may begin")
-	}
 }

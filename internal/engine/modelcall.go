@@ -7,7 +7,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
@@ -21,13 +23,17 @@ func (a *actor) plan(record ledger.Agent, s agent.State, e agent.CallModel) plan
 	call := plannedCall{request: request(agent.BuildPrompt(s)), turn: s.Turn}
 	call.request.IdempotencyKey = a.ledgerKey(e)
 	var endpoint Endpoint
+	if call.problem = a.engine.options.MayAct(a.engine.ctx, record, s.Config); call.problem != nil {
+		call.provider = record.Provider
+		return call
+	}
 	if call.provider, call.problem = a.engine.options.Models.Route(a.engine.ctx, record); call.problem != nil {
 		return call
 	}
 	if endpoint, call.problem = a.engine.options.Models.Endpoint(a.engine.ctx, record, call.provider); call.problem != nil {
 		return call
 	}
-	call.request.Model = endpoint.Model
+	call.request.Model, call.request.TextOnly = endpoint.Model, endpoint.textOnly()
 	return call
 }
 
@@ -42,6 +48,9 @@ func request(p agent.Prompt) model.Request {
 	}
 	for _, m := range p.Messages {
 		message := model.Message{Role: roles[m.Speaker], Text: m.Text, ToolCallID: m.Call}
+		for _, image := range m.Images {
+			message.Images = append(message.Images, model.Image{MediaType: image.MediaType, Digest: image.Digest, Size: image.Size})
+		}
 		for _, c := range m.Calls {
 			message.ToolCalls = append(message.ToolCalls, model.ToolCall{ID: c.ID, Name: c.Tool, Arguments: c.Arguments})
 		}
@@ -60,15 +69,19 @@ func (a *actor) callModel(ctx context.Context, r *recording, e agent.CallModel) 
 		call = a.plan(r.record, r.next, e)
 	}
 	if call.problem != nil {
-		a.failModel(e, nil, agent.Amount{}, agent.FailureRetry, call.problem.Error(), 0)
+		a.failModel(e, nil, agent.Amount{}, agent.ModelFailed{Failure: agent.FailureRetry, Message: call.problem.Error()}, 0)
 		return
 	}
-	claim := a.engine.budgets.reserve(a.uid, e.Reserve, func(reason string) {
-		if reason != "" {
-			a.failModel(e, nil, agent.Amount{}, agent.FailureBudget, reason, 0)
+	claim := a.engine.budgets.reserve(a.uid, e.Reserve, func(refused refusal) { // on whichever goroutine made room for it
+		switch {
+		case refused.message:
+			a.failModel(e, nil, agent.Amount{}, agent.ModelFailed{Failure: agent.FailureMessageBudget, Message: refused.reason}, 0)
+			return
+		case refused.reason != "":
+			a.failModel(e, nil, agent.Amount{}, agent.ModelFailed{Failure: agent.FailureBudget, Message: refused.reason}, 0)
 			return
 		}
-		a.queueModel(ctx, r, call, e)
+		a.guard(e, func() { a.awaitRoom(ctx, r, call, e) }, func() delivery { return a.neverAnswered(e) })
 	})
 	if !a.engine.budgets.waits(claim) {
 		return
@@ -80,22 +93,107 @@ func (a *actor) callModel(ctx context.Context, r *recording, e agent.CallModel) 
 	})
 }
 
-// queueModel waits for the call's turn at the provider.
-func (a *actor) queueModel(ctx context.Context, r *recording, call plannedCall, e agent.CallModel) {
-	ticket := schedule.Ticket{Provider: call.provider, Namespace: r.record.Namespace, Chat: r.record.Root, Tokens: e.Reserve.Tokens, Failures: e.Attempt - 1}
-	waiting, err := a.engine.options.Scheduler.Submit(ticket, func(grant *schedule.Grant) {
-		a.engine.busy.Add(1)
-		go func() {
-			defer a.engine.busy.Done()
-			a.complete(ctx, grant, r.record, call, e)
-		}()
-	})
-	if err != nil {
-		a.failModel(e, nil, e.Reserve, agent.FailureRetry, err.Error(), 0)
+// awaitRoom waits until the namespace has room in the ledger.
+func (a *actor) awaitRoom(ctx context.Context, r *recording, call plannedCall, e agent.CallModel) {
+	claim := &roomClaim{tenant: tenantOf(r.record),
+		waits: func(wait agent.QuotaWait) {
+			a.post(delivery{fact: agent.QuotaReached{Call: e.Call, Attempt: e.Attempt, QuotaWait: wait}})
+		},
+	}
+	claim.granted = func() {
+		if claim.told {
+			a.post(delivery{fact: agent.QuotaGranted{Call: e.Call, Attempt: e.Attempt}})
+		}
+		a.guard(e, func() { a.awaitQuota(ctx, r, call, e) }, func() delivery { return a.neverAnswered(e) })
+	}
+	if !a.engine.ledgerQuota.claim(claim) {
+		a.awaitQuota(ctx, r, call, e)
 		return
 	}
 	context.AfterFunc(ctx, func() {
+		if a.engine.ledgerQuota.giveUp(claim) {
+			a.engine.budgets.release(a.uid, e.Reserve)
+			a.neverBegan(e)
+		}
+	})
+}
+
+// awaitQuota waits until the quotas of the namespace allow the call.
+func (a *actor) awaitQuota(ctx context.Context, r *recording, call plannedCall, e agent.CallModel) {
+	var waits atomic.Bool
+	waits.Store(r.next.QuotaWait() != nil) // the engine before this one has told the agent so
+	claim := &quotaClaim{agent: r.record, key: a.ledgerKey(e),
+		amount: func() (int64, int64, bool) { return a.quotaAmount(r, call, e) },
+		waits: func(wait agent.QuotaWait) {
+			waits.Store(true)
+			a.post(delivery{fact: agent.QuotaReached{Call: e.Call, Attempt: e.Attempt, QuotaWait: wait}})
+		},
+		granted: func() {
+			if waits.Load() {
+				a.post(delivery{fact: agent.QuotaGranted{Call: e.Call, Attempt: e.Attempt}})
+			}
+			a.guard(e, func() { a.queueModel(ctx, r, call, e) }, func() delivery { return a.neverAnswered(e) })
+		},
+	}
+	asked, err := a.engine.quotas.claim(claim)
+	switch {
+	case err != nil:
+		a.failModel(e, nil, e.Reserve, agent.ModelFailed{Failure: agent.FailureRetry, Message: err.Error()}, 0)
+		return
+	case !asked:
+		claim.granted()
+		return
+	}
+	context.AfterFunc(ctx, func() {
+		if a.engine.quotas.giveUp(claim) {
+			a.engine.budgets.release(a.uid, e.Reserve)
+			a.neverBegan(e)
+		}
+	})
+}
+
+// quotaAmount is what a call may use at most. An agent that began before its model had a price reserves at the price of today.
+func (a *actor) quotaAmount(r *recording, call plannedCall, e agent.CallModel) (tokens, costMicros int64, priced bool) {
+	tokens, costMicros = e.Reserve.Tokens, e.Reserve.CostMicros
+	if r.next.Config.Price != nil {
+		return tokens, costMicros, true
+	}
+	endpoint, err := a.engine.options.Models.Endpoint(a.engine.ctx, r.record, call.provider)
+	if err != nil {
+		return tokens, costMicros, false
+	}
+	output := min(r.next.Config.Limits.MaxOutputTokens, tokens)
+	cost := endpoint.Prices.Cost(endpoint.Model, &model.Usage{PromptTokens: tokens - output, CompletionTokens: output})
+	if cost == nil {
+		return tokens, costMicros, false
+	}
+	return tokens, *cost, true
+}
+
+// queueModel waits for the call's turn at the provider.
+func (a *actor) queueModel(ctx context.Context, r *recording, call plannedCall, e agent.CallModel) {
+	ticket := schedule.Ticket{Provider: call.provider, Namespace: r.record.Namespace, Chat: r.record.Root, Tokens: e.Reserve.Tokens,
+		Failures: e.Attempt - 1, Tries: r.next.Config.Limits.MaxRetries + 1}
+	q := &queued{Queue: Queue{Provider: call.provider, Since: a.engine.options.Now()}}
+	waiting, err := a.engine.options.Scheduler.Submit(ticket, func(grant *schedule.Grant) {
+		a.dequeued(q, r.record)
+		a.engine.busy.Add(1)
+		go func() {
+			defer a.engine.busy.Done()
+			a.guard(e, func() { a.complete(ctx, grant, r.record, call, e) }, func() delivery {
+				grant.Release(schedule.Result{})
+				return a.neverAnswered(e)
+			})
+		}()
+	})
+	if err != nil {
+		a.failModel(e, nil, e.Reserve, agent.ModelFailed{Failure: agent.FailureRetry, Message: err.Error()}, 0)
+		return
+	}
+	a.enqueued(q, r.record)
+	context.AfterFunc(ctx, func() {
 		if waiting.Cancel() {
+			a.dequeued(q, r.record)
 			a.engine.budgets.release(a.uid, e.Reserve)
 			a.neverBegan(e)
 		}
@@ -105,20 +203,34 @@ func (a *actor) queueModel(ctx context.Context, r *recording, call plannedCall, 
 // neverBegan ends a call that was given up before it was made. When the process ends, the next one makes it; else nobody does.
 func (a *actor) neverBegan(e agent.CallModel) {
 	if a.engine.ctx.Err() == nil {
-		a.post(delivery{modelResult: a.modelRow(e, ledger.StatusCancelled)})
+		a.post(delivery{modelResult: a.modelRow(e, nil)})
 	}
 }
 
 // complete makes the call.
 func (a *actor) complete(ctx context.Context, grant *schedule.Grant, record ledger.Agent, call plannedCall, e agent.CallModel) {
-	endpoint, err := a.engine.options.Models.Endpoint(ctx, record, grant.Provider)
+	if !a.beginCall(ctx, false) {
+		grant.Release(schedule.Result{})
+		return
+	}
+	defer a.endCall()
+	err := a.engine.options.MayAct(ctx, record, a.config()) // it may have waited for long
+	var endpoint Endpoint
+	if err == nil {
+		endpoint, err = a.engine.options.Models.Endpoint(ctx, record, grant.Provider)
+	}
 	if err != nil {
 		grant.Release(schedule.Result{})
-		a.failModel(e, nil, e.Reserve, agent.FailureRetry, err.Error(), 0)
+		a.failModel(e, nil, e.Reserve, agent.ModelFailed{Failure: agent.FailureRetry, Message: err.Error()}, 0)
 		return
 	}
 	req := call.request
-	req.Model = endpoint.Model
+	req.Model, req.TextOnly = endpoint.Model, endpoint.textOnly()
+	if req, err = a.engine.withImages(ctx, req); err != nil {
+		grant.Release(schedule.Result{})
+		a.failModel(e, nil, e.Reserve, agent.ModelFailed{Failure: agent.FailureRetry, Message: err.Error()}, 0)
+		return
+	}
 	made := &Call{Agent: record, Effect: e, Turn: call.turn, Provider: grant.Provider, Status: ledger.StatusFailed,
 		Server: endpoint.Client.Host(), Request: &req, Started: a.engine.options.Now()}
 	reply, err := endpoint.Client.Complete(ctx, req, func(d model.Delta) {
@@ -130,58 +242,60 @@ func (a *actor) complete(ctx context.Context, grant *schedule.Grant, record ledg
 	if err != nil {
 		failure := failureOf(err)
 		made.Failure = string(failure.Kind)
+		if failure.Usage != nil {
+			made.counted, made.Usage = used(req, model.Reply{Usage: failure.Usage}, e, endpoint.Prices)
+		}
 		a.engine.options.Called(*made)
 		a.modelFailed(e, grant, made, failure)
 		return
 	}
 	a.engine.reached(AfterEffect)
-	usage, cost := used(req, reply, endpoint.Prices)
-	made.Status, made.Usage, made.Reply = ledger.StatusSuccess, usage, &reply
+	made.counted, made.Usage = used(req, reply, e, endpoint.Prices)
+	made.Status, made.Reply = ledger.StatusSuccess, &reply
+	fact := replied(e, reply, made.Usage)
+	row := a.modelRow(e, made)
+	if failed, ok := fact.(agent.ModelFailed); ok {
+		made.Status, made.Failure = ledger.StatusFailed, string(reply.Outcome())
+		row.Status, row.Error = ledger.StatusFailed, failed.Message
+	}
 	a.engine.options.Called(*made)
-	tokens := usage.Total()
-	grant.Release(schedule.Result{Tokens: &tokens})
-	row := a.modelRow(e, ledger.StatusSuccess)
+	total := made.Usage.Total()
+	grant.Release(schedule.Result{Tokens: &total})
 	row.Response, _ = json.Marshal(reply)
 	row.Summary = reply.Text
 	if len(reply.ToolCalls) > 0 {
 		row.ToolCalls, _ = json.Marshal(reply.ToolCalls)
 	}
-	if u := reply.Usage; u != nil {
-		row.PromptTokens, row.CachedTokens, row.CompletionTokens = &u.PromptTokens, &u.CachedTokens, &u.CompletionTokens
-	}
-	row.CostMicros = cost
-	a.finish(e, delivery{fact: replied(e, reply, usage), modelResult: row, reserved: e.Reserve, call: made})
+	a.finish(e, delivery{fact: fact, modelResult: row, reserved: e.Reserve, call: made})
 }
 
-// replied is the fact that a reply amounts to. A refusal is no answer, whatever came with it.
+// replied is the fact that a reply amounts to. A refusal is no answer, whatever came with it; it is charged like one.
 func replied(e agent.CallModel, reply model.Reply, usage agent.Usage) agent.Fact {
+	failed := agent.ModelFailed{Call: e.Call, Attempt: e.Attempt, Failure: agent.FailureFinal, Usage: &usage}
 	switch reply.Outcome() {
 	case model.OutcomeRefused:
-		return agent.ModelFailed{Call: e.Call, Attempt: e.Attempt, Failure: agent.FailureFinal, Message: "the model refused: " + reply.Refusal}
+		failed.Message = "the model refused: " + valid(reply.Refusal)
+		return failed
 	case model.OutcomeFiltered:
-		return agent.ModelFailed{Call: e.Call, Attempt: e.Attempt, Failure: agent.FailureFinal, Message: "the provider's content filter stopped the reply"}
+		failed.Message = "the provider's content filter stopped the reply"
+		return failed
 	}
-	fact := agent.ModelReplied{Call: e.Call, Text: valid(reply.Text), Usage: usage}
+	fact := agent.ModelReplied{Call: e.Call, Text: valid(reply.Text), Usage: usage, Say: true}
 	if reply.Outcome() == model.OutcomeTruncated {
 		fact.Finish = agent.FinishLength
 	}
 	for _, c := range reply.ToolCalls {
-		fact.Calls = append(fact.Calls, agent.CallRequest{ID: valid(c.ID), Tool: valid(c.Name), Arguments: valid(c.Arguments)})
+		call := agent.CallRequest{ID: valid(c.ID), Tool: valid(c.Name), Arguments: valid(c.Arguments)}
+		if c.ArgumentsError != "" {
+			call.Problem = valid(fmt.Sprintf("%s was not called: %s.", c.Name, c.ArgumentsError))
+		}
+		fact.Calls = append(fact.Calls, call)
 	}
 	return fact
 }
 
 // valid replaces what is not UTF-8: no ledger and no API server would take it.
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
-
-// used is what a call used. A provider that does not say is taken at its size, so that budgets hold; its cost is unknown.
-func used(req model.Request, reply model.Reply, prices model.Prices) (agent.Usage, *int64) {
-	if reply.Usage == nil {
-		return agent.Usage{PromptTokens: model.EstimateTokens(req), CompletionTokens: int64(len(reply.Text)/4) + 1, ModelCalls: 1}, nil
-	}
-	cost := prices.Cost(req.Model, reply.Usage)
-	return agent.Usage{PromptTokens: reply.Usage.PromptTokens, CompletionTokens: reply.Usage.CompletionTokens, ModelCalls: 1, CostMicros: cost}, cost
-}
 
 func failureOf(err error) *model.Error {
 	var failure *model.Error
@@ -203,29 +317,49 @@ func (a *actor) modelFailed(e agent.CallModel, grant *schedule.Grant, made *Call
 		if a.engine.ctx.Err() != nil {
 			return // the process ends; the call is made again by the next one
 		}
-		a.finish(e, delivery{modelResult: a.modelRow(e, ledger.StatusCancelled), reserved: e.Reserve, call: made})
+		made.Status = ledger.StatusCancelled
+		a.finish(e, delivery{modelResult: a.modelRow(e, made), reserved: e.Reserve, call: made})
 	case failure.NeedsCompaction():
-		a.failModel(e, made, e.Reserve, agent.FailureContext, failure.Message, 0)
+		a.failModel(e, made, e.Reserve, agent.ModelFailed{Failure: agent.FailureContext, Message: failure.Message}, 0)
 	case failure.Retryable():
-		a.failModel(e, made, e.Reserve, agent.FailureRetry, failure.Message, failure.RetryAfter)
+		a.failModel(e, made, e.Reserve, agent.ModelFailed{Failure: agent.FailureRetry, Message: failure.Message, Cause: causes[failure.Kind]}, failure.RetryAfter)
 	default:
-		a.failModel(e, made, e.Reserve, agent.FailureFinal, failure.Message, 0)
+		a.failModel(e, made, e.Reserve, agent.ModelFailed{Failure: agent.FailureFinal, Message: failure.Message}, 0)
 	}
+}
+
+// causes are the causes of a retry that a person is told by name.
+var causes = map[model.Kind]agent.RetryCause{
+	model.RateLimited: agent.CauseRateLimited, model.Overloaded: agent.CauseUnavailable, model.Transient: agent.CauseUnavailable, model.TimedOut: agent.CauseUnavailable,
 }
 
 // failModel ends a model call without an answer; made is nil if it never reached the provider. retryAfter is how long the provider
 // asked to be left alone.
-func (a *actor) failModel(e agent.CallModel, made *Call, reserved agent.Amount, failure agent.ModelFailure, words string, retryAfter time.Duration) {
-	fact := agent.ModelFailed{Call: e.Call, Attempt: e.Attempt, Failure: failure, Message: words}
-	if failure == agent.FailureRetry {
+func (a *actor) failModel(e agent.CallModel, made *Call, reserved agent.Amount, fact agent.ModelFailed, retryAfter time.Duration) {
+	fact.Call, fact.Attempt = e.Call, e.Attempt
+	if fact.Failure == agent.FailureRetry {
 		wait := model.Backoff(e.Attempt, retryAfter, a.engine.options.Random())
 		fact.RetryAt = agent.Time(a.engine.options.Now().Add(wait).UnixMilli())
 	}
-	row := a.modelRow(e, ledger.StatusFailed)
-	row.Error = words
+	if made != nil && made.Usage.ModelCalls > 0 {
+		fact.Usage = &made.Usage
+	}
+	row := a.modelRow(e, made)
+	row.Status, row.Error = ledger.StatusFailed, fact.Message
 	a.finish(e, delivery{fact: fact, modelResult: row, reserved: reserved, call: made})
 }
 
-func (a *actor) modelRow(e agent.CallModel, status ledger.Status) *ledger.ModelResult {
-	return &ledger.ModelResult{Key: a.ledgerKey(e), Status: status, FinishedAt: a.engine.options.Now()}
+// modelRow is the result of a call: how it ended, what it used as far as the provider said, and which provider and model served it. made
+// is nil if no provider did.
+func (a *actor) modelRow(e agent.CallModel, made *Call) *ledger.ModelResult {
+	row := &ledger.ModelResult{Key: a.ledgerKey(e), Status: ledger.StatusCancelled, FinishedAt: a.engine.options.Now()}
+	if made == nil {
+		return row
+	}
+	row.Status, row.Provider, row.Model = made.Status, made.Provider, made.Request.Model
+	if u := made.counted; u != nil {
+		row.PromptTokens, row.CachedTokens, row.CompletionTokens = &u.PromptTokens, &u.CachedTokens, &u.CompletionTokens
+		row.CostMicros = made.Usage.CostMicros
+	}
+	return row
 }

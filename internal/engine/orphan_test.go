@@ -4,29 +4,154 @@
 package engine
 
 import (
+	"context"
+	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
 // An object that goes while no engine is at work leaves an agent behind, of which the next engine knows only the name.
-func TestAnAgentWhoseObjectWentUnseenIsEnded(t *testing.T) {
+func TestTheLiveAgentsOfANameAreFound(t *testing.T) {
 	w := newWorld(t, "load")
 	w.chat(nil)
 	w.say("m1", "Load")
 	w.untilPosted("Loaded.")
 	w.restart()
-	if err := w.engine.EndNamed(t.Context(), "AgentChat", "ns", "another"); err != nil {
+	for name, want := range map[string]int{"chat": 1, "another": 0} {
+		live, err := w.engine.LiveNamed(t.Context(), "AgentChat", "ns", name)
+		if err != nil || len(live) != want {
+			t.Errorf("%d live agents are called %s, want %d (%v)", len(live), name, want, err)
+		}
+	}
+}
+
+// hanging agents delegate once and then wait for a model that does not answer.
+const hanging = `
+name: hanging
+rules:
+- {match: {role: orchestrator, lastMessage: /^Go$/}, reply: {toolCalls: [{name: delegate_to_agent, arguments: {role: coder, task: Delegate}}]}}
+- {match: {role: orchestrator}, reply: {text: Started.}}
+- {match: {lastMessage: Delegate}, reply: {toolCalls: [{name: delegate_to_agent, arguments: {role: tester, task: Hang}}]}}
+- {match: {lastMessage: Hang}, reply: {fault: {kind: hang}}}
+`
+
+// hang starts a chat with an agent below it, and one below that, which waits for its model.
+func hang(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t, hanging)
+	w.chat(nil)
+	w.say("m1", "Go")
+	w.untilPosted("Started.")
+	w.until("the deepest agent to ask its model", func() bool {
+		calls, err := w.ledger.OpenCalls(t.Context(), "uid-chat-1-1")
+		return err == nil && len(calls.Models) == 1
+	})
+	return w
+}
+
+func (w *world) untilCancelled(uids ...string) {
+	w.t.Helper()
+	for _, uid := range uids {
+		w.until(uid+" to be cancelled", func() bool { return w.record(uid).Status == ledger.StatusCancelled })
+		w.until("the calls of "+uid+" to end", func() bool {
+			calls, err := w.ledger.OpenCalls(w.t.Context(), uid)
+			return err == nil && len(calls.Models)+len(calls.Tools) == 0
+		})
+	}
+}
+
+// No object but the chat has gone: the garbage collector has not come yet, or never will.
+func TestEndingAnAgentEndsEverythingBelow(t *testing.T) {
+	w := hang(t)
+	if err := w.engine.End("uid-chat"); err != nil {
 		t.Fatal(err)
 	}
+	w.untilCancelled("uid-chat", "uid-chat-1", "uid-chat-1-1")
+}
+
+func TestAbandoningAnAgentEndsEverythingBelow(t *testing.T) {
+	w := hang(t)
+	if err := w.engine.Abandon(t.Context(), "uid-chat-1"); err != nil {
+		t.Fatal(err)
+	}
+	w.untilCancelled("uid-chat-1", "uid-chat-1-1")
+	w.until("the agent to fail as cancelled", func() bool {
+		s, err := w.engine.View(t.Context(), "uid-chat-1")
+		return err == nil && s.Phase == agent.PhaseFailed && s.Outcome.Kind == agent.KindCancelled
+	})
+}
+
+func TestEndingAnAgentLeavesThoseBesideIt(t *testing.T) {
+	w := hang(t)
+	if err := w.engine.End("uid-chat-1"); err != nil {
+		t.Fatal(err)
+	}
+	w.untilCancelled("uid-chat-1", "uid-chat-1-1")
 	if !w.record("uid-chat").Live() {
-		t.Fatal("the agent of another object was ended")
+		t.Error("the chat was ended with its agent")
 	}
-	if err := w.engine.EndNamed(t.Context(), "AgentChat", "ns", "chat"); err != nil {
+}
+
+// A child whose start comes after its parent's end asks no model.
+func TestAnAgentDoesNotBeginBelowOneThatWasDeleted(t *testing.T) {
+	w := hang(t)
+	if err := w.engine.End("uid-chat"); err != nil {
 		t.Fatal(err)
 	}
-	w.until("the agent to end", func() bool { return w.record("uid-chat").Status == ledger.StatusCancelled })
+	w.untilCancelled("uid-chat", "uid-chat-1", "uid-chat-1-1")
+	late := ledger.Agent{UID: "uid-late", Kind: "SubAgent", Namespace: "ns", Name: "late", Parent: "uid-chat", Root: "uid-chat", Chat: "chat", Role: "tester", Depth: 1}
+	c := config(agent.SubAgent, "late", "tester", 1)
+	c.Task.Instruction = "Hang"
+	w.begin(late, c)
+	w.until("the late agent to be recorded", func() bool { _, err := w.ledger.Agent(t.Context(), "uid-late"); return err == nil })
+	w.untilCancelled("uid-late")
+	calls, err := w.ledger.ModelCalls(t.Context(), ledger.CallFilter{Agent: "uid-late"}, ledger.Page{})
+	if err != nil || len(calls.Items) > 0 {
+		t.Errorf("it made %d model calls (%v)", len(calls.Items), err)
+	}
+}
+
+// The process dies after the end of a chat is in the ledger, and before that of its agents is.
+func TestAnEngineThatRecoversEndsWhatIsBelowAnEndedAgent(t *testing.T) {
+	w := hang(t)
+	w.crash()
+	chat := w.record("uid-chat")
+	data, err := json.Marshal(agent.Event{At: agent.Time(time.Now().UnixMilli()), Fact: deletion})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = w.ledger.Append(t.Context(), ledger.Batch{Agent: chat.UID, After: chat.LastSeq,
+		Events: []ledger.Event{{Type: agent.FactType(deletion), At: time.Now(), Data: data}},
+		Finish: &ledger.Finish{Status: ledger.StatusCancelled, ErrorKind: string(agent.KindCancelled), At: time.Now()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.start(w.ledger).Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.untilCancelled("uid-chat-1", "uid-chat-1-1")
+}
+
+// An agent whose object may be gone does nothing until somebody has made sure.
+func TestAnAgentThatIsNotTakenOverDoesNothing(t *testing.T) {
+	w := hang(t)
+	w.crash()
+	before := w.record("uid-chat-1-1").LastSeq
+	e := w.start(w.ledger)
+	e.options.TakesOver = func(_ context.Context, a ledger.Agent) bool { return a.UID != "uid-chat-1-1" }
+	if _, err := e.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if now := w.record("uid-chat-1-1").LastSeq; now != before {
+		t.Fatalf("it went from event %d to %d", before, now)
+	}
+	if err := e.TakeOver(t.Context(), "uid-chat-1-1"); err != nil {
+		t.Fatal(err)
+	}
+	w.until("it to go on", func() bool { return w.record("uid-chat-1-1").LastSeq > before })
 }
 
 // An orchestrator that has nothing to do has nothing to cancel; deleting its chat ends it all the same.

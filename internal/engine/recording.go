@@ -6,6 +6,7 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
@@ -25,10 +26,19 @@ type recording struct {
 	// outstanding are the keys of everything that is to be in flight afterwards.
 	outstanding map[string]bool
 	takeOver    bool
-	end         bool
-	batch       ledger.Batch
+	resume      bool
+	// parked says that the agent has no slot: it is to begin nothing.
+	parked bool
+	// open are the calls that are intended already, if the agent is taken over or resumes.
+	open map[string]bool
+	end  bool
+	// quarantine says that the batch quarantines the agent.
+	quarantine bool
+	batch      ledger.Batch
 	// requests are the model calls that the batch intends, by effect key.
 	requests map[string]plannedCall
+	// granted are the tasks that were set aside for the replies of the batch.
+	granted agent.Amount
 	// answered are the tool calls that were made on the way.
 	answered []Call
 }
@@ -39,6 +49,12 @@ func (r *recording) newest() int64 { return r.batch.After + int64(len(r.batch.Ev
 func (r *recording) empty() bool {
 	b := &r.batch
 	return len(b.Events) == 0 && len(b.ModelResults) == 0 && len(b.ToolResults) == 0
+}
+
+// abandonsCalls says that the calls which are open in the ledger will never have a result: the agent is gone, or it was cancelled before
+// whoever took it over made them again.
+func (r *recording) abandonsCalls() bool {
+	return r.end || r.quarantine || (r.takeOver && (r.next.Phase.Terminal() || r.next.Phase == agent.PhaseCancelling))
 }
 
 // unheard says why facts that made no difference were not heard: an agent that has not begun hears nothing.
@@ -68,11 +84,21 @@ func (a *actor) step(deliveries []delivery) *recording {
 			r.calls = append(r.calls, *d.call)
 		}
 		r.takeOver = r.takeOver || d.takeOver
+		r.resume = r.resume || d.resume
+		if d.open != nil {
+			r.open = d.open
+		}
 		r.end = r.end || d.end
+		r.quarantine = r.quarantine || d.quarantine
 		if d.fact != nil {
 			a.hear(r, d, now)
 		}
 	}
+	limit := limitReached(r.before, r.next)
+	for i := range r.batch.ModelResults {
+		r.batch.ModelResults[i].Bailout = limit
+	}
+	r.parked = a.park(r)
 	a.intend(r, now)
 	if r.newest()-snapshot >= a.engine.options.SnapshotEvery {
 		if data, err := agent.EncodeState(r.next); err == nil {
@@ -92,12 +118,13 @@ func (a *actor) step(deliveries []delivery) *recording {
 // hear puts one fact through the core, and the answers of tools that it has at hand. A fact that changes nothing leaves no event
 // behind: whoever delivers again, to be sure, costs nothing.
 func (a *actor) hear(r *recording, d delivery, now time.Time) {
-	event := agent.Event{At: max(agent.Time(now.UnixMilli()), d.at), Fact: a.spare(d.fact)}
+	event := agent.Event{At: max(agent.Time(now.UnixMilli()), d.at), Fact: a.fill(r, a.engine.checked(r.next, d.fact))}
 	next, effects := agent.Step(r.next, event)
 	// A take-over is always on record: the append is what gives the right to act, and time that nobody was there
 	// for must not count.
 	// So is the end of an agent whose object is gone, even if it had nothing to cancel: it would be live for ever.
-	always := (d.takeOver || (d.end && r.record.Live())) && next.Phase != agent.PhaseNew && !next.Phase.Terminal()
+	// So is that a parked agent goes on: with that event its calls are intended.
+	always := (d.takeOver || (d.resume && next.Standing() == agent.StandingActive) || (d.end && r.record.Live())) && next.Phase != agent.PhaseNew && !next.Phase.Terminal()
 	if len(effects) == 0 && next.Same(r.next) && !always {
 		return
 	}
@@ -109,18 +136,54 @@ func (a *actor) hear(r *recording, d delivery, now time.Time) {
 	if d.create != nil && r.newest() == 0 {
 		r.batch.Create, r.record = d.create, *d.create
 	}
+	before := r.next
 	r.next = next
+	r.follow(next.Config)
 	r.effects = append(r.effects, effects...)
 	r.events = append(r.events, event)
 	r.batch.Events = append(r.batch.Events, ledger.Event{Type: agent.FactType(d.fact), At: now, Data: data})
+	keepImages(&r.batch, d.fact, d.images)
 	cause := r.newest()
+	if decided, ok := event.Fact.(agent.Decided); ok && !decided.Approve {
+		a.recordDenied(r, before, decided, now)
+	}
 	for _, e := range effects {
 		if run, ok := e.(agent.RunTool); ok && !r.end {
-			if fact, ok := a.answer(r, run, cause, now); ok {
-				a.hear(r, delivery{fact: fact}, now)
+			if answer, ok := a.answer(r, run, cause, now); ok {
+				a.hear(r, answer, now)
 			}
 		}
 	}
+}
+
+// fill adds to a fact what only the engine knows: it becomes part of the event, so a replay needs no engine.
+func (a *actor) fill(r *recording, fact agent.Fact) agent.Fact {
+	switch f := fact.(type) {
+	case agent.Restarted:
+		return a.spare(f)
+	case agent.MessageArrived:
+		f.Spent = a.engine.budgets.spent(a.uid)
+		return f
+	case agent.ModelReplied:
+		if wanted := agent.TasksWanted(r.next, f); wanted > 0 {
+			left := a.engine.budgets.grantTasks(a.uid, wanted)
+			r.granted.Tasks += left
+			f.TasksLeft = &left
+		}
+		return f
+	}
+	return fact
+}
+
+// follow brings the agent's record up to its configuration: the next call goes where the record says. The log of an earlier release
+// does not say where that is.
+func (r *recording) follow(c agent.Config) {
+	update := ledger.AgentUpdate{Role: c.Role.Name, Provider: c.Provider, Model: c.Model}
+	if c.Model == "" || update == (ledger.AgentUpdate{Role: r.record.Role, Provider: r.record.Provider, Model: r.record.Model}) {
+		return
+	}
+	r.record.Role, r.record.Provider, r.record.Model = update.Role, update.Provider, update.Model
+	r.batch.Update = &update
 }
 
 // intend writes down the model and tool calls that the batch leads to.
@@ -129,7 +192,14 @@ func (a *actor) intend(r *recording, now time.Time) {
 	for _, e := range agent.Outstanding(r.next) {
 		r.outstanding[e.Key()] = true
 	}
-	for _, e := range r.effects {
+	if r.parked {
+		return
+	}
+	effects := r.effects
+	if r.takeOver || r.resume { // what a parked agent was to do has not been intended
+		effects = slices.DeleteFunc(agent.Outstanding(r.next), func(e agent.Effect) bool { return r.open[a.ledgerKey(e)] })
+	}
+	for _, e := range effects {
 		if !r.outstanding[e.Key()] {
 			continue
 		}
@@ -137,14 +207,14 @@ func (a *actor) intend(r *recording, now time.Time) {
 		case agent.CallModel:
 			call := a.plan(r.record, r.next, e)
 			r.requests[e.Key()] = call
-			r.batch.ModelCalls = append(r.batch.ModelCalls, call.intent(a.ledgerKey(e), r.next, r.newest(), now))
+			r.batch.ModelCalls = append(r.batch.ModelCalls, call.intent(r.record, a.ledgerKey(e), r.next, r.newest(), now))
 		case agent.RunTool:
 			r.batch.ToolCalls = append(r.batch.ToolCalls, a.toolIntent(r, e, r.newest(), now))
 		}
 	}
 }
 
-// closeCalls writes down how the calls of an agent end whose object is gone: nobody will be there to hear their results.
+// closeCalls writes down how the calls of an agent end that nobody will hear the results of.
 func (a *actor) closeCalls(r *recording) error {
 	open, err := a.engine.options.Ledger.OpenCalls(a.engine.ctx, a.uid)
 	if err != nil {
@@ -174,6 +244,45 @@ func (a *actor) closeCalls(r *recording) error {
 	return nil
 }
 
+// limitReached is the limit that stops the agent, if one does.
+func limitReached(before, next agent.State) string {
+	for _, s := range []agent.State{before, next} {
+		if s.Bailout != nil {
+			return string(s.Bailout.Kind)
+		}
+	}
+	// The turn of an orchestrator that has no last call for a limit ends within the step, and only its trouble is left.
+	if t := next.Trouble; t != nil && t != before.Trouble && t.Kind != agent.KindModelError {
+		return string(t.Kind)
+	}
+	if p := next.Paused; p != nil && p != before.Paused {
+		return string(p.Reason)
+	}
+	return ""
+}
+
+// contextMode is what of its parent's context an agent sees; empty for an orchestrator.
+func contextMode(config agent.Config) string {
+	if config.Kind == agent.SubAgent && config.Task.Mode == "" {
+		return "None"
+	}
+	return config.Task.Mode
+}
+
+// askedBy is the key of the model call that asked for an agent; empty at the top of a tree, and for agents of old operators, which
+// did not keep it.
+func askedBy(record ledger.Agent, origin agent.Origin) string {
+	return modelCallKey(record.Parent, origin.Request, origin.Attempt)
+}
+
+// modelCallKey is the key of an agent's model call; empty if it is not known.
+func modelCallKey(uid, call string, attempt int) string {
+	if uid == "" || call == "" || attempt == 0 {
+		return ""
+	}
+	return uid + "/" + agent.CallModel{Call: call, Attempt: attempt}.Key()
+}
+
 // ledgerKey makes the key of an effect unique among all agents.
 func (a *actor) ledgerKey(e agent.Effect) string { return a.uid + "/" + e.Key() }
 
@@ -198,28 +307,6 @@ func finalStatus(o agent.Outcome) ledger.Status {
 	return ledger.StatusFailed
 }
 
-// rebuild folds what the ledger has of an agent into its state. A snapshot of a form that this program does not know is
-// no loss, as long as the events are there.
-func rebuild(h ledger.History) (agent.State, int64, error) {
-	var state agent.State
-	var seq int64
-	if h.Snapshot != nil {
-		decoded, err := agent.DecodeState(h.Snapshot.Data)
-		if err != nil {
-			return state, 0, err
-		}
-		state, seq = decoded, h.Snapshot.Seq
-	}
-	for _, e := range h.Events {
-		var event agent.Event
-		if err := json.Unmarshal(e.Data, &event); err != nil {
-			return state, 0, fmt.Errorf("event %d: %w", e.Seq, err)
-		}
-		state, seq = agent.Replay(state, []agent.Event{event}), e.Seq
-	}
-	return state, seq, nil
-}
-
 // plannedCall is a model call as it will be made.
 type plannedCall struct {
 	request  model.Request
@@ -229,11 +316,12 @@ type plannedCall struct {
 	problem error
 }
 
-func (c plannedCall) intent(key string, s agent.State, cause int64, now time.Time) ledger.ModelCall {
-	tokens := model.EstimateTokens(c.request)
+func (c plannedCall) intent(record ledger.Agent, key string, s agent.State, cause int64, now time.Time) ledger.ModelCall {
+	tokens := promptTokens(s.Request.Reserved, s.Config.Limits.MaxOutputTokens)
 	call := ledger.ModelCall{
-		Key: key, Seq: cause, Iteration: s.Iterations, Provider: c.provider, Model: c.request.Model,
-		RequestType: string(s.Request.Purpose), SystemPrompt: s.Config.Role.Name, ContextTokens: &tokens,
+		Key: key, Parent: askedBy(record, s.Config.Origin), Seq: cause, Iteration: s.Iteration(), Provider: c.provider, Model: c.request.Model,
+		RequestType: string(s.Request.Purpose), SystemPrompt: s.Config.Role.Name,
+		ContextMode: contextMode(s.Config), ContextTokens: &tokens, Files: s.Config.Task.ContextFiles,
 		MaxIterations: s.Config.Limits.MaxIterations, MaxDuration: time.Duration(s.Config.Limits.MaxDuration) * time.Millisecond, StartedAt: now,
 	}
 	// A request is plain data; it always encodes.

@@ -5,6 +5,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -18,25 +19,71 @@ const recoverers = 8
 // Recover takes over the agents that have not finished: what is outstanding is performed, and write tools that had been
 // started are told as unknown.
 func (e *Engine) Recover(ctx context.Context) (int, error) {
-	count := 0
+	for _, a := range e.all() {
+		a.unload() // whoever was at work may have gone on since then
+	}
+	if e.held.Load() {
+		e.reset() // somebody may have looked at agents while this engine stood by
+	}
+	count, seen := 0, map[string]bool{}
 	page := ledger.Page{Limit: ledger.MaxLimit}
 	for {
 		list, err := e.options.Ledger.Agents(ctx, ledger.AgentFilter{Live: true}, page)
 		if err != nil {
 			return count, fmt.Errorf("list the live agents: %w", err)
 		}
-		if err := e.takeOver(ctx, list.Items); err != nil {
+		taken, err := e.choose(ctx, list.Items, seen)
+		if err != nil {
 			return count, err
 		}
-		count += len(list.Items)
+		if err := e.takeOver(ctx, taken); err != nil {
+			return count, err
+		}
+		count += len(taken)
 		if list.Next == "" {
-			e.recovered.Store(true)
-			e.release()
+			if !e.tenure.unlessOver(func() {
+				e.held.Store(false)
+				e.setRecovered(true)
+			}) {
+				e.standDown()
+				return count, e.leave(nil)
+			}
+			e.lookAgain()
 			return count, nil
 		}
 		page.Cursor = list.Next
 	}
 }
+
+// choose returns the agents to take over. Seen are the live ones so far: a parent comes before its children. An agent whose parent was
+// ended with its object while the process died is ended too.
+func (e *Engine) choose(ctx context.Context, records []ledger.Agent, seen map[string]bool) ([]ledger.Agent, error) {
+	var taken []ledger.Agent
+	for _, record := range records {
+		seen[record.UID] = true
+		if !e.options.TakesOver(ctx, record) {
+			continue
+		}
+		taken = append(taken, record)
+		if record.Parent == "" || seen[record.Parent] {
+			continue
+		}
+		parent, err := e.options.Ledger.Agent(ctx, record.Parent)
+		switch {
+		case errors.Is(err, ledger.ErrNotFound):
+		case err != nil:
+			return nil, fmt.Errorf("look at the parent of agent %s: %w", record.UID, err)
+		case !parent.Live():
+			if err := e.post(record.UID, delivery{fact: deletion}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return taken, nil
+}
+
+// TakeOver takes over an agent that Recover has left out.
+func (e *Engine) TakeOver(ctx context.Context, uid string) error { return e.takeOverOne(ctx, uid) }
 
 // takeOver reads some agents and lets them hear that a new driver has taken over.
 func (e *Engine) takeOver(ctx context.Context, records []ledger.Agent) error {
@@ -69,7 +116,11 @@ func (e *Engine) takeOverOne(ctx context.Context, uid string) error {
 	}
 	a.unload() // whoever was at work may have gone on since this state was read
 	if err := a.load(ctx); err != nil {
-		return err
+		if errors.Is(err, ledger.ErrUnavailable) || ctx.Err() != nil {
+			return err
+		}
+		e.options.Trouble(fmt.Errorf("take over agent %s: %w", uid, err))
+		return e.post(uid, delivery{takeOver: true}) // it is tried again, and keeps nobody else waiting
 	}
 	if err := e.post(uid, delivery{takeOver: true, fresh: true}); err != nil {
 		return err
@@ -83,6 +134,9 @@ func (e *Engine) tellOfEnded(ctx context.Context, a *actor) error {
 	record, state, err := a.view(ctx)
 	if err != nil {
 		return err
+	}
+	if state.Lost != nil {
+		e.stopBelow(record) // the process may have died before it was done
 	}
 	for _, child := range state.Children.Live {
 		if child.Outcome != nil {
@@ -106,47 +160,55 @@ func (e *Engine) tellOfEnded(ctx context.Context, a *actor) error {
 
 // tellOf tells the parent of an agent that has ended.
 func (e *Engine) tellOf(ctx context.Context, ended ledger.Agent) error {
-	history, err := e.options.Ledger.Load(ctx, ended.UID)
+	read, err := e.read(ctx, ended.UID, true)
 	if err != nil {
 		return fmt.Errorf("load agent %s: %w", ended.UID, err)
 	}
-	state, _, err := rebuild(history)
-	if err != nil || !state.Phase.Terminal() {
-		return err // one that was deleted has no outcome; whoever looks at the children says so
+	state := read.state
+	if read.fault != nil {
+		state = quarantinedState(state, *read.fault, ended.FinishedAt)
+	}
+	if !state.Phase.Terminal() {
+		return nil // one that was deleted has no outcome; whoever looks at the children says so
 	}
 	e.budgets.keep(ended, state)
-	return e.Deliver(ended.Parent, agent.ChildFinished{Child: ended.Name, Outcome: *state.Outcome, Usage: state.Usage})
+	return e.Deliver(ended.Parent, agent.ChildFinished{Child: state.Config.ChildName(), Outcome: *state.Outcome, Usage: state.Usage})
 }
 
-// release lets agents go on that have waited for the recovery.
-func (e *Engine) release() {
-	e.held.Store(false)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, a := range e.actors {
+// lookAgain lets agents go on that have waited for the recovery.
+func (e *Engine) lookAgain() {
+	for _, a := range e.all() {
 		a.look()
 	}
 }
 
-// findUnknown lets those who take over hear which tool calls nobody can tell the outcome of. It comes after the agent has been read,
+// findOpen lets those who take over hear which tool calls nobody can tell the outcome of, and those who resume which calls are
+// intended already. It comes after the agent has been read,
 // never before: a call that somebody else begins in between would be outstanding in the state and missing here, and so be made
 // twice. One that begins after this makes the append fail, and everything is read again.
-func (a *actor) findUnknown(batch []delivery) error {
+func (a *actor) findOpen(batch []delivery) error {
 	for i := range batch {
-		if !batch[i].takeOver {
+		if !batch[i].takeOver && !batch[i].resume {
 			continue
 		}
 		open, err := a.engine.options.Ledger.OpenCalls(a.engine.ctx, a.uid)
 		if err != nil {
 			return fmt.Errorf("look for open calls of agent %s: %w", a.uid, err)
 		}
+		batch[i].open = map[string]bool{}
+		for _, call := range open.Models {
+			batch[i].open[call.Key] = true
+		}
 		var fact agent.Restarted
 		for _, call := range open.Tools {
+			batch[i].open[call.Key] = true
 			if !call.Repeatable {
 				fact.Unknown = append(fact.Unknown, call.CallID)
 			}
 		}
-		batch[i].fact = fact
+		if batch[i].takeOver {
+			batch[i].fact = fact
+		}
 	}
 	return nil
 }

@@ -6,78 +6,94 @@ package engine
 import (
 	"slices"
 	"sync"
-
-	"github.com/nestor-dev/nestor/internal/agent"
-	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// slots knows which sub-agents of each tree are at work, and lets others begin in the order in which they came.
+// Crew is a group of sub-agents of which only so many may be at work at a time: those of a chat, for example. An agent may belong
+// to several.
+type Crew struct {
+	// Key names the group among all groups of the engine.
+	Key string
+	// Limit is how many of them may be at work; 0 is any number.
+	Limit int
+}
+
+// slots knows which sub-agents are at work, and lets others go on in the order in which they asked. An agent that waits for a
+// person or for its children holds no slot, so parents never block their children.
 type slots struct {
-	mu    sync.Mutex
-	trees map[string]*crew // by the UID at the top
-	roots map[string]string
+	mu      sync.Mutex
+	crews   map[string]*crew
+	members map[string]*member // by UID: those at work and those in the line
+	line    []*member
 }
 
-// crew is the sub-agents of one tree.
-type crew struct {
-	limit   int
-	active  map[string]bool
-	waiting []candidate
-}
+// crew is the number of its members at work, and the limit as it was last told.
+type crew struct{ limit, active int }
 
-// candidate is a sub-agent that may not begin yet.
-type candidate struct {
-	uid  string
-	wake func()
+// member is a sub-agent that is at work, or waits for a slot.
+type member struct {
+	crews  []string
+	active bool
+	wake   func()
 }
 
 func newSlots() *slots {
-	return &slots{trees: map[string]*crew{}, roots: map[string]string{}}
+	return &slots{crews: map[string]*crew{}, members: map[string]*member{}}
 }
 
-// take gives a sub-agent a slot, unless the others of its tree, or those that came before it, have all of them.
-func (s *slots) take(root, uid string, limit int, wake func()) bool {
+// take gives a sub-agent a slot if all of its crews have room for it. If not, the agent waits in the line, and wake is called
+// once when it has its slot.
+func (s *slots) take(uid string, crews []Crew, wake func()) bool {
+	taken, wakes := s.join(uid, crews, wake)
+	for _, other := range wakes {
+		other()
+	}
+	return taken
+}
+
+func (s *slots) join(uid string, crews []Crew, wake func()) (taken bool, wakes []func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.crew(root)
-	c.limit = limit
-	place := slices.IndexFunc(c.waiting, func(w candidate) bool { return w.uid == uid })
-	ahead := place
-	if place < 0 {
-		ahead = len(c.waiting)
+	m, known := s.members[uid]
+	if !known {
+		m = &member{}
+		s.members[uid] = m
+		s.line = append(s.line, m)
 	}
-	if c.active[uid] || len(c.active)+ahead < limit {
-		if place >= 0 {
-			c.waiting = slices.Delete(c.waiting, place, place+1)
+	for _, c := range crews {
+		s.crew(c.Key).limit = c.Limit
+		if !known {
+			m.crews = append(m.crews, c.Key)
 		}
-		c.active[uid] = true
-		s.roots[uid] = root
+	}
+	m.wake = nil // it has its answer from this call
+	wakes = s.admit()
+	if !m.active {
+		m.wake = wake
+	}
+	return m.active, wakes
+}
+
+// admit gives slots to those in the line who can have one, the longest waiting first, and returns whom to wake.
+func (s *slots) admit() []func() {
+	var wakes []func()
+	s.line = slices.DeleteFunc(s.line, func(m *member) bool {
+		if slices.ContainsFunc(m.crews, func(key string) bool { return s.crews[key].full() }) {
+			return false
+		}
+		m.active = true
+		for _, key := range m.crews {
+			s.crews[key].active++
+		}
+		if m.wake != nil {
+			wakes = append(wakes, m.wake)
+			m.wake = nil
+		}
 		return true
-	}
-	if place < 0 {
-		c.waiting = append(c.waiting, candidate{uid, wake})
-		s.roots[uid] = root
-	}
-	return false
+	})
+	return wakes
 }
 
-// set brings the slot of an agent up to its state. One that goes on after a wait takes its slot back without asking: it would
-// be wrong to let a parent starve because its place was given away meanwhile.
-func (s *slots) set(record ledger.Agent, state agent.State) {
-	if state.Config.Kind != agent.SubAgent {
-		return
-	}
-	if state.Standing() != agent.StandingActive {
-		s.forget(record.UID)
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.crew(record.Root).active[record.UID] = true
-	s.roots[record.UID] = record.Root
-}
-
-// forget frees the slot of an agent, or takes it out of the line, and wakes who comes next.
+// forget frees the slot of an agent, or takes it out of the line, and lets others go on.
 func (s *slots) forget(uid string) {
 	for _, wake := range s.leave(uid) {
 		wake()
@@ -87,31 +103,94 @@ func (s *slots) forget(uid string) {
 func (s *slots) leave(uid string) []func() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	root, ok := s.roots[uid]
+	m, ok := s.members[uid]
 	if !ok {
 		return nil
 	}
-	delete(s.roots, uid)
-	c := s.trees[root]
-	delete(c.active, uid)
-	c.waiting = slices.DeleteFunc(c.waiting, func(w candidate) bool { return w.uid == uid })
-	if len(c.active) == 0 && len(c.waiting) == 0 {
-		delete(s.trees, root)
-		return nil
+	delete(s.members, uid)
+	s.line = slices.DeleteFunc(s.line, func(other *member) bool { return other == m })
+	if m.active {
+		for _, key := range m.crews {
+			s.crews[key].active--
+		}
 	}
-	free := min(c.limit-len(c.active), len(c.waiting))
-	var wakes []func()
-	for _, w := range c.waiting[:max(free, 0)] {
-		wakes = append(wakes, w.wake)
+	wakes := s.admit()
+	for _, key := range m.crews {
+		if s.crews[key].active == 0 && !slices.ContainsFunc(s.line, func(other *member) bool { return slices.Contains(other.crews, key) }) {
+			delete(s.crews, key)
+		}
 	}
 	return wakes
 }
 
-func (s *slots) crew(root string) *crew {
-	c, ok := s.trees[root]
+// setLimit changes the limit of a crew, if it has members, and lets those go on that have room now.
+func (s *slots) setLimit(key string, limit int) {
+	s.mu.Lock()
+	var wakes []func()
+	if c, ok := s.crews[key]; ok {
+		c.limit = limit
+		wakes = s.admit()
+	}
+	s.mu.Unlock()
+	for _, wake := range wakes {
+		wake()
+	}
+}
+
+// count says how many members of a crew are at work, and how many wait in the line while it is full.
+func (s *slots) count(key string) (active, waiting int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, ok := s.crews[key]
 	if !ok {
-		c = &crew{active: map[string]bool{}}
-		s.trees[root] = c
+		return 0, 0
+	}
+	for _, m := range s.line {
+		if c.full() && slices.Contains(m.crews, key) {
+			waiting++
+		}
+	}
+	return c.active, waiting
+}
+
+// waitsFor says whether an agent is in the line because a crew is full.
+func (s *slots) waitsFor(uid, key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, ok := s.members[uid]
+	return ok && !m.active && slices.Contains(m.crews, key) && s.crews[key].full()
+}
+
+// waits says whether an agent is in the line.
+func (s *slots) waits(uid string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, ok := s.members[uid]
+	return ok && !m.active
+}
+
+// holds says whether an agent has a slot.
+func (s *slots) holds(uid string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, ok := s.members[uid]
+	return ok && m.active
+}
+
+func (s *slots) crew(key string) *crew {
+	c, ok := s.crews[key]
+	if !ok {
+		c = &crew{}
+		s.crews[key] = c
 	}
 	return c
+}
+
+func (c *crew) full() bool { return c.limit > 0 && c.active >= c.limit }
+
+// reset forgets every sub-agent.
+func (s *slots) reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.crews, s.members, s.line = map[string]*crew{}, map[string]*member{}, nil
 }

@@ -5,7 +5,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http/httptest"
@@ -13,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,9 +22,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
+	"github.com/nestor-dev/nestor/internal/quota"
 	"github.com/nestor-dev/nestor/internal/role"
-	"github.com/nestor-dev/nestor/internal/tool"
-	"github.com/nestor-dev/nestor/internal/tool/builtin"
 )
 
 // world is what surrounds an engine: a ledger, a scripted model over HTTP, tools that write down when they run, and what the
@@ -36,14 +35,27 @@ type world struct {
 	ledger ledger.Ledger
 	tools  *workshop
 
-	mu       sync.Mutex
-	changed  *sync.Cond
-	engine   *Engine
-	agents   map[string]ledger.Agent // by name
-	posts    []string
-	handled  []string
-	approve  func(agent.AskPerson) *agent.Decided
-	troubles []error
+	mu      sync.Mutex
+	changed *sync.Cond
+	engine  *Engine
+	agents  map[string]ledger.Agent // by name
+	posts   []string
+	handled []string
+	approve func(agent.AskPerson) *agent.Decided
+	// configure, if set, changes what an agent begins with.
+	configure func(*agent.Config)
+	troubles  []error
+	// parallel is how many sub-agents of a tree may be at work; 0 is any number.
+	parallel int
+	// quotas are those of every namespace, prices those of the model, and late is how far the clock is ahead.
+	quotas []quota.Quota
+	prices model.Prices
+	late   atomic.Int64
+	// models, if set, wraps where the models are, and called hears of the calls that were made.
+	models func(Models) Models
+	called func(Call)
+	// ledgerQuota is how many bytes a namespace may take.
+	ledgerQuota int64
 }
 
 func newWorld(t *testing.T, scripts ...string) *world {
@@ -95,9 +107,14 @@ func (w *world) start(l Ledger) *Engine {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	var models Models = fixedModel{Endpoint{Client: client, Model: "scripted", Prices: w.prices}}
+	if w.models != nil {
+		models = w.models(models)
+	}
 	e := New(Options{
 		Ledger: l, Scheduler: scheduler, Tools: w.tools, RetryLedger: 10 * time.Millisecond,
-		Models: fixedModel{Endpoint{Client: client, Model: "scripted"}},
+		Models: models, Called: w.called, Quotas: w, Now: w.now, LedgerQuota: w.ledgerQuota,
+		Crews: func(_ context.Context, a ledger.Agent) []Crew { return []Crew{{Key: a.Root, Limit: w.parallel}} },
 		Changed: func(c Change) {
 			go w.reconcile(c.Agent.UID)
 		},
@@ -113,6 +130,24 @@ func (w *world) start(l Ledger) *Engine {
 	w.mu.Unlock()
 	return e
 }
+
+// Quotas implements Quotas.
+func (w *world) Quotas(context.Context, string) ([]quota.Quota, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.quotas, nil
+}
+
+// setQuotas changes the quotas, as a controller does that watches them.
+func (w *world) setQuotas(quotas ...quota.Quota) {
+	w.mu.Lock()
+	w.quotas = quotas
+	w.mu.Unlock()
+	w.current().QuotasChanged("ns")
+}
+
+// now is the engine's clock. It takes no lock: the engine asks for the time while a test holds the world's.
+func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.late.Load())) }
 
 // stop ends the engine as a graceful end of the process does.
 func (w *world) stop() {
@@ -162,77 +197,6 @@ func (m fixedModel) Endpoint(context.Context, ledger.Agent, string) (Endpoint, e
 	return m.endpoint, nil
 }
 
-// workshop has tools that write down when they run, with their idempotency keys.
-type workshop struct {
-	mu   sync.Mutex
-	runs map[string]int
-	// gate, if set, is asked before a write tool returns, gateAll before any tool does.
-	gate, gateAll func(ctx context.Context, call tool.Call)
-}
-
-func (w *workshop) Set(context.Context, ledger.Agent, string) (tool.Set, error) {
-	set, err := builtin.New(builtin.Options{})
-	if err != nil {
-		return set, err
-	}
-	var tools []*tool.Tool
-	for _, t := range plainTools() {
-		made, err := tool.New(tool.Spec{Name: t.Name, Parameters: t.Parameters, ReadOnly: t.ReadOnly, Timeout: time.Minute}, w.run(t))
-		if err != nil {
-			return set, err
-		}
-		tools = append(tools, made)
-	}
-	more, err := tool.NewSet(tools...)
-	if err != nil {
-		return set, err
-	}
-	return set.Union(more)
-}
-
-func (w *workshop) run(t agent.Tool) tool.Func {
-	return func(ctx context.Context, call tool.Call) (tool.Output, error) {
-		w.mu.Lock()
-		w.runs[call.Name+" "+call.IdempotencyKey]++
-		gate, gateAll := w.gate, w.gateAll
-		w.mu.Unlock()
-		if gate != nil && !t.ReadOnly {
-			gate(ctx, call)
-		}
-		if gateAll != nil {
-			gateAll(ctx, call)
-		}
-		return tool.Output{Text: call.Name + " is done"}, ctx.Err()
-	}
-}
-
-// count is how often a tool ran; doubled are the calls that ran more than once.
-func (w *workshop) count(name string) (runs int, doubled []string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for key, n := range w.runs {
-		if strings.HasPrefix(key, name+" ") {
-			runs += n
-			if n > 1 {
-				doubled = append(doubled, key)
-			}
-		}
-	}
-	return runs, doubled
-}
-
-func plainTools() []agent.Tool {
-	anything := json.RawMessage(`{"type":"object"}`)
-	var tools []agent.Tool
-	for _, name := range []string{"read", "ls", "glob", "grep", "keyword_search", "web_search"} {
-		tools = append(tools, agent.Tool{Name: name, Parameters: anything, ReadOnly: true, BuiltIn: name == "web_search"})
-	}
-	for _, name := range []string{"write", "patch", "bash"} {
-		tools = append(tools, agent.Tool{Name: name, Parameters: anything})
-	}
-	return tools
-}
-
 // config is what the controllers will resolve for an agent with a built-in role.
 func config(kind agent.Kind, name, roleName string, depth int) agent.Config {
 	r, _ := role.BuiltIn(roleName)
@@ -274,6 +238,9 @@ func (w *world) begin(record ledger.Agent, c agent.Config) {
 	record.CreatedAt = time.Now()
 	w.mu.Lock()
 	w.agents[record.Name] = record
+	if w.configure != nil {
+		w.configure(&c)
+	}
 	w.mu.Unlock()
 	w.deliverError(w.current().Start(record, agent.Started{Config: c}))
 }
@@ -327,12 +294,12 @@ func (w *world) reconcile(uid string) {
 func (w *world) startChild(parent ledger.Agent, s agent.State, spec agent.ChildSpec) {
 	kind, depth := agent.SubAgent, s.Config.Depth+1
 	c := config(kind, spec.Name, spec.Role, depth)
-	c.Task = agent.Task{Instruction: spec.Task, Arguments: spec.Arguments}
+	c.Task = agent.Task{Instruction: spec.Task, Arguments: spec.Arguments, ContextFiles: spec.ContextFiles, Mode: spec.Context}
 	if spec.Tool != "" {
 		c = config(agent.ToolRun, spec.Name, "orchestrator", depth)
 		c.Call = &agent.PlannedCall{Tool: spec.Tool, Arguments: spec.Arguments}
 	}
-	c.ParentRole = s.Config.Role.Display()
+	c.ParentRole, c.Origin = s.Config.Role.Display(), s.OriginOf(spec.Name)
 	w.begin(ledger.Agent{UID: "uid-" + spec.Name, Kind: "SubAgent", Namespace: "ns", Name: spec.Name, Parent: parent.UID, Root: parent.Root,
 		Chat: "chat", Role: spec.Role, Depth: depth}, c)
 }

@@ -11,20 +11,38 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/history"
 	"github.com/nestor-dev/nestor/internal/history/historytest"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/streams"
 )
 
 // follow reads a log as lines "seq kind text" until it ends; then the channel is closed.
 func follow(namespace, nameAndQuery string) <-chan string {
 	GinkgoHelper()
+	return followAs("", namespace, nameAndQuery)
+}
+
+// clientOf is a client of a person; an empty name is the administrator's.
+func clientOf(user string) kubernetes.Interface {
+	config := rest.CopyConfig(cluster.Config)
+	config.Impersonate.UserName = user
+	return kubernetes.NewForConfigOrDie(config)
+}
+
+// followAs follows a log as a person.
+func followAs(user, namespace, nameAndQuery string) <-chan string {
+	GinkgoHelper()
 	reading, stop := context.WithCancel(ctx)
 	DeferCleanup(stop)
-	stream, err := core.CoreV1().RESTClient().Get().RequestURI(raw(namespace, "transcripts/"+nameAndQuery)).Stream(reading)
+	stream, err := clientOf(user).CoreV1().RESTClient().Get().RequestURI(raw(namespace, "transcripts/"+nameAndQuery)).Stream(reading)
 	Expect(err).NotTo(HaveOccurred())
 	lines := make(chan string, 100)
 	go func() {
@@ -123,6 +141,48 @@ var _ = Describe("Following a transcript", Ordered, ContinueOnFailure, func() {
 		write(pen.Write(ctx, w.ledger, pen.Replied("Still here.")))
 		w = serve(w.ledger)
 		Eventually(follow("team-a", "chat.moved/log?follow=true&since=2")).Should(Receive(Equal("3 Assistant Still here.")))
+	})
+
+	It("ends for a reader whose right is taken away", func() {
+		pen := historytest.Chat("team-a", "guarded", "uid-guarded")
+		write(pen.Write(ctx, w.ledger, pen.Orchestrator(), agent.MessageArrived{Message: "hello", Text: "Hi"}))
+		must(kubectl("create", "role", "log", "-n", "team-a", "--verb=get", "--resource=transcripts.history.nestor.dev/log"))
+		for _, user := range []string{"erin", "frank"} {
+			must(kubectl("create", "rolebinding", "log-"+user, "-n", "team-a", "--role=log", "--user="+user))
+		}
+		hers, his := followAs("erin", "team-a", "chat.guarded/log?follow=true"), followAs("frank", "team-a", "chat.guarded/log?follow=true")
+		for _, lines := range []<-chan string{hers, his} {
+			Eventually(lines).Should(Receive(Equal("1 Started ")))
+			Eventually(lines).Should(Receive(Equal("2 User Hi")))
+		}
+		must(kubectl("delete", "rolebinding", "log-erin", "-n", "team-a"))
+		Eventually(hers).Should(BeClosed())
+		write(pen.Write(ctx, w.ledger, pen.Replied("Still here.")))
+		Eventually(his).Should(Receive(Equal("3 Assistant Still here.")))
+	})
+
+	It("is bounded by person and in total", func() {
+		pen := historytest.Chat("team-a", "busy", "uid-busy")
+		write(pen.Write(ctx, w.ledger, pen.Orchestrator(), agent.MessageArrived{Message: "hello", Text: "Hi"}))
+		w.stop()
+		w = serve(w.ledger, func(o *history.Options) { o.Streams = streams.NewLimiter(streams.Limits{Total: 3, PerUser: 2}) })
+		address := raw("team-a", "transcripts/chat.busy/log?follow=true")
+		refused := func(user, why string) {
+			GinkgoHelper()
+			err := clientOf(user).CoreV1().RESTClient().Get().RequestURI(address).MaxRetries(0).Do(ctx).Error()
+			Expect(apierrors.IsTooManyRequests(err)).To(BeTrue(), fmt.Sprint(err))
+			_, delays := apierrors.SuggestsClientDelay(err)
+			Expect(delays).To(BeTrue())
+			Expect(err).To(MatchError(ContainSubstring(why)))
+		}
+		must(kubectl("create", "clusterrolebinding", "followers", "--clusterrole=cluster-admin", "--user=gwen", "--user=hugo"))
+		for _, user := range []string{"gwen", "gwen"} {
+			Eventually(followAs(user, "team-a", "chat.busy/log?follow=true")).Should(Receive(Equal("1 Started ")))
+		}
+		refused("gwen", "for one person")
+		Expect(clientOf("gwen").CoreV1().RESTClient().Get().RequestURI(raw("team-a", "transcripts/chat.busy/log")).Do(ctx).Error()).To(Succeed(), "a log that is not followed is no stream")
+		Eventually(followAs("hugo", "team-a", "chat.busy/log?follow=true")).Should(Receive(Equal("1 Started ")))
+		refused("hugo", "of this server")
 	})
 
 	It("does not hold up the engine with readers that do not read", func() {

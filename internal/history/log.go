@@ -20,6 +20,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/history/live"
 	"github.com/nestor-dev/nestor/internal/history/transcript"
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/streams"
 )
 
 // logPage is how many entries a log reads at a time.
@@ -34,6 +35,9 @@ type logs struct {
 	poll time.Duration
 	// stopping is closed when the server ends: it would wait for its readers.
 	stopping <-chan struct{}
+	// streams counts those who follow, and reviewer asks whether they still may.
+	streams  *streams.Limiter
+	reviewer reviewer
 }
 
 // New implements rest.Storage.
@@ -59,11 +63,12 @@ func (l *logs) Get(ctx context.Context, name string, options runtime.Object) (ru
 	if !ok {
 		return nil, apierrors.NewInternalError(fmt.Errorf("options of type %T", options))
 	}
-	run, err := l.transcripts.find(ctx, genericapirequest.NamespaceValue(ctx), name)
+	namespace := genericapirequest.NamespaceValue(ctx)
+	run, err := l.transcripts.find(ctx, namespace, name)
 	if err != nil {
 		return nil, err
 	}
-	s := &stream{logs: l, uid: run.UID, options: *wanted}
+	s := &stream{logs: l, namespace: namespace, name: name, uid: run.UID, options: *wanted}
 	if wanted.Follow && (wanted.Deltas == nil || *wanted.Deltas) {
 		s.deltas = true
 	}
@@ -73,7 +78,10 @@ func (l *logs) Get(ctx context.Context, name string, options runtime.Object) (ru
 
 // stream writes the log of one request. It is an object only because storage returns objects.
 type stream struct {
-	logs    *logs
+	logs *logs
+	// namespace and name are those of the transcript.
+	namespace, name string
+
 	uid     string
 	options api.TranscriptLogOptions
 	deltas  bool
@@ -92,8 +100,16 @@ func (s *stream) DeepCopyObject() runtime.Object { return s }
 
 // InputStream implements rest.ResourceStreamer.
 func (s *stream) InputStream(ctx context.Context, _, _ string) (io.ReadCloser, bool, string, error) {
+	release := func() {}
+	if s.options.Follow {
+		var err error
+		if release, err = s.logs.streams.Open(userName(ctx)); err != nil {
+			return nil, false, "", err
+		}
+	}
 	reader, writer := io.Pipe()
 	go func() {
+		defer release()
 		err := s.write(ctx, json.NewEncoder(writer))
 		if errors.Is(err, context.Canceled) {
 			err = nil // the reader has gone
@@ -112,6 +128,8 @@ func (s *stream) write(ctx context.Context, out *json.Encoder) error {
 	defer news.Close()
 	poll := time.NewTicker(s.logs.poll)
 	defer poll.Stop()
+	review := time.NewTicker(s.logs.reviewer.every)
+	defer review.Stop()
 	ended, err := s.catchUp(ctx, out)
 	for !ended && err == nil {
 		select {
@@ -119,6 +137,10 @@ func (s *stream) write(ctx context.Context, out *json.Encoder) error {
 			ended, err = s.tell(ctx, out, news.News())
 		case <-poll.C:
 			ended, err = s.catchUp(ctx, out)
+		case <-review.C:
+			if !s.logs.reviewer.still(ctx, s.namespace, s.name) {
+				return nil
+			}
 		case <-s.logs.stopping:
 			return nil
 		case <-ctx.Done():

@@ -73,7 +73,13 @@ func (m *modelCalls) List(ctx context.Context, options *metainternalversion.List
 		return m.named(ctx, a, name)
 	}
 	a.scope.Model = a.fields[api.FieldModelCallModel]
-	filter := ledger.CallFilter{Scope: a.scope, Agent: a.fields[api.FieldModelCallAgent], Status: statusOf(a.fields[api.FieldModelCallPhase])}
+	var parent string
+	if name, ok := a.fields[api.FieldModelCallParent]; ok {
+		if parent, ok = modelCallKey(name); !ok {
+			return &api.ModelCallList{}, nil
+		}
+	}
+	filter := ledger.CallFilter{Scope: a.scope, Agent: a.fields[api.FieldModelCallAgent], Parent: parent, Status: statusOf(a.fields[api.FieldModelCallPhase])}
 	calls, next, err := gather(a, func(page ledger.Page) (ledger.List[ledger.ModelCall], error) {
 		return m.ledger.ModelCalls(ctx, filter, page)
 	})
@@ -126,14 +132,16 @@ func modelCallOf(c ledger.ModelCall) api.ModelCall {
 	if !ok {
 		name = strings.ReplaceAll(c.Key, "/", ".")
 	}
+	parent, _ := modelCallName(c.Parent)
 	attempt, _ := strconv.ParseInt(name[strings.LastIndex(name, ".")+1:], 10, 32) // 0 where the key does not say
 	call := api.ModelCall{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: c.Namespace, UID: types.UID(name), CreationTimestamp: metav1.NewTime(c.StartedAt), Labels: labels(c.Chat, c.Role),
 		},
 		Spec: api.ModelCallSpec{
-			Agent: types.UID(c.Agent), Seq: c.Seq, Chat: c.Chat, Role: c.Role, Depth: int32(c.Depth), ModelProvider: c.Provider, Model: c.Model,
+			Agent: types.UID(c.Agent), Seq: c.Seq, Parent: parent, Chat: c.Chat, Role: c.Role, Depth: int32(c.Depth), ModelProvider: c.Provider, Model: c.Model,
 			Purpose: c.RequestType, Attempt: int32(attempt), Iteration: int32(c.Iteration), MaxIterations: int32(c.MaxIterations), ContextTokens: c.ContextTokens,
+			ContextMode: c.ContextMode, Files: c.Files,
 		},
 		Status: api.ModelCallStatus{Phase: api.PhaseLive, StartTime: metav1.NewMicroTime(c.StartedAt)},
 	}
@@ -144,6 +152,7 @@ func modelCallOf(c ledger.ModelCall) api.ModelCall {
 	ended, took := metav1.NewMicroTime(r.FinishedAt), r.FinishedAt.Sub(c.StartedAt).Milliseconds()
 	call.Status.Phase, call.Status.CompletionTime, call.Status.DurationMillis = phaseOf(r.Status), &ended, &took
 	call.Status.Summary, call.Status.Error, call.Status.ToolCalls = r.Summary, r.Error, toolNames(r.ToolCalls)
+	call.Status.Limit = r.Bailout
 	if r.PromptTokens != nil || r.CompletionTokens != nil || r.CostMicros != nil {
 		call.Status.Usage = &api.TokenUsage{
 			PromptTokens: r.PromptTokens, CachedTokens: r.CachedTokens, CompletionTokens: r.CompletionTokens, CostMicros: r.CostMicros,
@@ -176,6 +185,9 @@ func statusOf(phase string) ledger.Status {
 func raw(data json.RawMessage) *runtime.RawExtension {
 	if len(data) == 0 {
 		return nil
+	}
+	if !json.Valid(data) { // a damaged row would make the whole answer one that cannot be read
+		data, _ = json.Marshal(map[string]string{"unreadable": strings.ToValidUTF8(string(data), "\uFFFD")})
 	}
 	return &runtime.RawExtension{Raw: data}
 }

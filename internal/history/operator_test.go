@@ -35,7 +35,7 @@ func operate(w world) client.Client {
 	Expect(v1alpha1.AddToScheme(scheme)).To(Succeed())
 	mgr, err := ctrl.NewManager(cluster.Config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
 	Expect(err).NotTo(HaveOccurred())
-	Expect(controller.Setup(mgr, controller.Options{OperatorNamespace: operatorNamespace, Ledger: w.ledger, Observer: w.hub})).To(Succeed())
+	Expect(controller.Setup(mgr, controller.Options{AllowLoopbackEndpoints: true, OperatorNamespace: operatorNamespace, Ledger: w.ledger, Observer: w.hub})).To(Succeed())
 	running, cancel := context.WithCancel(ctx)
 	stopped := make(chan error, 1)
 	go func() { stopped <- mgr.Start(running) }()

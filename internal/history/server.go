@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	apiopenapi "k8s.io/apiserver/pkg/endpoints/openapi"
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
@@ -28,6 +29,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/history/openapi"
 	"github.com/nestor-dev/nestor/internal/history/transcript"
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/streams"
 )
 
 // Ledger is what the server needs of one.
@@ -57,6 +59,10 @@ type Options struct {
 	CertFile, KeyFile string
 	// Hosts are the names and addresses that a certificate of its own is for, such as SERVICE.NAMESPACE.svc.
 	Hosts []string
+	// Streams counts the logs that are followed and bounds them. Nil: without bounds.
+	Streams *streams.Limiter
+	// Review is how often it is asked whether a follower still may read; 0 is 15 seconds.
+	Review time.Duration
 	// Poll is how often followers look at the ledger for what other replicas do; 0 is a second.
 	Poll time.Duration
 }
@@ -77,6 +83,12 @@ func New(ctx context.Context, options Options) (server *Server, err error) {
 	if options.Poll == 0 {
 		options.Poll = time.Second
 	}
+	if options.Review == 0 {
+		options.Review = 15 * time.Second
+	}
+	if options.Streams == nil {
+		options.Streams = streams.NewLimiter(streams.Limits{})
+	}
 	s := &Server{stopping: make(chan struct{})}
 	s.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", options.Address)
 	if err != nil {
@@ -91,7 +103,12 @@ func New(ctx context.Context, options Options) (server *Server, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("build the scheme: %w", err)
 	}
-	config, err := s.config(ctx, scheme, options)
+	client, err := kubernetes.NewForConfig(options.Cluster)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	options.Ledger = tenancy{options.Ledger, client}
+	config, err := s.config(ctx, scheme, client, options)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +118,7 @@ func New(ctx context.Context, options Options) (server *Server, err error) {
 	}
 	// Followers are told to go; one that does not read must not hold up the operator.
 	s.generic.ShutdownTimeout = shutdownTimeout
-	if err := s.generic.InstallAPIGroup(s.group(scheme, options)); err != nil {
+	if err := s.generic.InstallAPIGroup(s.group(scheme, options, config.Authorization.Authorizer)); err != nil {
 		return nil, fmt.Errorf("install %s: %w", api.GroupVersion, err)
 	}
 	return s, nil
@@ -142,11 +159,7 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-func (s *Server) config(ctx context.Context, scheme *runtime.Scheme, options Options) (*genericapiserver.Config, error) {
-	client, err := kubernetes.NewForConfig(options.Cluster)
-	if err != nil {
-		return nil, fmt.Errorf("connect to the cluster: %w", err)
-	}
+func (s *Server) config(ctx context.Context, scheme *runtime.Scheme, client kubernetes.Interface, options Options) (*genericapiserver.Config, error) {
 	config := genericapiserver.NewConfig(serializer.NewCodecFactory(scheme))
 	config.EffectiveVersion = compatibility.DefaultBuildEffectiveVersion()
 	config.ExternalAddress = s.listener.Addr().String()
@@ -169,14 +182,16 @@ func (s *Server) config(ctx context.Context, scheme *runtime.Scheme, options Opt
 }
 
 // group is what is served.
-func (s *Server) group(scheme *runtime.Scheme, options Options) *genericapiserver.APIGroupInfo {
+func (s *Server) group(scheme *runtime.Scheme, options Options, may authorizer.Authorizer) *genericapiserver.APIGroupInfo {
 	group := genericapiserver.NewDefaultAPIGroupInfo(api.GroupVersion.Group, scheme, runtime.NewParameterCodec(scheme), serializer.NewCodecFactory(scheme))
 	kept := &transcripts{ledger: options.Ledger, reader: transcript.NewReader(options.Ledger)}
 	group.VersionedResourcesStorageMap[api.GroupVersion.Version] = map[string]rest.Storage{
-		"transcripts":     kept,
-		"transcripts/log": &logs{transcripts: kept, live: options.Live, poll: options.Poll, stopping: s.stopping},
-		"modelcalls":      &modelCalls{ledger: options.Ledger},
-		"usages":          &usages{ledger: options.Ledger},
+		"transcripts": kept,
+		"transcripts/log": &logs{
+			transcripts: kept, live: options.Live, poll: options.Poll, stopping: s.stopping, streams: options.Streams, reviewer: reviewer{may, options.Review},
+		},
+		"modelcalls": &modelCalls{ledger: options.Ledger},
+		"usages":     &usages{ledger: options.Ledger},
 	}
 	return &group
 }

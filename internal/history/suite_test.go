@@ -78,17 +78,33 @@ func openLedger(dsn string) ledger.Ledger {
 	kept, err := connect.Open(ctx, dsn)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(kept.Close()).To(Succeed()) })
-	return kept
+	return stamped{kept}
+}
+
+// stamped is a ledger whose records have the UID of their namespace, as the operator writes them.
+type stamped struct{ ledger.Ledger }
+
+func (s stamped) Append(ctx context.Context, batch ledger.Batch) error {
+	if c := batch.Create; c != nil && c.NamespaceUID == "" {
+		if ns, err := core.CoreV1().Namespaces().Get(ctx, c.Namespace, metav1.GetOptions{}); err == nil {
+			c.NamespaceUID = string(ns.UID)
+		}
+	}
+	return s.Ledger.Append(ctx, batch)
 }
 
 // serve serves a ledger through the aggregator. The server that was there before is replaced.
-func serve(kept ledger.Ledger) world {
+func serve(kept ledger.Ledger, adjust ...func(*history.Options)) world {
 	GinkgoHelper()
 	hub := &live.Hub{}
-	server, err := history.New(ctx, history.Options{
+	options := history.Options{
 		Cluster: cluster.Config, Ledger: kept, Live: hub, Address: "127.0.0.1:0", Hosts: []string{"nestor-history." + operatorNamespace + ".svc"},
-		Poll: 100 * time.Millisecond,
-	})
+		Poll: 100 * time.Millisecond, Review: 100 * time.Millisecond,
+	}
+	for _, change := range adjust {
+		change(&options)
+	}
+	server, err := history.New(ctx, options)
 	Expect(err).NotTo(HaveOccurred())
 	serving, cancel := context.WithCancel(ctx)
 	stopped := make(chan error, 1)

@@ -13,13 +13,15 @@ type Agent struct {
 	Kind      string
 	Namespace string
 	Name      string
+	// NamespaceUID is the UID of the namespace, which a namespace that is created again does not have; empty in records of earlier releases.
+	NamespaceUID string
 	// Parent is the UID of the agent that asked for this one; empty at the top of a tree.
 	Parent string
 	// Root is the UID of the agent at the top of the tree, which is the agent itself at the top.
 	Root string
 	// Chat is the name of the chat; empty for a standalone task.
 	Chat string
-	// Role, Depth, Provider and Model are what the agent was created with.
+	// Role, Depth, Provider and Model are what the agent was created with, or what Batch.Update last said of it.
 	Role     string
 	Depth    int
 	Provider string
@@ -52,6 +54,8 @@ const (
 	StatusFailed    Status = "Failed"
 	StatusCancelled Status = "Cancelled"
 	StatusTimedOut  Status = "TimedOut"
+	// StatusDenied is the status of a tool call that a person did not allow.
+	StatusDenied Status = "Denied"
 	// StatusUnknown is the status of an effect that was started and whose outcome nobody can tell.
 	StatusUnknown Status = "Unknown"
 )
@@ -59,7 +63,7 @@ const (
 // Final reports whether s is a status in which an agent or a call can end.
 func (s Status) Final() bool {
 	switch s {
-	case StatusSuccess, StatusFailed, StatusCancelled, StatusTimedOut, StatusUnknown:
+	case StatusSuccess, StatusFailed, StatusCancelled, StatusTimedOut, StatusDenied, StatusUnknown:
 		return true
 	}
 	return false
@@ -68,7 +72,11 @@ func (s Status) Final() bool {
 // Scope narrows a query; the zero value allows everything.
 type Scope struct {
 	Namespace string
-	Chat      string
+	// NamespaceUID leaves out what belongs to earlier namespaces of the name. NamespaceSince is when the namespace was created: records
+	// of earlier releases, which have no UID, are its own from then on.
+	NamespaceUID   string
+	NamespaceSince time.Time
+	Chat           string
 	// Root is the UID at the top of a tree.
 	Root  string
 	Role  string

@@ -15,6 +15,8 @@ import (
 type Batch struct {
 	// Agent is the UID of the agent.
 	Agent string
+	// Fence is the epoch in which the writer may append.
+	Fence Fence
 	// Create is the record of a new agent; set it with the agent's first events and only then.
 	Create *Agent
 	// After is the sequence of the last event that the writer has seen; the events are numbered from After+1.
@@ -29,11 +31,19 @@ type Batch struct {
 	ModelResults []ModelResult
 	ToolResults  []ToolResult
 
+	// Images are those that the events of the batch refer to.
+	Images []Image
+
 	// Snapshot is the state after the last event of the batch; nil keeps the snapshot that there is.
 	Snapshot json.RawMessage
+	// Update changes the agent's record, in the moment of the last event.
+	Update *AgentUpdate
 	// Finish ends the agent.
 	Finish *Finish
 }
+
+// AgentUpdate is what may change of an agent's record: the configuration of an orchestrator can be edited.
+type AgentUpdate struct{ Role, Provider, Model string }
 
 // Finish says how an agent ended.
 type Finish struct {
@@ -60,8 +70,14 @@ func (b *Batch) Size() int {
 	for i := range b.ToolResults {
 		size += len(b.ToolResults[i].Output)
 	}
+	for i := range b.Images {
+		size += len(b.Images[i].Data)
+	}
 	return size
 }
+
+// Added is about the number of bytes by which the ledger grows: a snapshot takes the place of the one before.
+func (b *Batch) Added() int { return b.Size() - len(b.Snapshot) }
 
 // Validate reports a batch that no ledger would take, as an error that is ErrInvalid.
 func (b *Batch) Validate() error {
@@ -86,6 +102,9 @@ func (b *Batch) validateAgent() error {
 	}
 	if b.Finish != nil && (!b.Finish.Status.Final() || b.Finish.At.IsZero()) {
 		return invalid("agent %s: a finish needs a final status and a time", b.Agent)
+	}
+	if b.Update != nil && len(b.Events) == 0 {
+		return invalid("agent %s: an update of the record comes with the events that caused it", b.Agent)
 	}
 	if b.Create == nil {
 		return nil
@@ -112,6 +131,11 @@ func (b *Batch) validateEvents() error {
 			return invalid("agent %s: event %d (%s) is not JSON", b.Agent, b.After+int64(i)+1, event.Type)
 		}
 	}
+	for i := range b.Images {
+		if b.Images[i].Digest == "" || len(b.Events) == 0 {
+			return invalid("agent %s: an image needs a digest and an event that refers to it", b.Agent)
+		}
+	}
 	if b.Snapshot != nil && !validJSON(b.Snapshot) {
 		return invalid("agent %s: the snapshot is not JSON", b.Agent)
 	}
@@ -124,8 +148,8 @@ func (b *Batch) validateIntents() error {
 		if err := b.wantIntent("model call", call.Key, call.StartedAt); err != nil {
 			return err
 		}
-		if !validJSON(call.Request) || (call.Metadata != nil && !validJSON(call.Metadata)) {
-			return invalid("agent %s: the request or the metadata of model call %s is not JSON", b.Agent, call.Key)
+		if !validJSON(call.Request) {
+			return invalid("agent %s: the request of model call %s is not JSON", b.Agent, call.Key)
 		}
 	}
 	for i := range b.ToolCalls {

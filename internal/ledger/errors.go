@@ -16,6 +16,8 @@ var (
 	ErrNeedsAttention = errors.New("ledger needs attention")
 	// ErrNotFound: there is no such agent or call, or retention has taken it.
 	ErrNotFound = errors.New("not in the ledger")
+	// ErrPruned: the call is there, but its body was deleted because of its age.
+	ErrPruned = errors.New("deleted because of its age")
 	// ErrInvalid: the caller asked for something that no ledger can do.
 	ErrInvalid = errors.New("invalid")
 	// ErrNoIntent: a result for a call that was never started, or that has its result already.
@@ -54,6 +56,10 @@ const (
 	ReasonMisconfigured Reason = "LedgerMisconfigured"
 	ReasonSchemaTooNew  Reason = "LedgerSchemaTooNew"
 	ReasonIOError       Reason = "LedgerIOError"
+	// ReasonMissing: the file of the ledger was deleted or replaced while it was open.
+	ReasonMissing Reason = "LedgerMissing"
+	// ReasonQuota: the namespace has filled its share of the ledger. It is the only reason that concerns one namespace alone.
+	ReasonQuota Reason = "LedgerQuota"
 	// ReasonFailed is a failure that the driver does not know.
 	ReasonFailed Reason = "LedgerFailed"
 )
@@ -77,6 +83,10 @@ func (r Reason) Advice() string {
 		return "run the newer operator again, or restore the backup from before its upgrade"
 	case ReasonIOError:
 		return "check the volume of the database"
+	case ReasonQuota:
+		return "raise --ledger-namespace-quota, or let the retention delete old histories; work goes on by itself"
+	case ReasonMissing:
+		return "the file was deleted or replaced while the operator was running: put the same file back, or restore a backup and restart the operator"
 	}
 	return "see the cause"
 }

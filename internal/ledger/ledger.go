@@ -15,6 +15,9 @@ type Ledger interface {
 	Histories
 	Calls
 	Reports
+	Quotas
+	Shards
+	Sizes
 	Upkeep
 
 	// Name is the connection string without its secrets, fit for logs and conditions.
@@ -57,8 +60,12 @@ type Calls interface {
 	ToolCalls(ctx context.Context, agent string, page Page) (List[ToolCall], error)
 	// OpenCalls returns the calls of an agent that were started and have no result.
 	OpenCalls(ctx context.Context, agent string) (OpenCalls, error)
-	// ToolOutput returns a part of the output of an agent's newest call with the id that the model gave it.
-	ToolOutput(ctx context.Context, agent, callID string, offset int64, limit int) (ToolOutput, error)
+	// ToolOutput returns a part of the output of a call that was made in the tree of an agent, and nowhere else. The call is named by
+	// the name of the agent that made it, a slash and the id that the model gave it, or by that id alone: then the agent's own calls come
+	// first, and the newest call of several.
+	ToolOutput(ctx context.Context, agent, call string, offset int64, limit int) (ToolOutput, error)
+	// Images returns those of the images with these digests that the ledger has, in any order.
+	Images(ctx context.Context, digests []string) ([]Image, error)
 }
 
 // Reports answers questions about many agents.
@@ -74,11 +81,28 @@ type Reports interface {
 	Outcomes(ctx context.Context, query ReportQuery, page Page) (List[Outcome], error)
 }
 
+// Sizes says who fills the ledger.
+type Sizes interface {
+	// Bytes returns about how many bytes the agents of each namespace take, one entry for each UID of a namespace.
+	Bytes(ctx context.Context) ([]NamespaceBytes, error)
+}
+
+// NamespaceBytes is about how many bytes the agents of a namespace take. Agents that earlier releases wrote count what was appended
+// since.
+type NamespaceBytes struct {
+	Namespace, UID string
+	Bytes          int64
+}
+
 // Upkeep keeps a ledger from growing for ever.
 type Upkeep interface {
 	// Prune deletes, in one short transaction, up to limit rows of agents that finished before the given time. It
 	// returns how many rows went; 0 means that nothing is left to delete. A live agent is never touched.
 	Prune(ctx context.Context, before time.Time, limit int) (int64, error)
+	// PruneCalls deletes, in one short transaction, the bodies of up to limit calls that finished before the given time, of live agents too:
+	// the requests and responses of model calls and the outputs of tool calls. That there was a call, how it ended and what it used stays.
+	// No agent needs more to go on. It returns how many calls it were; 0 means that none is left.
+	PruneCalls(ctx context.Context, before time.Time, limit int) (int64, error)
 	// Vacuum gives freed space back to the system while writers go on.
 	Vacuum(ctx context.Context) error
 	// Stats counts what this process has written since it opened the ledger.

@@ -25,25 +25,29 @@ type ModelCall struct {
 	RequestType string
 	// SystemPrompt identifies the prompt that the role gave.
 	SystemPrompt string
-	// ContextMode is what of its parent's context the agent sees, ContextTokens about how much the request carries.
+	// ContextMode is what of its parent's context the agent sees; empty for an orchestrator. ContextTokens is about how much the
+	// request carries.
 	ContextMode   string
 	ContextTokens *int64
+	// Files are the context files that the agent was given.
+	Files []string
 	// Request is the body that was sent, byte for byte.
 	Request json.RawMessage
 	// MaxIterations and MaxDuration are the limits that held; 0 means none.
 	MaxIterations int
 	MaxDuration   time.Duration
 	StartedAt     time.Time
-	// Metadata is free for the caller.
-	Metadata json.RawMessage
 
-	// Agent, Namespace, Root, Chat, Role and Depth come from the agent's record when the intent is written.
-	Agent     string
-	Namespace string
-	Root      string
-	Chat      string
-	Role      string
-	Depth     int
+	// Agent, Namespace, NamespaceUID, Root, Chat, Role and Depth come from the agent's record when the intent is written.
+	Agent        string
+	Namespace    string
+	NamespaceUID string
+	Root         string
+	Chat         string
+	Role         string
+	Depth        int
+	// PrunedAt is when the request and the response were deleted because of their age; zero if they are there.
+	PrunedAt time.Time
 
 	Result *ModelResult
 }
@@ -52,21 +56,23 @@ type ModelCall struct {
 type ModelResult struct {
 	Key    string
 	Status Status
+	// Provider and Model are what served the call in the end, a fallback perhaps; empty if they are those of the intent. They
+	// become Provider and Model of the call.
+	Provider string
+	Model    string
 	// Response is the body of the reply; nil when there was none.
 	Response json.RawMessage
 	// Summary is the reply in short, for the parent.
 	Summary string
 	// ToolCalls is the JSON list of the tool calls that the model asked for; nil when it asked for none.
 	ToolCalls json.RawMessage
-	// Files are the files that the call touched.
-	Files []string
 	// Usage is nil where the provider did not say: unknown is not zero. CachedTokens is a part of PromptTokens.
 	PromptTokens     *int64
 	CachedTokens     *int64
 	CompletionTokens *int64
 	// CostMicros is the price in millionths of the currency; nil when no price is known.
 	CostMicros *int64
-	// Bailout says which limit stopped the call early, if one did.
+	// Bailout is the limit of the agent that stopped the call, that its reply reached, or that made it the last one.
 	Bailout string
 	Error   string
 	// FinishedAt ends the call.

@@ -15,9 +15,18 @@ const pruneStep = 500
 // Retain deletes all that belongs to agents that finished before the given time, one short transaction after the other,
 // and then gives the space back. It returns how many rows went, also when it fails half way: the next call goes on.
 func Retain(ctx context.Context, ledger Upkeep, before time.Time) (int64, error) {
+	return inSteps(ctx, ledger, before, ledger.Prune)
+}
+
+// RetainCalls deletes the bodies of all calls that finished before the given time, in the same way.
+func RetainCalls(ctx context.Context, ledger Upkeep, before time.Time) (int64, error) {
+	return inSteps(ctx, ledger, before, ledger.PruneCalls)
+}
+
+func inSteps(ctx context.Context, ledger Upkeep, before time.Time, prune func(context.Context, time.Time, int) (int64, error)) (int64, error) {
 	var total int64
 	for {
-		n, err := ledger.Prune(ctx, before, pruneStep)
+		n, err := prune(ctx, before, pruneStep)
 		total += n
 		if err != nil {
 			return total, fmt.Errorf("retain: %w", err)

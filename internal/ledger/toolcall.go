@@ -12,7 +12,7 @@ type ToolCall struct {
 	Key string
 	// CallID is the id that the model gave the call. Models repeat them, so it is not unique even for one agent.
 	CallID string
-	// ModelCall is the key of the model call that asked for it.
+	// ModelCall is the key of the model call that asked for it; empty for a standalone task.
 	ModelCall string
 	// Seq is the event that caused the call.
 	Seq  int64
@@ -21,13 +21,26 @@ type ToolCall struct {
 	Arguments string
 	// Repeatable says that performing the call again does no harm, because the tool is read-only or idempotent.
 	Repeatable bool
-	StartedAt  time.Time
+	// Decision is what a person decided about a call that needed approval, and DecidedBy who that was. A call that was denied never ran:
+	// it begins and ends with the decision.
+	Decision  Decision
+	DecidedBy string
+	StartedAt time.Time
 
 	// Agent comes from the batch.
 	Agent string
 
 	Result *ToolResult
 }
+
+// Decision is what a person decided about a call.
+type Decision string
+
+// What a person decided about a call. The zero value is that of a call that needed no decision.
+const (
+	DecisionApprove Decision = "Approve"
+	DecisionDeny    Decision = "Deny"
+)
 
 // ToolResult is how a tool call ended.
 type ToolResult struct {

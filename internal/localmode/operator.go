@@ -74,7 +74,7 @@ func (l *Local) startOperator(ctx context.Context) error {
 	l.onStop(func() error { tells.End(context.WithoutCancel(ctx)); return nil })
 	hub := &live.Hub{}
 	if err := controller.Setup(mgr, controller.Options{
-		Telemetry:         tells,
+		Telemetry: tells, AllowLoopbackEndpoints: true,
 		OperatorNamespace: operatorNamespace, Ledger: l.ledger, Observer: hub, LocalWorkspaces: []string{l.Sample}, WorkspaceScratch: scratch,
 	}); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -46,7 +47,11 @@ func (l *Local) Tour(ctx context.Context) error {
 	if err := l.Client.Create(ctx, chat); err != nil {
 		return fmt.Errorf("create the chat of the tour: %w", err)
 	}
-	t := &tour{Local: l, chat: chat.Name, told: map[string]string{}}
+	var me authenticationv1.SelfSubjectReview
+	if err := l.Client.Create(ctx, &me); err != nil {
+		return fmt.Errorf("ask the API server who this is: %w", err)
+	}
+	t := &tour{Local: l, chat: chat.Name, user: me.Status.UserInfo.Username, told: map[string]string{}}
 	l.Say("a new chat, %s, on the files in %s", chat.Name, l.Sample)
 	if err := t.say(ctx, tourRequest); err != nil {
 		return err
@@ -71,7 +76,8 @@ func (l *Local) Tour(ctx context.Context) error {
 // tour is a tour that is being played.
 type tour struct {
 	*Local
-	chat string
+	// user is who decides, as the API server knows them.
+	chat, user string
 	// told is what has been told of each object.
 	told map[string]string
 	over bool
@@ -92,8 +98,8 @@ func (t *tour) look(ctx context.Context) error {
 	for _, waiting := range chat.Status.Waiting {
 		if waiting.Kind == v1alpha1.WaitingApproval && t.news("approval "+waiting.ToolCall, "given") {
 			t.Say("you: approve call %s of task %s", waiting.ToolCall, waiting.Task)
-			if err := t.write(ctx, v1alpha1.AgentMessageSpec{Approval: &v1alpha1.Approval{
-				Task: waiting.Task, ToolCall: waiting.ToolCall, Decision: v1alpha1.DecisionApprove,
+			if err := t.write(ctx, v1alpha1.AgentMessageSpec{User: t.user, Approval: &v1alpha1.Approval{
+				Task: waiting.Task, ToolCall: waiting.ToolCall, ArgumentsDigest: waiting.ArgumentsDigest, Decision: v1alpha1.DecisionApprove,
 			}}); err != nil {
 				return err
 			}

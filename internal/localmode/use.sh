@@ -19,10 +19,11 @@ waiting() {
 
 # approve [TASK]: approve what a task wants to do, or all that wait.
 approve() {
-	kubectl get agentchat "$NESTOR_CHAT" -o go-template='{{range .status.waiting}}{{if eq .kind "Approval"}}{{.task}} {{.toolCall}}{{"\n"}}{{end}}{{end}}' |
-		while read -r nestor_task nestor_call; do
+	nestor_user=$(kubectl auth whoami -o jsonpath='{.status.userInfo.username}')
+	kubectl get agentchat "$NESTOR_CHAT" -o go-template='{{range .status.waiting}}{{if eq .kind "Approval"}}{{.task}} {{.argumentsDigest}} {{.toolCall}}{{"\n"}}{{end}}{{end}}' |
+		while read -r nestor_task nestor_digest nestor_call; do
 			[ -z "$1" ] || [ "$1" = "$nestor_task" ] || continue
-			printf '{"apiVersion":"nestor.dev/v1alpha1","kind":"AgentMessage","metadata":{"generateName":"%s-"},"spec":{"chat":"%s","approval":{"task":"%s","toolCall":"%s","decision":"Approve"}}}' \
-				"$NESTOR_CHAT" "$NESTOR_CHAT" "$nestor_task" "$nestor_call" | kubectl create -f -
+			printf '{"apiVersion":"nestor.dev/v1alpha1","kind":"AgentMessage","metadata":{"generateName":"%s-"},"spec":{"chat":"%s","user":"%s","approval":{"task":"%s","toolCall":"%s","argumentsDigest":"%s","decision":"Approve"}}}' \
+				"$NESTOR_CHAT" "$NESTOR_CHAT" "$nestor_user" "$nestor_task" "$nestor_call" "$nestor_digest" | kubectl create -f -
 		done
 }

@@ -10,8 +10,10 @@ import (
 )
 
 var (
-	inMemory = prometheus.NewDesc("nestor_agents_in_memory", "Agents that the engine holds in memory; those that only wait are not kept.", nil, nil)
-	inFlight = prometheus.NewDesc("nestor_effects_in_flight", "Model calls, tool calls and timers that the engine has begun.", nil, nil)
+	inMemory     = prometheus.NewDesc("nestor_agents_in_memory", "Agents that the engine holds in memory; those that only wait are not kept.", nil, nil)
+	quotaWaiting = prometheus.NewDesc("nestor_quota_waiting", "Runs that wait for an AgentQuota now.", nil, nil)
+	ledgerFull   = prometheus.NewDesc("nestor_ledger_full_namespaces", "Namespaces that have filled their share of the ledger (`--ledger-namespace-quota`): their model calls wait.", nil, nil)
+	inFlight     = prometheus.NewDesc("nestor_effects_in_flight", "Model calls, tool calls and timers that the engine has begun.", nil, nil)
 )
 
 // Engine reads what the engine holds whenever it is asked.
@@ -21,6 +23,8 @@ type Engine struct{ Stats func() engine.Stats }
 func (e Engine) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- inMemory
 	descriptions <- inFlight
+	descriptions <- quotaWaiting
+	descriptions <- ledgerFull
 }
 
 // Collect implements prometheus.Collector.
@@ -28,4 +32,6 @@ func (e Engine) Collect(metrics chan<- prometheus.Metric) {
 	stats := e.Stats()
 	metrics <- prometheus.MustNewConstMetric(inMemory, prometheus.GaugeValue, float64(stats.Agents))
 	metrics <- prometheus.MustNewConstMetric(inFlight, prometheus.GaugeValue, float64(stats.InFlight))
+	metrics <- prometheus.MustNewConstMetric(quotaWaiting, prometheus.GaugeValue, float64(stats.QuotaWaiting))
+	metrics <- prometheus.MustNewConstMetric(ledgerFull, prometheus.GaugeValue, float64(stats.LedgerFull))
 }

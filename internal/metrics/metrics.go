@@ -12,6 +12,7 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/version"
 )
 
@@ -19,7 +20,7 @@ import (
 type Metrics struct {
 	started, ended, turns                           *prometheus.CounterVec
 	modelCalls, modelFailures, tokens, cost         *prometheus.CounterVec
-	toolCalls, trouble                              *prometheus.CounterVec
+	toolCalls, trouble, quotaWaits, quarantined     *prometheus.CounterVec
 	agentSeconds, turnSeconds                       *prometheus.HistogramVec
 	modelSeconds, modelWait, toolSeconds, ledgerSec *prometheus.HistogramVec
 	build, modelQueue, backOff                      *prometheus.GaugeVec
@@ -54,12 +55,14 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 		toolCalls:     counter("nestor_tool_calls_total", "Tool calls that were made, by status.", "status"),
 		toolSeconds:   histogram("nestor_tool_call_seconds", "How long tool calls took, by status.", seconds, "status"),
 		ledgerSec:     histogram("nestor_ledger_append_seconds", "How long it took until something was durable in the ledger.", fastSeconds),
+		quotaWaits:    counter("nestor_quota_waits_total", "Model calls that began to wait for a quota, by reason: `QuotaExhausted` or `PriceUnknown` of an AgentQuota, `LedgerQuota` of the ledger.", "reason"),
+		quarantined:   counter("nestor_agents_quarantined_total", "Agents that were stopped because their history is damaged (`record`) or because the operator failed on it (`panic`).", "cause"),
 		trouble:       counter("nestor_ledger_failures_total", "Writes that the ledger refused or could not take; agents wait and try again."),
 		live:          &live{agents: map[string]standing{}, now: time.Now},
 	}
 	for _, c := range []prometheus.Collector{
 		m.build, m.started, m.ended, m.agentSeconds, m.turns, m.turnSeconds, m.live, m.modelCalls, m.modelFailures, m.tokens, m.cost,
-		m.modelSeconds, m.modelWait, m.modelQueue, m.backOff, m.toolCalls, m.toolSeconds, m.ledgerSec, m.trouble,
+		m.modelSeconds, m.modelWait, m.modelQueue, m.backOff, m.toolCalls, m.toolSeconds, m.ledgerSec, m.trouble, m.quotaWaits, m.quarantined,
 	} {
 		if err := registry.Register(c); err != nil {
 			return nil, err
@@ -81,6 +84,10 @@ const success = "Success"
 // beginAtZero lets what alerts look at be there before it happens: an increase from nothing is none to Prometheus.
 func (m *Metrics) beginAtZero() {
 	m.trouble.WithLabelValues()
+	m.quotaWaits.WithLabelValues(engine.QuotaExhausted)
+	m.quotaWaits.WithLabelValues(string(ledger.ReasonQuota))
+	m.quarantined.WithLabelValues("record")
+	m.quarantined.WithLabelValues("panic")
 	for _, outcome := range outcomes {
 		m.turns.WithLabelValues(string(outcome))
 		m.ended.WithLabelValues("SubAgent", string(outcome))
@@ -105,6 +112,10 @@ func (m *Metrics) Recorded(c engine.Change) {
 	if c.Before.Phase == agent.PhaseNew && len(c.Events) > 0 {
 		m.started.WithLabelValues(c.Agent.Kind).Inc()
 	}
+	if wait := c.After.QuotaWait(); wait != nil && c.Before.QuotaWait() == nil {
+		m.quotaWaits.WithLabelValues(wait.Reason).Inc()
+	}
+	m.countQuarantined(c)
 	m.live.moved(c)
 	for _, run := range c.Runs() {
 		outcome, took := success, time.Duration(run.At-run.Since)*time.Millisecond
@@ -118,6 +129,18 @@ func (m *Metrics) Recorded(c engine.Change) {
 		}
 		m.ended.WithLabelValues(c.Agent.Kind, outcome).Inc()
 		m.agentSeconds.WithLabelValues(c.Agent.Kind).Observe(took.Seconds())
+	}
+}
+
+func (m *Metrics) countQuarantined(c engine.Change) {
+	for _, e := range c.Events {
+		if f, ok := e.Fact.(agent.Quarantined); ok {
+			cause := "record"
+			if f.Panicked {
+				cause = "panic"
+			}
+			m.quarantined.WithLabelValues(cause).Inc()
+		}
 	}
 }
 

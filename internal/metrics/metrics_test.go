@@ -20,6 +20,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/metrics"
+	"github.com/nestor-dev/nestor/internal/streams"
 )
 
 func TestMetricsCountWhatAgentsDo(t *testing.T) {
@@ -30,6 +31,7 @@ func TestMetricsCountWhatAgentsDo(t *testing.T) {
 	}
 	registry.MustRegister(metrics.Engine{Stats: func() engine.Stats { return engine.Stats{Agents: 3, InFlight: 2} }})
 	registry.MustRegister(metrics.Ledger{Stats: func() ledger.Stats { return ledger.Stats{Batches: 9, Transactions: 4, Waiting: 1} }})
+	registry.MustRegister(metrics.Streams{Stats: map[string]func() streams.Stats{"web": func() streams.Stats { return streams.Stats{Open: 2, Refused: 1} }}})
 	record := ledger.Agent{UID: "a", Kind: "SubAgent"}
 	begun := agent.Event{At: 1, Fact: agent.Started{Config: agent.Config{Kind: agent.SubAgent, Name: "a"}}}
 	end := agent.Event{At: 2001, Fact: agent.Cancelled{}}
@@ -73,13 +75,19 @@ nestor_model_queue{provider="ns/default"} 4
 # TYPE nestor_model_tokens_total counter
 nestor_model_tokens_total{provider="ns/default",type="completion"} 5
 nestor_model_tokens_total{provider="ns/default",type="prompt"} 7
+# HELP nestor_streams Streams that are open now, by server: ` + "`web` (pages) or `history`" + ` (transcripts that are followed).
+# TYPE nestor_streams gauge
+nestor_streams{server="web"} 2
+# HELP nestor_streams_refused_total Streams that were refused because there were too many, by server.
+# TYPE nestor_streams_refused_total counter
+nestor_streams_refused_total{server="web"} 1
 # HELP nestor_tool_calls_total Tool calls that were made, by status.
 # TYPE nestor_tool_calls_total counter
 nestor_tool_calls_total{status="Failed"} 1
 `
 	err = testutil.GatherAndCompare(registry, strings.NewReader(want), "nestor_agents_in_memory", "nestor_agents_started_total",
 		"nestor_ledger_failures_total", "nestor_model_calls_total", "nestor_model_queue", "nestor_model_tokens_total", "nestor_tool_calls_total",
-		"nestor_model_cost_micros_total", "nestor_model_failures_total")
+		"nestor_model_cost_micros_total", "nestor_model_failures_total", "nestor_streams", "nestor_streams_refused_total")
 	if err != nil {
 		t.Error(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
 // sortError turns the error of a call into an *Error without the key in it. ctx is the caller's context, so that its end
@@ -23,6 +25,7 @@ func (c *Client) sortError(ctx context.Context, key string, response *http.Respo
 
 func (c *Client) judge(ctx context.Context, response *http.Response, err error) *Error {
 	var typed *Error
+	var away *outbound.NotAllowedError
 	switch {
 	case ctx.Err() != nil:
 		return cancelled(ctx)
@@ -30,6 +33,10 @@ func (c *Client) judge(ctx context.Context, response *http.Response, err error) 
 		return &Error{Kind: TimedOut, Message: "the provider did not complete its reply within " + c.endpoint.Timeout.String()}
 	case errors.As(err, &typed):
 		return typed
+	case errors.As(err, &away):
+		return &Error{Kind: NotAllowed, Message: away.Error()}
+	case errors.Is(err, outbound.ErrTooMuch):
+		return oversized(err.Error())
 	case response != nil && response.StatusCode >= 400:
 		// The SDK leaves the body of an error readable, also where it could not make sense of it.
 		body, readErr := io.ReadAll(response.Body)

@@ -7,7 +7,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -15,6 +14,8 @@ import (
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
+
+	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
 // KeySource returns the API key when it is needed, so that a rotated Secret is used at once and no key is kept. An empty
@@ -29,15 +30,21 @@ type Endpoint struct {
 	Key KeySource
 	// Timeout bounds a whole call; 0 is DefaultTimeout.
 	Timeout time.Duration
-	// HTTPClient carries the calls; nil is one with a connection pool of its own.
+	// HTTPClient carries the calls; nil is one with a connection pool of its own, which reaches this machine, too.
 	HTTPClient *http.Client
 }
 
 // DefaultTimeout bounds a call when the endpoint does not say. Long answers of slow models fit in it.
 const DefaultTimeout = 10 * time.Minute
 
-// maxReplyBytes bounds what is read of a reply, so that a broken provider cannot fill the memory.
-const maxReplyBytes = 32 << 20
+// Bounds of what is read, so that a broken or malicious provider cannot fill the memory. A stream repeats a few hundred bytes with
+// every token, so it may be long; what it amounts to is bounded by maxText.
+const (
+	maxStreamBytes = 64 << 20
+	maxWholeBytes  = 4 << 20
+	maxModelsBytes = 4 << 20
+	maxErrorBytes  = 64 << 10
+)
 
 // Client calls one provider. It is safe for concurrent use.
 type Client struct {
@@ -58,7 +65,7 @@ func NewClient(endpoint Endpoint) (*Client, error) {
 		endpoint.Timeout = DefaultTimeout
 	}
 	if endpoint.HTTPClient == nil {
-		endpoint.HTTPClient = NewHTTPClient()
+		endpoint.HTTPClient = NewHTTPClient(outbound.New(outbound.Options{AllowLoopback: true}))
 	}
 	// The services are made directly and not by openai.NewClient, which would read OPENAI_* from the environment. A
 	// retry is the caller's state with a time, not a goroutine that sleeps in here.
@@ -79,17 +86,13 @@ func NewClient(endpoint Endpoint) (*Client, error) {
 // Host is the host of the endpoint, with its port if that is not the scheme's.
 func (c *Client) Host() string { return c.host }
 
-// NewHTTPClient makes an HTTP client whose pool keeps enough connections for many calls at once to one host.
-func NewHTTPClient() *http.Client {
-	return &http.Client{Transport: &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		ForceAttemptHTTP2:     true,
-		MaxIdleConns:          512,
-		MaxIdleConnsPerHost:   256,
-		IdleConnTimeout:       90 * time.Second,
-		TLSHandshakeTimeout:   10 * time.Second,
-		ExpectContinueTimeout: time.Second,
-	}}
+// NewHTTPClient makes an HTTP client whose pool keeps enough connections for many calls at once to one host. It follows no redirect,
+// which would carry the key and the conversation to somebody else.
+func NewHTTPClient(transport http.RoundTripper) *http.Client {
+	return &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 }
 
 // Complete calls the model and returns the whole reply. While the reply streams in, listen (which may be nil) is called
@@ -210,28 +213,23 @@ func firstByte(r *bufio.Reader) (byte, error) {
 	}
 }
 
-// limitBody bounds every response body that is read, those of errors included.
+// limitBody bounds every response body that is read, after it was decompressed, and turns redirects away.
 func limitBody(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 	res, err := next(req)
 	if err != nil || res.Body == nil {
 		return res, err
 	}
-	res.Body = &limitedBody{ReadCloser: res.Body, left: maxReplyBytes}
-	return res, nil
-}
-
-type limitedBody struct {
-	io.ReadCloser
-
-	left int64
-}
-
-// Read fails past the limit.
-func (b *limitedBody) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, malformed(fmt.Sprintf("the provider's response is larger than %d MiB", maxReplyBytes>>20))
+	switch {
+	case res.StatusCode >= 300 && res.StatusCode < 400:
+		_ = res.Body.Close() // nothing of it is used
+		return nil, &Error{Kind: NotAllowed, StatusCode: res.StatusCode,
+			Message: "the provider redirects, which is not followed: set baseURL to where it is"}
+	case res.StatusCode >= 400:
+		res.Body = outbound.Beginning(res.Body, maxErrorBytes)
+	case req.Method == http.MethodGet:
+		res.Body = outbound.Body(res.Body, maxModelsBytes)
+	default:
+		res.Body = outbound.Body(res.Body, maxStreamBytes)
 	}
-	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
-	b.left -= int64(n)
-	return n, err
+	return res, nil
 }

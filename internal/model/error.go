@@ -24,11 +24,15 @@ const (
 	TimedOut Kind = "TimedOut"
 	// Malformed: what came is not a reply.
 	Malformed Kind = "Malformed"
+	// Oversized: what came is larger than any reply, or does not end.
+	Oversized Kind = "Oversized"
 
 	// Unauthorized: the key is missing, wrong, or may not do this.
 	Unauthorized Kind = "Unauthorized"
 	// NoKey: the key could not be read; the provider was not asked.
 	NoKey Kind = "NoKey"
+	// NotAllowed: the endpoint is at an address that the operator does not connect to, or redirects.
+	NotAllowed Kind = "NotAllowed"
 	// QuotaExhausted: the account has no credit left.
 	QuotaExhausted Kind = "QuotaExhausted"
 	// BadRequest: the provider does not accept the request.
@@ -43,8 +47,8 @@ const (
 	Cancelled Kind = "Cancelled"
 )
 
-// Error is a failed call. Its message is the provider's own words where there are any, cut to a length and without
-// the API key, fit for status and ledger.
+// Error is a failed call. Its message is the provider's own words where there are any: on one line, cut to a length, without markup
+// and without the API key, fit for status and ledger.
 type Error struct {
 	Kind Kind `json:"kind"`
 	// StatusCode is the HTTP status; 0 when there was none.
@@ -52,6 +56,8 @@ type Error struct {
 	Message    string `json:"message"`
 	// RetryAfter is how long the provider asked to be left alone; 0 when it did not say.
 	RetryAfter time.Duration `json:"retryAfterNanos,omitempty"`
+	// Usage is what the provider charges for the call all the same; nil when it did not say.
+	Usage *Usage `json:"usage,omitempty"`
 
 	cause error
 }
@@ -70,7 +76,7 @@ func (e *Error) Unwrap() error { return e.cause }
 // Retryable reports whether the same call may succeed later.
 func (e *Error) Retryable() bool {
 	switch e.Kind {
-	case RateLimited, Overloaded, Transient, TimedOut, Malformed:
+	case RateLimited, Overloaded, Transient, TimedOut, Malformed, Oversized:
 		return true
 	}
 	return false
@@ -78,6 +84,8 @@ func (e *Error) Retryable() bool {
 
 // NeedsCompaction reports whether the call may succeed with a shorter history.
 func (e *Error) NeedsCompaction() bool { return e.Kind == ContextTooLong }
+
+func oversized(message string) *Error { return &Error{Kind: Oversized, Message: message} }
 
 func malformed(message string) *Error { return &Error{Kind: Malformed, Message: message} }
 

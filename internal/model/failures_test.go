@@ -95,10 +95,13 @@ func TestFailuresAreSorted(t *testing.T) {
 		"a plain body is cut":              {script: reply("text: Three.\nunstreamed: true\nfault: {kind: cut}"), kind: model.Transient, retry: true, says: "connection"},
 		"malformed JSON in the stream":     {script: reply("text: Three.\nfault: {kind: malformed, after: 1}"), kind: model.Malformed, retry: true, says: "not JSON"},
 		"malformed JSON in a plain body":   {script: reply("text: Three.\nunstreamed: true\nfault: {kind: malformed}"), kind: model.Malformed, retry: true, says: "not JSON"},
-		"a page instead of a reply":        {script: rawReply("text/html", "<html>Please sign in</html>"), kind: model.Malformed, retry: true, says: "Please sign in"},
+		"a page instead of a reply":        {script: rawReply("text/html", "<html>Please sign in</html>"), kind: model.Malformed, retry: true, says: "neither JSON nor an event stream"},
 		"an empty body":                    {script: reply("raw: {status: 200, body: ''}"), kind: model.Malformed, retry: true, says: "empty response"},
+		"a reply without choices":          {script: rawReply("application/json", `{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":0}}`), kind: model.Malformed, retry: true, says: "the list of choices is empty"},
+		"a stream without choices":         {script: events(`{"choices":[]}`, `[DONE]`), kind: model.Malformed, retry: true, says: "the list of choices is empty"},
+		"nothing but the final marker":     {script: events(`[DONE]`), kind: model.Malformed, retry: true, says: "the list of choices is empty"},
 		"a wrong type where text must be":  {script: events(`{"choices":"none"}`), kind: model.Malformed, retry: true, says: "not JSON"},
-		"an error without any explanation": {script: reply("raw: {status: 500, body: '{}'}"), kind: model.Transient, retry: true, status: 500, says: "{}"},
+		"an error without any explanation": {script: reply("raw: {status: 500, body: '{}'}"), kind: model.Transient, retry: true, status: 500, says: "Internal Server Error"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, server := play(t, tc.script)

@@ -21,6 +21,8 @@ type Price struct {
 	InputMicrosPerMillion       *int64
 	CachedInputMicrosPerMillion *int64
 	OutputMicrosPerMillion      *int64
+	// TextOnly models take no images.
+	TextOnly bool
 }
 
 // Prices is a provider's list of models.

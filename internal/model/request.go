@@ -17,7 +17,7 @@ const (
 )
 
 // Request is one call of a model. It is plain data with a stable JSON form: the ledger stores it whole, and the same
-// bytes give the same call again.
+// bytes give the same call again. Of an image it has the digest; the ledger has the image itself, once.
 type Request struct {
 	// Model is the name that the provider knows.
 	Model    string    `json:"model"`
@@ -29,6 +29,8 @@ type Request struct {
 	Temperature *float64 `json:"temperature,omitempty"`
 	// MaxOutputTokens bounds the reply; 0 leaves it to the provider.
 	MaxOutputTokens int64 `json:"maxOutputTokens,omitempty"`
+	// TextOnly says that the model takes no images: it reads what they were.
+	TextOnly bool `json:"textOnly,omitempty"`
 	// IdempotencyKey is sent as the Idempotency-Key header, for gateways that answer a repeated call from their cache.
 	IdempotencyKey string `json:"idempotencyKey,omitempty"`
 }
@@ -51,7 +53,11 @@ type Message struct {
 type Image struct {
 	// MediaType is for example image/png.
 	MediaType string `json:"mediaType"`
-	Data      []byte `json:"data"`
+	// Digest identifies the content, Size counts its bytes.
+	Digest string `json:"digest,omitempty"`
+	Size   int64  `json:"size,omitempty"`
+	// Data is the content. It is not part of the JSON form, and nil for an image that is not kept any more.
+	Data []byte `json:"-"`
 }
 
 // Tool is a function that the model may call.

@@ -101,6 +101,12 @@ func TestStoredRequestGivesTheSameCall(t *testing.T) {
 	if err := json.Unmarshal(stored, &restored); err != nil {
 		t.Fatal(err)
 	}
+	// Images are kept elsewhere, by their digests.
+	for i, m := range fullRequest().Messages {
+		for j, image := range m.Images {
+			restored.Messages[i].Images[j].Data = image.Data
+		}
+	}
 	for _, req := range []model.Request{fullRequest(), restored} {
 		if _, err := client.Complete(t.Context(), req, nil); err != nil {
 			t.Fatal(err)

@@ -9,7 +9,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
 // statement is what a provider said about a failure.
@@ -69,9 +70,6 @@ func parseErrorBody(body []byte) statement {
 			s.status = n
 		}
 	}
-	if s.message == "" {
-		s.message = string(body)
-	}
 	return s
 }
 
@@ -84,28 +82,24 @@ func textOf(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// plainText drops pages that a proxy meant for a browser.
+// maxPlain is how much is shown of a body that is plain text. Endpoints that speak the API say what failed in JSON; other services of
+// the network, to which an address may lead by mistake or on purpose, should not be readable through their errors.
+const maxPlain = 120
+
+// plainText is the first line of a text. Pages that a proxy meant for a browser, and JSON of another kind, are dropped.
 func plainText(body []byte) string {
-	if bytes.HasPrefix(body, []byte("<")) {
+	if bytes.HasPrefix(body, []byte("<")) || json.Valid(body) {
 		return ""
 	}
-	return string(body)
+	line, _, _ := bytes.Cut(body, []byte("\n"))
+	return outbound.Line(string(line), maxPlain)
 }
 
-// maxMessage bounds the provider's words, in bytes.
-const maxMessage = 1000
+// maxMessage bounds the provider's words, in characters.
+const maxMessage = 500
 
-func shorten(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= maxMessage {
-		return s
-	}
-	end := maxMessage
-	for !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "..."
-}
+// shorten makes the provider's words fit to be shown.
+func shorten(s string) string { return outbound.Line(s, maxMessage) }
 
 // keyShaped are texts that may be a key: providers echo a wrong key in part, with stars in its middle.
 var keyShaped = regexp.MustCompile(`(?i)\b(?:bearer\s+|sk-)[a-z0-9_\-.*]{6,}`)

@@ -18,11 +18,16 @@ type callBuilder struct {
 type buildingCall struct {
 	id, name  string
 	arguments strings.Builder
+	// checked counts how often the arguments were looked at to tell whether they are complete, which costs more each time.
+	checked int
 }
 
 // add takes a piece and says where it belongs.
-func (b *callBuilder) add(piece *wireCall) *ToolCallDelta {
+func (b *callBuilder) add(piece *wireCall) (*ToolCallDelta, error) {
 	at := b.place(piece)
+	if at >= maxToolCalls {
+		return nil, oversized(fmt.Sprintf("the provider's reply has more than %d tool calls", maxToolCalls))
+	}
 	call := b.building[at]
 	delta := &ToolCallDelta{Index: at, Arguments: string(piece.Function.Arguments)}
 	call.id = first(call.id, piece.ID)
@@ -30,8 +35,11 @@ func (b *callBuilder) add(piece *wireCall) *ToolCallDelta {
 		call.name += name
 		delta.Name = name
 	}
+	if len(call.name) > maxCallName || len(call.id) > maxCallID {
+		return nil, oversized("the provider's reply calls a tool by a name or an id that is too long")
+	}
 	call.arguments.WriteString(delta.Arguments)
-	return delta
+	return delta, nil
 }
 
 // place finds the call that a piece continues, or begins a new one. The index decides, but some providers leave it out,
@@ -56,6 +64,9 @@ func (b *callBuilder) place(piece *wireCall) int {
 	return at
 }
 
+// maxChecks is how many pieces of a call without an index may repeat its name.
+const maxChecks = 100
+
 // ended reports whether the piece belongs to another call than this one, whatever its index says.
 func (c *buildingCall) ended(piece *wireCall) bool {
 	if piece.ID != "" && c.id != "" && piece.ID != c.id {
@@ -64,7 +75,11 @@ func (c *buildingCall) ended(piece *wireCall) bool {
 	if piece.Index != nil || piece.Function.Name == "" || c.name == "" {
 		return false
 	}
-	return piece.Function.Name != c.name || json.Valid([]byte(c.arguments.String()))
+	if piece.Function.Name != c.name {
+		return true
+	}
+	c.checked++
+	return c.checked <= maxChecks && json.Valid([]byte(c.arguments.String()))
 }
 
 func (b *callBuilder) calls() []ToolCall {

@@ -70,7 +70,7 @@ type sentImage struct {
 
 // translate turns a request into the body of the API's.
 func translate(req Request, spoken dialect) ([]byte, error) {
-	body := sentRequest{Model: req.Model, Messages: translateMessages(req.Messages), Stream: true, Temperature: req.Temperature, ToolChoice: req.ToolChoice}
+	body := sentRequest{Model: req.Model, Messages: translateMessages(req), Stream: true, Temperature: req.Temperature, ToolChoice: req.ToolChoice}
 	if !spoken.noStreamOptions {
 		body.StreamOptions = &streamOptions{IncludeUsage: true}
 	}
@@ -98,10 +98,12 @@ func translate(req Request, spoken dialect) ([]byte, error) {
 
 func noSchema(t Tool) error { return fmt.Errorf("the schema of tool %s is not a JSON object", t.Name) }
 
-func translateMessages(messages []Message) []sentMessage {
+func translateMessages(req Request) []sentMessage {
+	messages := req.Messages
 	out := make([]sentMessage, 0, len(messages))
 	var shown []sentPart // images of tool results that are still to be shown
 	for i, m := range messages {
+		m = m.withNotes(req.TextOnly)
 		switch m.Role {
 		case RoleSystem:
 			out = append(out, sentMessage{Role: RoleSystem, Content: m.Text})

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -62,9 +63,11 @@ func (t *wireText) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &parts); err != nil {
 		return err
 	}
+	var whole strings.Builder
 	for _, p := range parts {
-		*t += wireText(p.Text)
+		whole.WriteString(p.Text)
 	}
+	*t = wireText(whole.String())
 	return nil
 }
 
@@ -82,55 +85,26 @@ func (a *wireArguments) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-type wireUsage struct {
-	PromptTokens        *int64 `json:"prompt_tokens"`
-	CompletionTokens    *int64 `json:"completion_tokens"`
-	TotalTokens         int64  `json:"total_tokens"`
-	PromptTokensDetails struct {
-		CachedTokens int64 `json:"cached_tokens"`
-	} `json:"prompt_tokens_details"`
-	CompletionTokensDetails struct {
-		ReasoningTokens int64 `json:"reasoning_tokens"`
-	} `json:"completion_tokens_details"`
-	// PromptCacheHitTokens is another spelling of the cached tokens.
-	PromptCacheHitTokens int64 `json:"prompt_cache_hit_tokens"`
-}
-
-// usage is nil unless the provider gave both counts and they make sense.
-func (u *wireUsage) usage() *Usage {
-	if u == nil || u.PromptTokens == nil || u.CompletionTokens == nil || *u.PromptTokens < 0 || *u.CompletionTokens < 0 {
-		return nil
-	}
-	out := &Usage{PromptTokens: *u.PromptTokens, CompletionTokens: *u.CompletionTokens}
-	cached := max(u.PromptTokensDetails.CachedTokens, u.PromptCacheHitTokens, 0)
-	out.CachedTokens = min(cached, out.PromptTokens)
-	out.ReasoningTokens = min(max(u.CompletionTokensDetails.ReasoningTokens, 0), out.CompletionTokens)
-	out.TotalTokens = max(u.TotalTokens, out.PromptTokens+out.CompletionTokens)
-	return out
-}
-
 // readWhole reads a reply that is one JSON object.
 func readWhole(r io.Reader, listen func(Delta)) (Reply, error) {
-	data, err := io.ReadAll(r)
+	data, err := io.ReadAll(io.LimitReader(r, maxWholeBytes+1))
 	if err != nil {
 		return Reply{}, err
+	}
+	if len(data) > maxWholeBytes {
+		return Reply{}, oversized(fmt.Sprintf("the provider's reply is larger than %d MiB", maxWholeBytes>>20))
 	}
 	var a accumulator
 	if err := a.add(data, listen); err != nil {
 		return Reply{}, err
 	}
-	return a.reply(), nil
+	return a.reply()
 }
 
 // readStream reads a reply that is a stream of events.
 func readStream(r *bufio.Reader, body io.Closer, listen func(Delta)) (Reply, error) {
-	beginning, err := r.Peek(200)
-	if err != nil && !errors.Is(err, io.EOF) && len(beginning) == 0 {
-		return Reply{}, err
-	}
-	beginning = bytes.Clone(beginning)
 	// Some providers leave out the empty line after the last event, without which the decoder would drop it.
-	terminated := io.MultiReader(r, strings.NewReader("\n\n"))
+	terminated := io.MultiReader(&eventReader{Reader: r}, strings.NewReader("\n\n"))
 	decoder := ssestream.NewDecoder(&http.Response{Body: struct {
 		io.Reader
 		io.Closer
@@ -153,11 +127,11 @@ func readStream(r *bufio.Reader, body io.Closer, listen func(Delta)) (Reply, err
 	}
 	switch {
 	case events == 0:
-		return Reply{}, malformed("the provider sent neither JSON nor an event stream: " + string(beginning))
+		return Reply{}, malformed("the provider sent neither JSON nor an event stream")
 	case !done && a.finish == "":
 		return Reply{}, &Error{Kind: Transient, Message: "the provider's stream ended before the reply was complete"}
 	}
-	return a.reply(), nil
+	return a.reply()
 }
 
 // accumulator puts a reply together from its chunks. A whole reply is a single chunk.
@@ -166,12 +140,14 @@ type accumulator struct {
 	text, reasoning, refusal strings.Builder
 	calls                    callBuilder
 	usage                    *Usage
+	answered                 bool // a choice has come
+	size                     int  // of all texts and calls so far
 }
 
 func (a *accumulator) add(data []byte, listen func(Delta)) error {
 	var chunk wireReply
 	if err := json.Unmarshal(data, &chunk); err != nil {
-		return malformed("the provider sent a reply that is not JSON: " + err.Error() + ": " + string(data[:min(len(data), 200)]))
+		return malformed("the provider sent a reply that is not JSON: " + err.Error())
 	}
 	if len(chunk.Error) > 0 && !bytes.Equal(chunk.Error, []byte("null")) {
 		return sortStatus(0, nil, data)
@@ -185,14 +161,19 @@ func (a *accumulator) add(data []byte, listen func(Delta)) error {
 		if choice.Index != 0 {
 			continue
 		}
+		a.answered = true
 		a.finish = first(choice.FinishReason, a.finish)
-		a.addMessage(&choice.Message, listen)
-		a.addMessage(&choice.Delta, listen)
+		if err := errors.Join(a.addMessage(&choice.Message, listen), a.addMessage(&choice.Delta, listen)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-func (a *accumulator) addMessage(m *wireMessage, listen func(Delta)) {
+func (a *accumulator) addMessage(m *wireMessage, listen func(Delta)) error {
+	if a.size += m.size(); a.size > maxText {
+		return oversized(fmt.Sprintf("the provider's reply has more than %d MiB of text and tool calls", maxText>>20))
+	}
 	d := Delta{Text: string(m.Content), Reasoning: first(m.ReasoningContent, m.Reasoning), Refusal: m.Refusal}
 	if d != (Delta{}) {
 		a.text.WriteString(d.Text)
@@ -201,16 +182,27 @@ func (a *accumulator) addMessage(m *wireMessage, listen func(Delta)) {
 		listen(d)
 	}
 	for i := range m.ToolCalls {
-		listen(Delta{ToolCall: a.calls.add(&m.ToolCalls[i])})
+		piece, err := a.calls.add(&m.ToolCalls[i])
+		if err != nil {
+			return err
+		}
+		listen(Delta{ToolCall: piece})
 	}
+	return nil
 }
 
-func (a *accumulator) reply() Reply {
+// reply is the whole reply. Without a choice there is none, not even an empty one: the model was not asked, or its answer was lost.
+func (a *accumulator) reply() (Reply, error) {
+	if !a.answered {
+		failure := malformed("the provider answered without a reply: the list of choices is empty")
+		failure.Usage = a.usage
+		return Reply{}, failure
+	}
 	return Reply{
 		ID: a.id, Model: a.model,
 		Text: a.text.String(), Reasoning: a.reasoning.String(), Refusal: a.refusal.String(),
 		ToolCalls: a.calls.calls(), FinishReason: FinishReason(a.finish), Usage: a.usage,
-	}
+	}, nil
 }
 
 // first returns the first of two texts that is not empty.

@@ -4,6 +4,8 @@
 package projection
 
 import (
+	"slices"
+
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
 )
@@ -13,18 +15,26 @@ type ChatFacts struct {
 	Tasks       v1alpha1.TaskCounts
 	Messages    int32
 	LastMessage string
+	// Work is what the engine knows of the orchestrator.
+	Work Work
+	// PostRefused are the API server's words about an answer that it does not take.
+	PostRefused string
 }
 
 // Chat is the status of the chat whose orchestrator this is.
 func Chat(s agent.State, facts ChatFacts, old v1alpha1.AgentChatStatus, generation int64) v1alpha1.AgentChatStatus {
 	status := v1alpha1.AgentChatStatus{
 		Phase:       v1alpha1.ChatIdle,
+		StartTime:   moment(s.Clock.Started),
 		Waiting:     chatWaiting(s),
 		Tasks:       facts.Tasks,
 		Messages:    facts.Messages,
 		LastMessage: facts.LastMessage,
 		Usage:       usage(s.Usage),
-		Conditions:  withCondition(old.Conditions, ready(s, generation), s.Clock.Now),
+		Conditions:  withProgress(withCondition(old.Conditions, ready(s, facts, generation), s.Clock.Now), s, facts.Work, generation),
+	}
+	if slices.ContainsFunc(status.Waiting, func(w v1alpha1.ChatWaitingItem) bool { return w.Separation }) && s.Askers.Known() {
+		status.Askers = s.Askers.Users[:min(len(s.Askers.Users), maxAskers)]
 	}
 	switch {
 	case len(status.Waiting) > 0:
@@ -46,7 +56,8 @@ func chatWaiting(s agent.State) []v1alpha1.ChatWaitingItem {
 			Kind: v1alpha1.WaitingQuestion, Text: shorten(ask.Text, maxWaitingText), ToolCall: ask.Call, Since: moment(ask.Since),
 		}}
 		if ask.Kind == agent.AskApproval {
-			item.Kind, item.Text = v1alpha1.WaitingApproval, shorten(ask.Tool+" "+ask.Arguments, maxWaitingText)
+			item.Kind, item.Text, item.ArgumentsDigest = v1alpha1.WaitingApproval, shorten(ask.Tool+" "+ask.Arguments, maxWaitingText), ask.Digest()
+			item.Separation = ask.Separation
 		}
 		// The call of a task of type Tool has the task's name; it has no agent.
 		if ask.Call == ask.Task {

@@ -29,11 +29,11 @@ func withCondition(conditions []metav1.Condition, c metav1.Condition, at agent.T
 }
 
 // succeeded is the condition of a run.
-func succeeded(s agent.State, generation int64) metav1.Condition {
+func succeeded(s agent.State, w Work, generation int64) metav1.Condition {
 	c := metav1.Condition{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, ObservedGeneration: generation}
-	switch s.Standing() {
+	switch w.standing(s) {
 	case agent.StandingPending:
-		c.Reason, c.Message = v1alpha1.ReasonPending, "The run has not begun."
+		c.Reason, c.Message = w.pending()
 	case agent.StandingWaitingForUser:
 		c.Reason, c.Message = v1alpha1.ReasonWaitingForUser, "Answer with an AgentMessage: "+question(s)
 	case agent.StandingAwaitingApproval:
@@ -44,14 +44,32 @@ func succeeded(s agent.State, generation int64) metav1.Condition {
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, string(s.Outcome.Kind), s.Outcome.Error
 	default:
 		c.Reason, c.Message = v1alpha1.ReasonRunning, "The run is at work."
+		if wait := s.QuotaWait(); wait != nil {
+			c.Reason, c.Message = wait.Reason, wait.Message
+		}
 	}
 	return c
 }
 
 // ready is the condition of a chat.
-func ready(s agent.State, generation int64) metav1.Condition {
+func ready(s agent.State, facts ChatFacts, generation int64) metav1.Condition {
 	c := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonReady,
 		ObservedGeneration: generation, Message: "Write an AgentMessage to talk."}
+	switch {
+	case facts.PostRefused != "":
+		c.Status, c.Reason = metav1.ConditionFalse, v1alpha1.ReasonPostRefused
+		c.Message = "An answer cannot be posted, and is tried again: " + facts.PostRefused
+		return c
+	case s.Hold != nil:
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, s.Hold.Reason, s.Hold.Message
+		return c
+	case s.Paused != nil:
+		c.Reason, c.Message = string(s.Paused.Reason), s.Paused.Text
+	}
+	if wait := s.QuotaWait(); wait != nil {
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, wait.Reason, wait.Message
+		return c
+	}
 	if s.Trouble == nil {
 		return c
 	}

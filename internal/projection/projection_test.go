@@ -70,7 +70,7 @@ func TestPhasesOfARun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := play(subAgent(), tc.facts...)
-			sub, task := SubAgent(s, v1alpha1.SubAgentStatus{}, 3), Task(s, v1alpha1.AgentTaskStatus{}, 3)
+			sub, task := SubAgent(s, Work{}, v1alpha1.SubAgentStatus{}, 3), Task(s, Work{}, v1alpha1.AgentTaskStatus{}, 3)
 			if sub.Phase != tc.agent || task.Phase != tc.task {
 				t.Errorf("phases %s and %s, want %s and %s", sub.Phase, task.Phase, tc.agent, tc.task)
 			}
@@ -87,14 +87,24 @@ func TestPhasesOfARun(t *testing.T) {
 	}
 }
 
+func TestARunThatHasNotBegunIsPending(t *testing.T) {
+	for _, conditions := range [][]metav1.Condition{
+		SubAgent(agent.State{}, Work{}, v1alpha1.SubAgentStatus{}, 3).Conditions, Task(agent.State{}, Work{}, v1alpha1.AgentTaskStatus{}, 3).Conditions,
+	} {
+		if c := conditions[0]; c.Status != metav1.ConditionUnknown || c.Reason != v1alpha1.ReasonPending {
+			t.Errorf("condition %+v, want Unknown with reason %s", c, v1alpha1.ReasonPending)
+		}
+	}
+}
+
 func TestATransitionTimeChangesWithTheStatusOnly(t *testing.T) {
 	early := play(subAgent())
-	first := SubAgent(early, v1alpha1.SubAgentStatus{}, 1)
-	asked := SubAgent(play(subAgent(), replies("", agent.CallRequest{Tool: "ask_user", Arguments: `{"question":"?"}`})("m1")), first, 1)
+	first := SubAgent(early, Work{}, v1alpha1.SubAgentStatus{}, 1)
+	asked := SubAgent(play(subAgent(), replies("", agent.CallRequest{Tool: "ask_user", Arguments: `{"question":"?"}`})("m1")), Work{}, first, 1)
 	if !asked.Conditions[0].LastTransitionTime.Equal(&first.Conditions[0].LastTransitionTime) {
 		t.Error("the transition time changed although the status did not")
 	}
-	done := SubAgent(play(subAgent(), replies("done")("m1")), asked, 1)
+	done := SubAgent(play(subAgent(), replies("done")("m1")), Work{}, asked, 1)
 	if done.Conditions[0].LastTransitionTime.Equal(&first.Conditions[0].LastTransitionTime) {
 		t.Error("the transition time did not change with the status")
 	}
@@ -104,8 +114,8 @@ func TestATransitionTimeChangesWithTheStatusOnly(t *testing.T) {
 func TestStatusIsTheSameAfterTheAPI(t *testing.T) {
 	s := agent.Replay(agent.State{}, []agent.Event{{At: 1_234_567, Fact: agent.Started{Config: subAgent()}}})
 	for name, status := range map[string]any{
-		"task":      Task(s, v1alpha1.AgentTaskStatus{}, 1),
-		"sub-agent": SubAgent(s, v1alpha1.SubAgentStatus{}, 1),
+		"task":      Task(s, Work{}, v1alpha1.AgentTaskStatus{}, 1),
+		"sub-agent": SubAgent(s, Work{}, v1alpha1.SubAgentStatus{}, 1),
 	} {
 		written, err := json.Marshal(status)
 		if err != nil {
@@ -130,12 +140,22 @@ func TestToolCallsShowHowTheyEnded(t *testing.T) {
 		agent.ModelReplied{Call: "m2", Calls: []agent.CallRequest{call("d", "read")}},
 	)
 	var got []string
-	for _, c := range SubAgent(s, v1alpha1.SubAgentStatus{}, 1).ToolCalls {
+	for _, c := range SubAgent(s, Work{}, v1alpha1.SubAgentStatus{}, 1).ToolCalls {
 		got = append(got, fmt.Sprintf("%s %s %s", c.ID, c.Tool, c.Phase))
 	}
 	if diff := cmp.Diff([]string{"a read Success", "b bash Denied", "c nonsense Failed", "d read Running"}, got); diff != "" {
 		t.Error(diff)
 	}
+}
+
+func TestWordsBesideACallAreShown(t *testing.T) {
+	s := play(subAgent(), agent.ModelReplied{Call: "m1", Text: "Let me look.", Calls: []agent.CallRequest{{ID: "a", Tool: "read", Arguments: "{}"}}})
+	for _, m := range SubAgent(s, Work{}, v1alpha1.SubAgentStatus{}, 1).Messages {
+		if m.Role == v1alpha1.TranscriptAssistant && m.Content == "Let me look." {
+			return
+		}
+	}
+	t.Error("status.messages does not have what the agent said beside its call")
 }
 
 func TestAChatShowsWhatItWaitsFor(t *testing.T) {
@@ -146,8 +166,8 @@ func TestAChatShowsWhatItWaitsFor(t *testing.T) {
 	)
 	status := Chat(s, ChatFacts{Messages: 2, LastMessage: "m"}, v1alpha1.AgentChatStatus{}, 1)
 	want := []v1alpha1.ChatWaitingItem{
-		{Task: "chat-1", SubAgent: "chat-1", Waiting: v1alpha1.Waiting{Kind: "Question", Text: "Which year?", ToolCall: "q", Since: moment(2000)}},
-		{Task: "chat-2", Waiting: v1alpha1.Waiting{Kind: "Approval", Text: "bash {}", Since: moment(3000)}},
+		{Task: "chat-1", Waiting: v1alpha1.Waiting{SubAgent: "chat-1", Kind: "Question", Text: "Which year?", ToolCall: "q", Since: moment(2000)}},
+		{Task: "chat-2", Waiting: v1alpha1.Waiting{Kind: "Approval", Text: "bash {}", ArgumentsDigest: agent.CallDigest("bash", "{}"), Since: moment(3000)}},
 	}
 	if diff := cmp.Diff(want, status.Waiting); diff != "" || status.Phase != v1alpha1.ChatWaiting {
 		t.Errorf("phase %s, waiting:\n%s", status.Phase, diff)
@@ -198,8 +218,8 @@ func TestStatusFitsTheAPI(t *testing.T) {
 	}
 	for name, s := range runs {
 		t.Run(name, func(t *testing.T) {
-			validate(t, "SubAgent", SubAgent(s, v1alpha1.SubAgentStatus{}, 1))
-			validate(t, "AgentTask", Task(s, v1alpha1.AgentTaskStatus{}, 1))
+			validate(t, "SubAgent", SubAgent(s, Work{}, v1alpha1.SubAgentStatus{}, 1))
+			validate(t, "AgentTask", Task(s, Work{}, v1alpha1.AgentTaskStatus{}, 1))
 		})
 	}
 	chat := play(agent.Config{Kind: agent.Orchestrator, Name: "chat"}, asks...)

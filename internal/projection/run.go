@@ -9,9 +9,9 @@ import (
 )
 
 // SubAgent is the status of an agent. Conditions of the old status that are not ours are kept.
-func SubAgent(s agent.State, old v1alpha1.SubAgentStatus, generation int64) v1alpha1.SubAgentStatus {
+func SubAgent(s agent.State, w Work, old v1alpha1.SubAgentStatus, generation int64) v1alpha1.SubAgentStatus {
 	status := v1alpha1.SubAgentStatus{
-		Phase:      v1alpha1.SubAgentPhase(s.Standing()),
+		Phase:      v1alpha1.SubAgentPhase(w.standing(s)),
 		Messages:   messages(s),
 		ToolCalls:  toolCalls(s),
 		Children:   v1alpha1.ChildCounts{Pending: int32(s.Children.Pending()), Completed: int32(s.Children.Completed)},
@@ -20,7 +20,7 @@ func SubAgent(s agent.State, old v1alpha1.SubAgentStatus, generation int64) v1al
 		Iterations: int32(s.Iterations),
 		Usage:      usage(s.Usage),
 		StartTime:  moment(s.Clock.Started),
-		Conditions: withCondition(old.Conditions, succeeded(s, generation), s.Clock.Now),
+		Conditions: withProgress(withCondition(old.Conditions, succeeded(s, w, generation), s.Clock.Now), s, w, generation),
 	}
 	if s.Bailout != nil {
 		status.BailoutReason = shorten(s.Bailout.Reason, maxBailout)
@@ -33,14 +33,14 @@ func SubAgent(s agent.State, old v1alpha1.SubAgentStatus, generation int64) v1al
 }
 
 // Task is the status of the task whose agent, or tool, this is.
-func Task(s agent.State, old v1alpha1.AgentTaskStatus, generation int64) v1alpha1.AgentTaskStatus {
+func Task(s agent.State, w Work, old v1alpha1.AgentTaskStatus, generation int64) v1alpha1.AgentTaskStatus {
 	status := v1alpha1.AgentTaskStatus{
-		Phase:      taskPhase(s),
+		Phase:      taskPhase(s, w),
 		Waiting:    waiting(s),
 		Iterations: int32(s.Iterations),
 		Usage:      usage(s.Usage),
 		StartTime:  moment(s.Clock.Started),
-		Conditions: withCondition(old.Conditions, succeeded(s, generation), s.Clock.Now),
+		Conditions: withProgress(withCondition(old.Conditions, succeeded(s, w, generation), s.Clock.Now), s, w, generation),
 	}
 	if s.Config.Kind == agent.SubAgent {
 		status.SubAgent = s.Config.Name
@@ -54,8 +54,8 @@ func Task(s agent.State, old v1alpha1.AgentTaskStatus, generation int64) v1alpha
 	return status
 }
 
-func taskPhase(s agent.State) v1alpha1.TaskPhase {
-	switch s.Standing() {
+func taskPhase(s agent.State, w Work) v1alpha1.TaskPhase {
+	switch w.standing(s) {
 	case agent.StandingPending:
 		return v1alpha1.TaskPending
 	case agent.StandingWaitingForUser, agent.StandingAwaitingApproval:
@@ -79,7 +79,7 @@ func waiting(s agent.State) *v1alpha1.Waiting {
 	case agent.StandingWaitingForUser:
 		for _, c := range s.Batch {
 			if c.State == agent.CallAsked {
-				return &v1alpha1.Waiting{Kind: v1alpha1.WaitingQuestion, Text: shorten(question(s), maxWaitingText), ToolCall: c.ID, Since: moment(c.At)}
+				return &v1alpha1.Waiting{Kind: v1alpha1.WaitingQuestion, SubAgent: s.Config.Name, Text: shorten(question(s), maxWaitingText), ToolCall: c.ID, Since: moment(c.At)}
 			}
 		}
 	}
@@ -91,9 +91,10 @@ func approval(s agent.State) *v1alpha1.Waiting {
 		if c.State != agent.CallUndecided {
 			continue
 		}
-		w := &v1alpha1.Waiting{Kind: v1alpha1.WaitingApproval, Text: shorten(c.Tool+" "+c.Arguments, maxWaitingText), ToolCall: c.ID, Since: moment(c.At)}
+		w := &v1alpha1.Waiting{Kind: v1alpha1.WaitingApproval, SubAgent: s.Config.Name, Text: shorten(c.Tool+" "+c.Arguments, maxWaitingText), ToolCall: c.ID,
+			ArgumentsDigest: agent.CallDigest(c.Tool, c.Arguments), Separation: s.Config.Role.Separation, Since: moment(c.At)}
 		if s.Config.Kind == agent.ToolRun {
-			w.ToolCall = "" // a task of type Tool is one call
+			w.ToolCall, w.SubAgent = "", "" // a task of type Tool is one call
 		}
 		return w
 	}

@@ -67,6 +67,9 @@ func callStatus(c agent.Call) v1alpha1.ToolCallStatus {
 	status := v1alpha1.ToolCallStatus{
 		ID: c.ID, Tool: shorten(c.Tool, maxToolName), Arguments: shorten(c.Arguments, maxArguments), Phase: callPhase(c), At: moment(c.At),
 	}
+	if c.State == agent.CallUndecided {
+		status.ArgumentsDigest = agent.CallDigest(c.Tool, c.Arguments)
+	}
 	if c.State != agent.CallDone {
 		return status
 	}
@@ -82,7 +85,7 @@ func callPhase(c agent.Call) v1alpha1.ToolCallPhase {
 	switch c.State {
 	case agent.CallUndecided:
 		return v1alpha1.ToolCallAwaitingApproval
-	case agent.CallHeld:
+	case agent.CallHeld, agent.CallQueued:
 		return v1alpha1.ToolCallPending
 	case agent.CallDone:
 		return map[agent.ToolOutcome]v1alpha1.ToolCallPhase{

@@ -20,6 +20,9 @@ type Role struct {
 	// have it; for others Description has to do.
 	DelegateWhen []string `json:"delegateWhen,omitempty"`
 
+	// Namespace is that of the AgentRole; empty for a built-in one.
+	Namespace string `json:"-"`
+
 	// ModelProvider and Model are empty in built-in roles: the provider decides.
 	ModelProvider   string `json:"modelProvider,omitempty"`
 	Model           string `json:"model,omitempty"`
@@ -54,10 +57,11 @@ const (
 )
 
 // Approval says which calls wait for a person. Tools are globs that do in every
-// mode.
+// mode. With Separation nobody decides who asked for the work.
 type Approval struct {
-	Mode  ApprovalMode `json:"mode,omitempty"`
-	Tools []string     `json:"tools,omitempty"`
+	Mode       ApprovalMode `json:"mode,omitempty"`
+	Tools      []string     `json:"tools,omitempty"`
+	Separation bool         `json:"separation,omitempty"`
 }
 
 // Delegation lists the roles that an agent may delegate to.

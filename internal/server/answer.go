@@ -29,6 +29,9 @@ func answer(w http.ResponseWriter, code int, value any) {
 // refuse answers with an error in the form that the API server uses, so that the page knows one form.
 func refuse(w http.ResponseWriter, err error) {
 	status := statusOf(err)
+	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
+	}
 	answer(w, int(status.Code), status)
 }
 

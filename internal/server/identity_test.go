@@ -74,6 +74,7 @@ func TestSigningInKeepsAKnownTokenInAStrictCookie(t *testing.T) {
 	login := func(site http.Handler, token string) *httptest.ResponseRecorder {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/login", strings.NewReader(`{"token": "`+token+`"}`))
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
+		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()
 		site.ServeHTTP(w, r)
 		return w

@@ -197,12 +197,15 @@ func encode(value any) []byte {
 	return data
 }
 
-// pace says when to try again.
+// pace says when to try again, and how often a stream asks whose it is.
 type pace struct {
 	first, most time.Duration
+	review      time.Duration
 }
 
-func defaultPace() pace { return pace{first: 500 * time.Millisecond, most: 20 * time.Second} }
+func defaultPace() pace {
+	return pace{first: 500 * time.Millisecond, most: 20 * time.Second, review: 15 * time.Second}
+}
 
 // wait lasts longer with every failure; it is false when ctx ended first.
 func (p pace) wait(ctx context.Context, failures int) bool {

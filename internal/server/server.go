@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/nestor-dev/nestor/internal/streams"
 )
 
 // Options say for whom the page is served.
@@ -20,6 +22,8 @@ type Options struct {
 	Namespace string
 	// Hosts are the values of the Host header that are answered. Empty: all of them.
 	Hosts []string
+	// Streams counts the streams of the page and bounds them. Nil: without bounds.
+	Streams *streams.Limiter
 }
 
 // New returns the page and its API.
@@ -29,7 +33,10 @@ func newSite(options Options, pace pace) http.Handler {
 	if options.Namespace == "" {
 		options.Namespace = "default"
 	}
-	s := &site{identity: options.Identity, namespace: options.Namespace, pace: pace}
+	if options.Streams == nil {
+		options.Streams = streams.NewLimiter(streams.Limits{})
+	}
+	s := &site{identity: options.Identity, namespace: options.Namespace, streams: options.Streams, pace: pace}
 	mux := http.NewServeMux()
 	options.Identity.Routes(mux)
 	mux.Handle("GET /api/whoami", s.signedIn(s.whoami))
@@ -46,6 +53,7 @@ func newSite(options Options, pace pace) http.Handler {
 type site struct {
 	identity  Identity
 	namespace string
+	streams   *streams.Limiter
 	pace      pace
 }
 

@@ -54,6 +54,17 @@ func (s *site) stream(w http.ResponseWriter, r *http.Request, config *rest.Confi
 		refuse(w, apierrors.NewBadRequest(err.Error()))
 		return
 	}
+	user, err := s.reviewOnce(r.Context(), config)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	release, err := s.streams.Open(user)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	defer release()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	out := newOutbox(outboxLimit)
@@ -70,6 +81,7 @@ func (s *site) stream(w http.ResponseWriter, r *http.Request, config *rest.Confi
 		// Only the end of the stream ends a source with an error: whatever else goes wrong, the page is told.
 		running.Go(func() { _ = source.follow(ctx, positions[name]) })
 	}
+	running.Go(func() { defer cancel(); s.reviewAgain(ctx, config, user) })
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // proxies must not hold events back
 	newWriter(w, sources, positions).run(ctx, out)

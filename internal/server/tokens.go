@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 )
 
@@ -70,6 +71,11 @@ func (t *tokens) Routes(mux *http.ServeMux) {
 func (t *tokens) login(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		Token string `json:"token"`
+	}
+	if !isJSON(r) {
+		// A form of another site can post, but not JSON.
+		refuse(w, said(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "Send JSON."))
+		return
 	}
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 2*maxToken)).Decode(&body); err != nil {
 		refuse(w, apierrors.NewBadRequest("Send JSON with a token."))

@@ -25,6 +25,7 @@ type upstream struct {
 
 	mu       sync.Mutex
 	seen     []*http.Request
+	users    map[string]string   // by token
 	denied   string              // a resource that nobody may see
 	expired  map[string]bool     // resource versions that are forgotten
 	chats    []string            // the names that a list has
@@ -34,11 +35,30 @@ type upstream struct {
 	historic bool                // whether there is a history API
 }
 
-const knownToken = "known-token"
+// The tokens that are known, and whose they are.
+const (
+	knownToken = "known-token"
+	otherToken = "other-token"
+)
+
+// forget lets a token end.
+func (u *upstream) forget(token string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.users, token)
+}
+
+// user is whose token a request has.
+func (u *upstream) user(r *http.Request) (name string, known bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	name, known = u.users[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
+	return name, known
+}
 
 func newUpstream(t *testing.T) *upstream {
 	t.Helper()
-	u := &upstream{version: "10", changes: make(chan map[string]any), expired: map[string]bool{}, historic: true}
+	u := &upstream{version: "10", changes: make(chan map[string]any), expired: map[string]bool{}, historic: true, users: map[string]string{knownToken: "alice", otherToken: "bob"}}
 	u.Server = httptest.NewServer(u)
 	t.Cleanup(u.Close)
 	// The server's own credentials must never be used.
@@ -51,13 +71,14 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	u.seen = append(u.seen, r.Clone(context.WithoutCancel(r.Context())))
 	u.mu.Unlock()
 	query := r.URL.Query()
+	user, known := u.user(r)
 	switch {
-	case r.Header.Get("Authorization") != "Bearer "+knownToken:
+	case !known:
 		status(w, http.StatusUnauthorized, "Unauthorized", "Unauthorized")
 	case u.denied != "" && strings.Contains(r.URL.Path, u.denied):
 		status(w, http.StatusForbidden, "Forbidden", "you may not")
 	case strings.HasSuffix(r.URL.Path, "/selfsubjectreviews"):
-		reply(w, map[string]any{"kind": "SelfSubjectReview", "apiVersion": "authentication.k8s.io/v1", "status": map[string]any{"userInfo": map[string]any{"username": "alice"}}})
+		reply(w, map[string]any{"kind": "SelfSubjectReview", "apiVersion": "authentication.k8s.io/v1", "status": map[string]any{"userInfo": map[string]any{"username": user}}})
 	case strings.HasSuffix(r.URL.Path, "/selfsubjectaccessreviews"):
 		reply(w, map[string]any{"kind": "SelfSubjectAccessReview", "apiVersion": "authorization.k8s.io/v1", "status": map[string]any{"allowed": true}})
 	case strings.HasSuffix(r.URL.Path, "/log"):
@@ -157,7 +178,7 @@ func (u *upstream) last(t *testing.T) *http.Request {
 
 // tokenSite is a page for people with tokens, which tries again at once.
 func (u *upstream) tokenSite() http.Handler {
-	return newSite(Options{Identity: Tokens(u.config, false), Namespace: "default"}, pace{first: time.Millisecond, most: 5 * time.Millisecond})
+	return newSite(Options{Identity: Tokens(u.config, false), Namespace: "default"}, pace{first: time.Millisecond, most: 5 * time.Millisecond, review: time.Hour})
 }
 
 // ask sends a request to a page as its own script would.

@@ -23,10 +23,11 @@ func (t *Telemetry) Recorded(c engine.Change) {
 	if t == nil {
 		return
 	}
-	calls := map[string]engine.Call{}
+	calls, replied := map[string]engine.Call{}, time.Time{}
 	for _, call := range c.Calls {
 		if _, ok := call.Effect.(agent.CallModel); ok {
 			t.modelCalled(c, call)
+			replied = call.Started.Add(call.Took)
 			continue
 		}
 		calls[call.Effect.Key()] = call
@@ -34,7 +35,7 @@ func (t *Telemetry) Recorded(c engine.Change) {
 	c.Steps(func(before agent.State, e agent.Event, after agent.State) {
 		step := step{agent: c.Agent, before: before, at: e.At, after: after}
 		for _, call := range step.endedCalls() {
-			t.toolCalled(step, call, calls[callKey(call.Request, call.ID)])
+			t.toolCalled(step, call, calls[callKey(call.Request, call.ID)], replied)
 		}
 		for _, call := range step.decidedCalls() {
 			t.approvalAwaited(step, call)

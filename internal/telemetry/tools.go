@@ -4,6 +4,8 @@
 package telemetry
 
 import (
+	"time"
+
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 	"go.opentelemetry.io/otel/trace"
 
@@ -13,10 +15,12 @@ import (
 
 // toolCalled tells of a tool call that was answered. Those that the engine has run know when they really ran; all others, such as
 // delegations and questions, last from the reply that asked for them to their answer.
-func (t *Telemetry) toolCalled(s step, call agent.Call, run engine.Call) {
+func (t *Telemetry) toolCalled(s step, call agent.Call, run engine.Call, replied time.Time) {
 	start, end, failure := moment(call.At), moment(s.at), ""
 	if !run.Started.IsZero() {
 		start, end, failure = run.Started, run.Started.Add(run.Took), run.Failure
+	} else if late := replied.Sub(start); late > 0 && late < time.Millisecond { // events count milliseconds: no call begins before its reply
+		start, end = replied, later(end, replied)
 	}
 	if failure == "" && call.Outcome != agent.ToolSucceeded {
 		failure = string(call.Outcome)
@@ -31,4 +35,11 @@ func (t *Telemetry) toolCalled(s step, call agent.Call, run engine.Call) {
 		place: agentPlace(s.agent, s.before).below(s.agent, callKey(call.Request, call.ID)), name: "execute_tool " + call.Tool,
 		kind: trace.SpanKindInternal, start: start, end: end, attributes: attributes, failure: failure, words: call.Answer,
 	})
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }

@@ -7,8 +7,10 @@ import "encoding/json"
 
 // Call is one request of a model for a tool.
 type Call struct {
-	// ID is the model's id of the call. It is what read_result takes.
+	// ID is the model's id of the call.
 	ID string
+	// Reference is what read_result takes to find the call's output from anywhere in the tree of agents; empty is ID.
+	Reference string
 	// Name is the tool's name as the model wrote it.
 	Name string
 	// Arguments is the JSON text the model wrote. Func sees it only when it fits.
@@ -56,8 +58,6 @@ const (
 	NoFailure Failure = ""
 	// UnknownTool: no tool has this name.
 	UnknownTool Failure = "UnknownTool"
-	// Denied: the tool exists, and the agent's role withholds it.
-	Denied Failure = "Denied"
 	// InvalidArguments: they are not JSON or do not fit; nothing ran.
 	InvalidArguments Failure = "InvalidArguments"
 	// TimedOut: the call's time limit passed.

@@ -7,14 +7,13 @@
 //
 // A [Tool] is made once, with [New], which compiles its JSON schema; it is
 // immutable and shared by all agents. A [Set] is the registry that one agent
-// works with: the union of the built-in tools, a workspace and MCP servers,
-// restricted by the role's [Policy]. An [Executor] runs calls on a set:
+// works with: the union of the built-in tools, a workspace and MCP servers.
+// An [Executor] runs calls on a set:
 //
 //	set, err := builtins.Union(github, workspace)
-//	set = set.Restrict(tool.Policy{Allow: []string{"read", "github__*"}})
 //	result := tool.Executor{}.Execute(ctx, set, call)
 //
-// Execute never returns an error. A tool that is unknown or withheld, arguments
+// Execute never returns an error. A tool that is unknown, arguments
 // that do not parse or do not fit, a timeout, a panic and a tool's own failure
 // all become a [Result] whose Text tells the model what went wrong and what to do
 // next, and whose Failure tells programs which of these it was. Arguments are

@@ -5,6 +5,7 @@ package tool
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,6 @@ import (
 const (
 	DefaultTextLimit = 32 << 10
 	DefaultTimeout   = 60 * time.Second
-	DefaultParallel  = 8
 )
 
 // Executor runs calls. The zero Executor has the defaults. It holds no state.
@@ -25,15 +25,13 @@ type Executor struct {
 	TextLimit int
 	// Timeout limits calls to tools that have no timeout of their own.
 	Timeout time.Duration
-	// Parallel is how many calls of one turn run at the same time.
-	Parallel int
 }
 
 // Execute runs one call on a tool of set. Whatever happens is in the result.
 func (e Executor) Execute(ctx context.Context, set Set, call Call) Result {
 	t, ok := set.Lookup(call.Name)
 	if !ok {
-		return e.result(call, missing(set, call.Name))
+		return e.result(call, missing(call.Name))
 	}
 	arguments, err := decodeArguments(call.Arguments)
 	if err != nil {
@@ -120,11 +118,12 @@ func (e Executor) result(call Call, o outcome) Result {
 	if o.output.Text == "" && len(o.output.Structured) > 0 {
 		o.output.Text = string(o.output.Structured)
 	}
+	o.output = o.output.fitImages()
 	if o.output.Text == "" && len(o.output.Images) == 0 {
 		o.output.Text = "(no output)"
 	}
 	o.output.Text = storable(o.output.Text)
-	text, truncated := Cut(o.output.Text, positive(e.TextLimit, DefaultTextLimit), call.ID)
+	text, truncated := Cut(o.output.Text, positive(e.TextLimit, DefaultTextLimit), cmp.Or(call.Reference, call.ID))
 	return Result{
 		CallID: call.ID, Name: call.Name,
 		Text: text, Truncated: truncated, Output: o.output,

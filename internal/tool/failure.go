@@ -13,30 +13,13 @@ import (
 // This file is what models read when a call does not succeed. Each text says what
 // happened and what to do now; none repeats more than the model needs.
 
-const (
-	// maxListed bounds the names in an answer to an unknown tool.
-	maxListed = 40
-	// maxQuotedSchema is the longest schema that an answer repeats.
-	maxQuotedSchema = 2000
-)
+// maxQuotedSchema is the longest schema that an answer repeats.
+const maxQuotedSchema = 2000
 
-func missing(set Set, name string) outcome {
-	failure := UnknownTool
-	text := fmt.Sprintf("There is no tool called %q.", name)
-	if set.withheld[name] {
-		failure = Denied
-		text = fmt.Sprintf("You may not use the tool %q: your role does not allow it. Do not try it again.", name)
-	}
-	names := set.Names()
-	switch near := nearest(name, names); {
-	case failure == UnknownTool && len(near) > 0:
-		text += " Did you mean " + strings.Join(near, " or ") + "?"
-	case len(names) == 0:
-		text += " You have no tools of this kind; go on without."
-	default:
-		text += " Your tools: " + listed(names) + "."
-	}
-	return outcome{output: errorText(text), failure: failure}
+// missing answers a call of a tool that was offered to the agent when it began and is not there any more. Names that a model got wrong
+// never come this far.
+func missing(name string) outcome {
+	return outcome{output: errorText(fmt.Sprintf("There is no tool called %q any more. Go on without it.", name)), failure: UnknownTool}
 }
 
 func unreadable(spec Spec, err error) outcome {
@@ -96,11 +79,4 @@ func expected(spec Spec) string {
 		return ""
 	}
 	return "\nThe schema of the arguments is " + string(spec.Parameters)
-}
-
-func listed(names []string) string {
-	if len(names) <= maxListed {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxListed], ", "), len(names)-maxListed)
 }

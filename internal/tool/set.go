@@ -10,12 +10,9 @@ import (
 )
 
 // Set is the registry of the tools that an agent may use. The zero Set is empty.
-// It is immutable: Union and Restrict return new sets that share the tools.
+// It is immutable: Union returns a new set that shares the tools.
 type Set struct {
 	tools map[string]*Tool
-	// withheld remembers what Restrict removed, so that a call to it is answered
-	// with "not allowed" and not with "unknown".
-	withheld map[string]bool
 }
 
 // NewSet returns a set of tools, whose names must differ.
@@ -33,28 +30,10 @@ func NewSet(tools ...*Tool) (Set, error) {
 // Union returns the tools of s and of others, whose names must differ.
 func (s Set) Union(others ...Set) (Set, error) {
 	var tools []*Tool
-	withheld := map[string]bool{}
 	for _, set := range append([]Set{s}, others...) {
 		tools = append(tools, set.Tools()...)
-		maps.Copy(withheld, set.withheld)
 	}
-	union, err := NewSet(tools...)
-	union.withheld = withheld
-	return union, err
-}
-
-// Restrict returns the tools of s that policy allows.
-func (s Set) Restrict(policy Policy) Set {
-	restricted := Set{tools: map[string]*Tool{}, withheld: map[string]bool{}}
-	maps.Copy(restricted.withheld, s.withheld)
-	for name, t := range s.tools {
-		if policy.Allows(name) {
-			restricted.tools[name] = t
-		} else {
-			restricted.withheld[name] = true
-		}
-	}
-	return restricted
+	return NewSet(tools...)
 }
 
 // Lookup returns the tool called name.

@@ -102,6 +102,11 @@ func TestLongOutputIsCutForTheModelAndKeptWhole(t *testing.T) {
 	if result.Output.Text != whole {
 		t.Error("the whole output was not kept")
 	}
+	// Another agent of the tree may continue the conversation: it finds the output by its reference.
+	result = tool.Executor{TextLimit: 500}.Execute(t.Context(), set, tool.Call{ID: "call_7", Reference: "release-1/call_7", Name: "bash"})
+	if !strings.Contains(result.Text, `read_result with call_id "release-1/call_7"`) {
+		t.Errorf("the reference is missing in:\n%s", result.Text)
+	}
 }
 
 func TestOutputThatCannotBeStoredIsMended(t *testing.T) {

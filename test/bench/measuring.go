@@ -37,7 +37,7 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err er
 		return fmt.Errorf("make a directory for the programs: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(programs)) }()
-	if err := stack.Build(ctx, programs); err != nil {
+	if err := stack.Build(ctx, programs, scenario.ToolPackage); err != nil {
 		return err
 	}
 	env := scenario.Environment{Ledger: o.ledger, Programs: programs, OperatorFlags: strings.Fields(o.operatorFlags), Timeout: o.timeout}

@@ -12,8 +12,8 @@ import (
 )
 
 // Build puts the programs of a stack into a directory, for callers that start several stacks of the same programs.
-func Build(ctx context.Context, dir string) error {
-	return build(ctx, dir, "nestor-operator", "nestor-scripted-model")
+func Build(ctx context.Context, dir string, more ...string) error {
+	return build(ctx, dir, append([]string{"./cmd/nestor-operator", "./cmd/nestor-scripted-model"}, more...)...)
 }
 
 // build puts programs of this module into a directory. A second time costs little: the Go tool has a cache.
@@ -22,10 +22,7 @@ func build(ctx context.Context, dir string, programs ...string) error {
 	if err != nil {
 		return err
 	}
-	args := []string{"build", "-o", dir + string(filepath.Separator)}
-	for _, program := range programs {
-		args = append(args, "./cmd/"+program)
-	}
+	args := append([]string{"build", "-o", dir + string(filepath.Separator)}, programs...)
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = root
 	if words, err := cmd.CombinedOutput(); err != nil {

@@ -5,6 +5,7 @@ package stack
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -55,11 +57,16 @@ type Options struct {
 	Env []string
 	// Programs is a directory in which Build has put the programs. Empty: they are built for this stack.
 	Programs string
+	// Build names packages of this module that are built besides, if Programs is empty. Serve runs what comes of them.
+	Build []string
 	// NoOperator leaves it to the caller to start the operator.
 	NoOperator bool
 	// LedgerDir is where the file of SQLite stands; empty is the stack's directory.
 	LedgerDir string
 }
+
+// Admin is the user name of the administrator whose client a stack's API is.
+const Admin = "admin"
 
 // Stack is all of Nestor, running.
 type Stack struct {
@@ -82,7 +89,10 @@ type Stack struct {
 
 	options Options
 	log     *os.File
+	served  []*Process
 }
+
+const loopbackFlag = "allow-loopback-endpoints"
 
 // startTimeout is generous for busy machines.
 const startTimeout = 2 * time.Minute
@@ -103,7 +113,7 @@ func Start(ctx context.Context, options Options) (s *Stack, err error) {
 	}
 	if s.options.Programs == "" {
 		s.options.Programs = s.Dir
-		if err := Build(ctx, s.Dir); err != nil {
+		if err := Build(ctx, s.Dir, options.Build...); err != nil {
 			return s, err
 		}
 	}
@@ -166,27 +176,36 @@ func (s *Stack) openLedger(ctx context.Context) error {
 
 // startModel runs the scripted model; it says itself where.
 func (s *Stack) startModel() error {
-	out, in := io.Pipe()
 	args := append([]string{"--listen", "127.0.0.1:0", "--print-url"}, s.options.ModelFlags...)
 	for _, script := range s.options.Scripts {
 		args = append(args, "--script", script)
 	}
 	var err error
-	if s.Model, err = run(in, s.log, nil, filepath.Join(s.options.Programs, "nestor-scripted-model"), args...); err != nil {
+	if s.Model, s.ModelURL, err = s.Serve("nestor-scripted-model", args...); err != nil {
 		return err
 	}
+	s.ModelAdmin = strings.TrimSuffix(s.ModelURL, "/v1") + "/_scripted"
+	return nil
+}
+
+// Serve runs one of the programs until the stack stops, and returns the URL that it prints first.
+func (s *Stack) Serve(program string, args ...string) (*Process, string, error) {
+	out, in := io.Pipe()
+	process, err := run(in, s.log, nil, filepath.Join(s.options.Programs, program), args...)
+	if err != nil {
+		return nil, "", err
+	}
+	s.served = append(s.served, process)
 	go func() {
-		<-s.Model.Exited()
+		<-process.Exited()
 		_ = in.Close()
 	}()
 	url, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		return fmt.Errorf("the scripted model did not start:\n%s", s.OperatorLog())
+		return process, "", fmt.Errorf("%s did not start:\n%s", program, s.OperatorLog())
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }()
-	s.ModelURL = strings.TrimSpace(url)
-	s.ModelAdmin = strings.TrimSuffix(s.ModelURL, "/v1") + "/_scripted"
-	return nil
+	return process, strings.TrimSpace(url), nil
 }
 
 // StartOperator runs an operator and waits until it is ready. The one before must have been stopped, unless two at a time
@@ -222,9 +241,14 @@ func (s *Stack) UsePrograms(dir string) { s.options.Programs = dir }
 func (s *Stack) LaunchRival() (*Process, error) { return s.runOperator(nil) }
 
 func (s *Stack) runOperator(env []string, flags ...string) (*Process, error) {
+	program := filepath.Join(s.options.Programs, "nestor-operator")
 	args := append([]string{"--kubeconfig", s.OperatorKubeconfig, "--ledger", s.LedgerURL}, flags...)
+	// The model is on this machine. An operator of an earlier release does not know the flag, and needs none.
+	if help, _ := exec.Command(program, "--help").Output(); bytes.Contains(help, []byte(loopbackFlag)) { //nolint:noctx // it ends at once
+		args = append(args, "--"+loopbackFlag)
+	}
 	args = append(args, s.options.OperatorFlags...)
-	return run(s.log, s.log, slices.Concat(s.options.Env, env), filepath.Join(s.options.Programs, "nestor-operator"), args...)
+	return run(s.log, s.log, slices.Concat(s.options.Env, env), program, args...)
 }
 
 // AwaitReady waits until the newest operator says that it is ready.
@@ -265,7 +289,7 @@ func (s *Stack) Provider(ctx context.Context, namespace, name string) error {
 // Stop ends everything and removes the directory.
 func (s *Stack) Stop() error {
 	var errs []error
-	for _, p := range []*Process{s.Operator, s.Model} {
+	for _, p := range append([]*Process{s.Operator}, s.served...) {
 		if p != nil {
 			errs = append(errs, p.Kill())
 		}

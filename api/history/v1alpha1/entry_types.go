@@ -29,7 +29,7 @@ const (
 	EntryApproval EntryKind = "Approval"
 	// EntryAnswer: somebody answered the question that the agent asked; content is the answer, toolCalls has the question.
 	EntryAnswer EntryKind = "Answer"
-	// EntryDecision: a person decided about toolCalls; content is their comment.
+	// EntryDecision: a person decided about toolCalls: decision is what, by is who, content is their comment.
 	EntryDecision EntryKind = "Decision"
 	// EntryError: a model call was not answered; content are the provider's words, error its class.
 	EntryError EntryKind = "Error"
@@ -69,6 +69,9 @@ type Entry struct {
 	// by is the person who did it, where known.
 	// +optional
 	By string `json:"by,omitempty"`
+	// decision is what the person decided about toolCalls: Approve or Deny.
+	// +optional
+	Decision string `json:"decision,omitempty"`
 	// modelCall is the name of the ModelCall that was answered, failed, or is being answered.
 	// +optional
 	ModelCall string `json:"modelCall,omitempty"`

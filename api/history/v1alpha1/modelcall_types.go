@@ -17,6 +17,9 @@ type ModelCallSpec struct {
 	// seq is the event of the agent that led to the call.
 	// +optional
 	Seq int64 `json:"seq,omitempty"`
+	// parent is the name of the ModelCall whose reply asked for the agent; absent for a chat and a standalone task.
+	// +optional
+	Parent string `json:"parent,omitempty"`
 	// chat is the name of the chat; absent for a standalone task and what belongs to it.
 	// +optional
 	Chat string `json:"chat,omitempty"`
@@ -44,6 +47,13 @@ type ModelCallSpec struct {
 	// maxIterations is the limit that held; absent without one.
 	// +optional
 	MaxIterations int32 `json:"maxIterations,omitempty"`
+	// contextMode is what of its parent's conversation the agent was given: None, Summary, Full or Selective; absent for a chat.
+	// +optional
+	ContextMode string `json:"contextMode,omitempty"`
+	// files are the context files that the agent was given.
+	// +optional
+	// +listType=atomic
+	Files []string `json:"files,omitempty"`
 	// contextTokens is about how large the request was.
 	// +optional
 	ContextTokens *int64 `json:"contextTokens,omitempty"`
@@ -76,6 +86,10 @@ type ModelCallStatus struct {
 	// +optional
 	// +listType=atomic
 	ToolCalls []string `json:"toolCalls,omitempty"`
+	// limit is the limit of the agent that stopped the call, that its reply reached, or that made it the last one, such as
+	// IterationLimit.
+	// +optional
+	Limit string `json:"limit,omitempty"`
 	// error is what went wrong, in the provider's words.
 	// +optional
 	Error string `json:"error,omitempty"`

@@ -23,10 +23,12 @@ const (
 	FieldTranscriptName = "agent.name"
 	FieldTranscriptRoot = "agent.root"
 	FieldTranscriptLive = "live"
-	// FieldModelCallAgent chooses model calls by the UID of their agent, the others by what they are.
-	FieldModelCallAgent = "spec.agent"
-	FieldModelCallModel = "spec.model"
-	FieldModelCallPhase = "status.phase"
+	// FieldModelCallAgent chooses model calls by the UID of their agent, FieldModelCallParent by the model call that asked for their
+	// agents, the others by what they are.
+	FieldModelCallAgent  = "spec.agent"
+	FieldModelCallParent = "spec.parent"
+	FieldModelCallModel  = "spec.model"
+	FieldModelCallPhase  = "status.phase"
 	// FieldUsageBy chooses usages by their dimension; FieldUsageRole, FieldUsageChat and FieldUsageModel narrow what is summed.
 	FieldUsageBy    = "by"
 	FieldUsageChat  = "chat"
@@ -40,7 +42,7 @@ const (
 // fields are the fields that each kind can be selected by.
 var fields = map[string][]string{
 	"Transcript": {FieldName, FieldNamespace, FieldTranscriptKind, FieldTranscriptName, FieldTranscriptRoot, FieldTranscriptLive, FieldSince, FieldUntil},
-	"ModelCall":  {FieldName, FieldNamespace, FieldModelCallAgent, FieldModelCallModel, FieldModelCallPhase, FieldSince, FieldUntil},
+	"ModelCall":  {FieldName, FieldNamespace, FieldModelCallAgent, FieldModelCallParent, FieldModelCallModel, FieldModelCallPhase, FieldSince, FieldUntil},
 	"Usage":      {FieldName, FieldNamespace, FieldUsageBy, FieldUsageChat, FieldUsageRole, FieldUsageModel, FieldSince, FieldUntil},
 }
 

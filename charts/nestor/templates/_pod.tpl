@@ -15,16 +15,36 @@
 - --history-bind-address=:8443
 - --history-service={{ include "nestor.historyName" . }}
 - --history-cert-secret={{ include "nestor.historyName" . }}-cert
+- --history-max-streams={{ .Values.history.streams.max }}
+- --history-max-streams-per-user={{ .Values.history.streams.maxPerUser }}
 {{- end }}
 {{- if .Values.web.enabled }}
 - --web-bind-address=:8082
+- --web-max-streams={{ .Values.web.streams.max }}
+- --web-max-streams-per-user={{ .Values.web.streams.maxPerUser }}
+{{- end }}
+{{- with .Values.ledger.retention }}
+- --history-retention={{ . }}
+{{- end }}
+{{- with .Values.ledger.callRetention }}
+- --call-retention={{ . }}
+{{- end }}
+{{- with .Values.ledger.namespaceQuota }}
+- --ledger-namespace-quota={{ . }}
 {{- end }}
 {{- with .Values.watchNamespaces }}
 - --namespaces={{ join "," . }}
 {{- end }}
 {{- if .Values.workspace.enabled }}
 - --workspace-image={{ include "nestor.image" (dict "image" .Values.workspace.image "registry" .Values.image.registry "version" .Chart.AppVersion) }}
+- --workspace-max-size={{ .Values.workspace.maxSize }}
+{{- with .Values.workspace.egress }}
+- {{ printf "--workspace-egress=%s" (toJson .) | quote }}
+{{- end }}
 - --operator-labels={{ include "nestor.operatorLabels" . }}
+{{- end }}
+{{- if .Values.allowLoopbackEndpoints }}
+- --allow-loopback-endpoints
 {{- end }}
 - --log-level={{ .Values.log.level }}
 - --log-format={{ .Values.log.format }}

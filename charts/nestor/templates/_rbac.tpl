@@ -47,7 +47,7 @@ subjects:
 {{- /* What everybody may do who may do anything. */}}
 {{- define "nestor.viewerRules" -}}
 - apiGroups: [nestor.dev]
-  resources: [agentchats, agentmessages, agenttasks, subagents, agentroles, modelproviders, toolservers]
+  resources: [agentchats, agentmessages, agenttasks, subagents, agentroles, modelproviders, toolservers, agentquotas]
   verbs: [get, list, watch]
 # Transcripts have what was said, modelcalls all that was sent to a model, usages only numbers.
 - apiGroups: [history.nestor.dev]

@@ -52,7 +52,10 @@ var selectedStyle = lipgloss.NewStyle().Reverse(true)
 // activity is what a closed block tells in one line: what goes on, or what came of it.
 func (m Model) activity(n *live.Node) string {
 	status := n.Task.Status
+	still, stands := n.Standstill()
 	switch {
+	case stands:
+		return terminal.Line(still.String())
 	case status.Error != nil:
 		return terminal.Line(string(status.Error.Kind) + ": " + status.Error.Message)
 	case n.Over() && status.Result != nil:
@@ -107,6 +110,9 @@ func (m Model) details(n *live.Node, width int) []string {
 		if call.Error != "" {
 			lines = append(lines, terminal.Bad.Render(terminal.Fit("  "+terminal.Line(call.Error), width)))
 		}
+	}
+	if still, ok := n.Standstill(); ok {
+		lines = append(lines, terminal.Wrap(terminal.Warning.Render(terminal.Line(still.String())), width)...)
 	}
 	if question := n.Agent.Status.Question; question != "" {
 		lines = append(lines, terminal.Indent(terminal.Wrap(terminal.Warning.Render("asks: "+terminal.Clean(question)), width), "")...)

@@ -16,18 +16,28 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cli/live"
 )
 
 // recorder remembers what the person did.
 type recorder struct {
-	did []string
-	err error
+	did   []string
+	whole string
+	err   error
 }
 
 func (r *recorder) Say(_ context.Context, text, inReplyTo string) error {
 	r.did = append(r.did, fmt.Sprintf("say %q to %q", text, inReplyTo))
 	return r.err
+}
+
+func (r *recorder) Whole(_ context.Context, ask live.Ask) (live.Ask, error) {
+	whole, ok := ask.WithArguments(r.whole)
+	if !ok {
+		return ask, errors.New("the history cannot be read")
+	}
+	return whole, nil
 }
 
 func (r *recorder) Decide(_ context.Context, ask live.Ask, d v1alpha1.Decision, comment string) error {
@@ -66,7 +76,8 @@ func (s *stage) send(msg tea.Msg) {
 	if _, isSnapshot := msg.(Updated); isSnapshot {
 		return // it may arm the prompt, which takes time
 	}
-	if result, ok := cmd().(acted); ok {
+	switch result := cmd().(type) {
+	case acted, fetched:
 		s.model, _ = s.model.Update(result)
 	}
 }
@@ -238,6 +249,32 @@ func TestAReplyStreamsInAndIsReplacedByItsMessage(t *testing.T) {
 	s.hides("nestor …")
 }
 
+func TestWordsBesideACallStayUntilTheyArePosted(t *testing.T) {
+	s := newStage(t)
+	s.send(Updated(chat()))
+	s.send(Piece{Text: "Let me ask a resear"})
+	other := chat()
+	m := v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "p1"}}
+	m.Spec.Role, m.Spec.Content = v1alpha1.RoleAssistant, "Agent Coder needs input: Which one?"
+	other.Messages = append(other.Messages, m)
+	s.send(Updated(other)) // somebody else's message
+	s.shows("nestor …", "Let me ask a resear")
+	s.send(Piece{Said: "Let me ask a researcher."})
+	s.shows("nestor …", "Let me ask a researcher.")
+	m.Name, m.Spec.Content = "p2", "Let me ask a researcher."
+	other.Messages = append(other.Messages, m)
+	s.send(Updated(other))
+	s.shows("Let me ask a researcher.")
+	s.hides("nestor …")
+	s.send(Piece{Said: "Let me ask a researcher."}) // the stream may be behind
+	s.hides("nestor …")
+
+	s.send(Piece{Said: "Nobody posts this."})
+	s.shows("Nobody posts this.")
+	s.send(ticked(time.Unix(110, 0)))
+	s.hides("Nobody posts this.")
+}
+
 func TestTroubleIsShown(t *testing.T) {
 	s := newStage(t)
 	now := chat()
@@ -289,4 +326,74 @@ func TestNoWordOfAnAnswerIsLostInANarrowWindow(t *testing.T) {
 			}
 		}
 	}
+}
+
+// longApproval is a call whose arguments do not fit into a status.
+func longApproval(task string) (item v1alpha1.ChatWaitingItem, arguments string) {
+	arguments = `{"command":"` + strings.Repeat(`echo line\n`, 100) + `echo the\u202e end"}`
+	item = approval(task)
+	item.Text, item.ArgumentsDigest = "bash "+arguments[:200]+"…", agent.CallDigest("bash", arguments)
+	return item, arguments
+}
+
+func TestALongCallIsFetchedAndApprovedOnlyWhenAllOfItWasShown(t *testing.T) {
+	s := newStage(t)
+	item, arguments := longApproval("chat-1")
+	s.send(Updated(chat(item)))
+	s.send(armed("chat-1/c-chat-1"))
+	s.shows("the arguments are cut here")
+	s.keys("ctrl+y")
+	s.did()
+	s.shows("the history cannot be read")
+
+	s.actions.whole = arguments
+	s.keys("ctrl+y")
+	s.did()
+	s.hides("cut here")
+	s.keys("ctrl+y")
+	s.did()
+	s.shows("read the whole call first", "lines 1 to 8 of 102")
+	for range 20 {
+		s.send(tea.KeyPressMsg{Code: tea.KeyPgDown})
+	}
+	s.shows(`echo the\u202e end`, "of 102")
+	s.keys("ctrl+y")
+	s.did("Approve chat-1/c-chat-1 \"\"")
+}
+
+func TestALongCallMayBeDeniedUnread(t *testing.T) {
+	s := newStage(t)
+	item, _ := longApproval("chat-1")
+	s.send(Updated(chat(item)))
+	s.send(armed("chat-1/c-chat-1"))
+	s.keys("ctrl+n")
+	s.did("Deny chat-1/c-chat-1 \"\"")
+}
+
+func TestALongCallThatIsNamedIsShownFirst(t *testing.T) {
+	s := newStage(t)
+	item, arguments := longApproval("chat-2")
+	s.actions.whole = arguments
+	s.send(Updated(chat(approval("chat-1"), item)))
+	s.keys("/approve chat-2", "enter")
+	s.did()
+	s.shows("coder (chat-2) wants to run bash", "read it below")
+}
+
+func TestAStandstillIsShown(t *testing.T) {
+	s := newStage(t)
+	now := chat()
+	now.Chats[0].Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "PausedLoop", Message: "The same delegation came five times."}}
+	s.send(Updated(now))
+	s.shows("paused (PausedLoop): The same delegation came five times.")
+	now.Chats[0].Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "QuotaExhausted", Message: "It resets at noon."}}
+	s.send(Updated(now))
+	s.shows("waits (QuotaExhausted): It resets at noon.")
+	now = chat()
+	task := v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "chat-1"}}
+	task.Spec.Chat, task.Status.Phase = "chat", v1alpha1.TaskRunning
+	task.Status.Conditions = []metav1.Condition{{Type: "Progressing", Status: metav1.ConditionFalse, Reason: "RateLimited", Message: "Slow down."}}
+	now.Tasks = append(now.Tasks, task)
+	s.send(Updated(now))
+	s.shows("waits (RateLimited): Slow down.")
 }

@@ -22,9 +22,15 @@ func (m Model) press(k tea.KeyPressMsg) (Model, tea.Cmd) {
 	case "ctrl+c":
 		return m, tea.Quit
 	case "pgup":
+		if m.prompt.whole {
+			return m.scrollCall(-1), nil
+		}
 		m.pane.PageUp()
 		return m, nil
 	case "pgdown":
+		if m.prompt.whole {
+			return m.scrollCall(1), nil
+		}
 		m.pane.PageDown()
 		return m, nil
 	case "ctrl+o":
@@ -36,7 +42,7 @@ func (m Model) press(k tea.KeyPressMsg) (Model, tea.Cmd) {
 	case "ctrl+n":
 		return m.decide(v1alpha1.DecisionDeny)
 	case "ctrl+g":
-		m.prompt.whole = !m.prompt.whole
+		m.prompt.whole, m.prompt.top = !m.prompt.whole, 0
 		return m, nil
 	}
 	if m.focused {

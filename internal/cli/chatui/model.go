@@ -20,6 +20,8 @@ import (
 type Actions interface {
 	// Say sends a message; with inReplyTo it answers the question that the message of that name holds.
 	Say(ctx context.Context, text, inReplyTo string) error
+	// Whole returns an ask with the whole arguments of its call.
+	Whole(ctx context.Context, ask live.Ask) (live.Ask, error)
 	// Decide decides about a tool call.
 	Decide(ctx context.Context, ask live.Ask, decision v1alpha1.Decision, comment string) error
 	// Cancel stops a task, or with an empty name all the work of the chat.
@@ -36,6 +38,8 @@ type Piece struct {
 	Text  string
 	// Reset says that what came before is void, or that the reply is complete and a message has it.
 	Reset bool
+	// Said is the whole reply of the orchestrator, at its end. A message has it already, or will in a moment.
+	Said string
 }
 
 // Ended says that the chat cannot be watched any more.
@@ -52,7 +56,8 @@ type Model struct {
 	now           time.Time
 	snapshot      live.Snapshot
 	streams       map[string]string
-	seen          bool // a snapshot has come
+	said          time.Time // when the orchestrator's reply was complete that stands in streams
+	seen          bool      // a snapshot has come
 
 	input    textarea.Model
 	pane     viewport.Model
@@ -63,7 +68,9 @@ type Model struct {
 	doomed   string // the task that is cancelled if the key is pressed once more
 
 	prompt prompt
-	aside  bool // what is written is for the orchestrator though a question waits
+	chosen string   // the call that the person named, to be shown before others
+	whole  live.Ask // the call that is shown, if the status has only the beginning of it
+	aside  bool     // what is written is for the orchestrator though a question waits
 	notice notice
 	pages  *pages
 }
@@ -117,10 +124,13 @@ func (m Model) asked(kind v1alpha1.WaitingKind) (first live.Ask, count int) {
 		if ask.Kind != kind {
 			continue
 		}
-		if count == 0 {
+		if count == 0 || (kind == v1alpha1.WaitingApproval && ask.Key() == m.chosen) {
 			first = ask
 		}
 		count++
+	}
+	if first.Cut && m.whole.Key() == first.Key() {
+		return m.whole, count
 	}
 	return first, count
 }

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -34,23 +35,59 @@ func (m Model) approval(ask live.Ask, count, most int) []string {
 	}
 	lines := []string{terminal.Fit(head, m.width)}
 	arguments := argumentLines(ask.Arguments, m.width-4)
-	room := max(1, most-4) // the head, the remark on what is left out, and the choice
-	if !m.prompt.whole {
-		room = min(room, requestLines)
-	}
-	shown, rest := cut(arguments, room)
-	lines = append(lines, terminal.Indent(shown, "    ")...)
-	if rest > 0 {
-		words := fmt.Sprintf("    … %d more lines: ctrl+g shows more", rest)
+	from, to := m.callPage(len(arguments), most)
+	lines = append(lines, terminal.Indent(arguments[from:to], "    ")...)
+	if from > 0 || to < len(arguments) {
+		words := fmt.Sprintf("    … %d more lines: ctrl+g shows them", len(arguments)-to)
 		if m.prompt.whole {
-			words = fmt.Sprintf("    … %d more lines: kubectl nestor approve shows all of it", rest)
+			words = fmt.Sprintf("    lines %d to %d of %d: pgup and pgdn scroll, ctrl+g closes", from+1, to, len(arguments))
 		}
 		lines = append(lines, terminal.Warning.Render(terminal.Fit(words, m.width)))
 	}
 	if ask.Cut {
-		lines = append(lines, terminal.Warning.Render(terminal.Fit("    the arguments are cut: kubectl nestor transcript "+ask.Task+" has all of them", m.width)))
+		lines = append(lines, terminal.Warning.Render(terminal.Fit("    the arguments are cut here: ctrl+y fetches all of them", m.width)))
 	}
 	return append(lines, terminal.Fit(m.choice(), m.width))
+}
+
+// callPage is which lines of a call's arguments the panel shows, if it has so many lines at most. One line more is shown rather than announced.
+func (m Model) callPage(lines, most int) (from, to int) {
+	room := max(1, most-4) // the head, the remark on what is left out, and the choice
+	if !m.prompt.whole {
+		room = min(room, requestLines)
+	}
+	if lines <= room+1 {
+		return 0, lines
+	}
+	from = min(max(0, m.prompt.top), lines-room)
+	return from, from + room
+}
+
+// callLines are the lines of the call that waits, and those of them that the panel shows.
+func (m Model) callLines() (lines, from, to int) {
+	ask, count := m.asked(v1alpha1.WaitingApproval)
+	if count == 0 {
+		return 0, 0, 0
+	}
+	lines = len(argumentLines(ask.Arguments, m.width-4))
+	from, to = m.callPage(lines, m.panelRoom())
+	return lines, from, to
+}
+
+// scrollCall shows the next or the previous page of the arguments.
+func (m Model) scrollCall(pages int) Model {
+	lines, from, to := m.callLines()
+	m.prompt.top = min(max(0, from+pages*max(1, to-from)), max(0, lines-1))
+	return m
+}
+
+// noteRead remembers that the last line of the call has been on the screen.
+func (m Model) noteRead() Model {
+	ask, _ := m.asked(v1alpha1.WaitingApproval)
+	if lines, _, to := m.callLines(); lines > 0 && to == lines && !ask.Cut {
+		m.prompt.read = true
+	}
+	return m
 }
 
 // choice says which keys decide about the call that is shown, once they do.
@@ -89,21 +126,29 @@ func argumentLines(arguments string, width int) []string {
 	decoder := json.NewDecoder(strings.NewReader(arguments))
 	var fields orderedFields
 	if err := decoder.Decode(&fields); err != nil || decoder.More() {
-		return terminal.Wrap(terminal.Clean(arguments), width)
+		return terminal.WrapExact(terminal.Exact(arguments), width)
 	}
 	var lines []string
 	for _, f := range fields {
-		value := strings.Split(strings.TrimRight(terminal.Clean(f.text()), "\n"), "\n")
+		name, value := terminal.Exact(strconv.Quote(f.name)), strings.Split(terminal.Exact(f.text()), "\n")
+		if plainName(f.name) {
+			name = f.name
+		}
 		if len(value) == 1 {
-			lines = append(lines, terminal.Wrap(terminal.Line(f.name)+": "+value[0], width)...)
+			lines = append(lines, terminal.WrapExact(name+": "+value[0], width)...)
 			continue
 		}
-		lines = append(lines, terminal.Line(f.name)+":")
+		lines = append(lines, terminal.WrapExact(name+":", width)...)
 		for _, line := range value {
-			lines = append(lines, terminal.Indent(terminal.Wrap(line, width-2), "  ")...)
+			lines = append(lines, terminal.Indent(terminal.WrapExact(line, width-2), "  ")...)
 		}
 	}
 	return lines
+}
+
+// plainName reports whether the name of an argument can be taken for nothing else.
+func plainName(name string) bool {
+	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") == ""
 }
 
 type field struct {

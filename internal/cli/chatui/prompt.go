@@ -14,7 +14,9 @@ import (
 type prompt struct {
 	key     string
 	ready   bool
-	whole   bool // all of the arguments are shown
+	whole   bool // the panel shows more of the arguments, which scroll
+	top     int  // the first line of the arguments that it shows
+	read    bool // the last line has been shown
 	decided bool // the decision is on its way
 }
 

@@ -75,6 +75,17 @@ func (m Model) decide(d v1alpha1.Decision) (Model, tea.Cmd) {
 		m.notice = notice{"this call has only just appeared: read it, then press the key again", true}
 		return m, nil
 	}
+	if d == v1alpha1.DecisionApprove {
+		switch {
+		case ask.Cut:
+			m.notice = notice{"the whole call is not here yet: it is being fetched once more", true}
+			return m, m.fetch(ask)
+		case !m.prompt.read:
+			m.prompt.whole = true
+			m.notice = notice{"read the whole call first: pgdn shows the rest", true}
+			return m, nil
+		}
+	}
 	comment := strings.TrimSpace(m.input.Value())
 	m.input.Reset()
 	m.prompt.decided = true
@@ -84,9 +95,15 @@ func (m Model) decide(d v1alpha1.Decision) (Model, tea.Cmd) {
 // decideNamed decides about the call of the task that a command names, or about the one that is shown.
 func (m Model) decideNamed(c Command, d v1alpha1.Decision) (Model, tea.Cmd) {
 	for _, ask := range m.snapshot.Asks(m.chat) {
-		if ask.Kind == v1alpha1.WaitingApproval && (c.Task == "" || ask.Task == c.Task) {
-			return m, m.decideOn(ask, d, c.Text)
+		if ask.Kind != v1alpha1.WaitingApproval || (c.Task != "" && ask.Task != c.Task) {
+			continue
 		}
+		if d == v1alpha1.DecisionApprove && (ask.Cut || len(argumentLines(ask.Arguments, m.width-4)) > requestLines+1) {
+			m.chosen = ask.Key()
+			m.notice = notice{"the call is long: read it below, then press ctrl+y", true}
+			return m.showApproval(ask)
+		}
+		return m, m.decideOn(ask, d, c.Text)
 	}
 	m.notice = notice{"nothing waits for an approval", false}
 	if c.Task != "" {

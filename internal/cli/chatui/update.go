@@ -5,6 +5,7 @@ package chatui
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -25,10 +26,13 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m = m.streamed(msg)
 	case ticked:
 		m.now, cmd = time.Time(msg), tick()
+		m = m.forgetReply()
 	case armed:
 		m.prompt = m.prompt.arm(msg)
 	case acted:
 		m = m.acted(msg)
+	case fetched:
+		m = m.fetched(msg)
 	case Ended:
 		m.notice = notice{fmt.Sprintf("the chat cannot be watched any more: %v", msg.Err), true}
 	case tea.KeyPressMsg:
@@ -44,15 +48,9 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // updated takes in a snapshot.
 func (m Model) updated(s live.Snapshot) (Model, tea.Cmd) {
-	known := len(m.snapshot.Messages)
 	m.snapshot, m.seen = s, true
-	if len(s.Messages) > known {
-		// What streamed in stands in a message now.
-		for _, message := range s.Messages[known:] {
-			if message.Spec.Role == v1alpha1.RoleAssistant {
-				delete(m.streams, "")
-			}
-		}
+	if m.posted(m.streams[""]) {
+		delete(m.streams, "") // what streamed in stands in a message now
 	}
 	for agent := range m.streams {
 		if task := s.Task(agent); task != nil && live.Over(task.Status.Phase) {
@@ -68,11 +66,85 @@ func (m Model) updated(s live.Snapshot) (Model, tea.Cmd) {
 		return m, nil
 	}
 	var cmd tea.Cmd
-	m.prompt, cmd = m.prompt.show(ask.Key())
+	m, cmd = m.showApproval(ask)
 	return m, cmd
 }
 
+// showApproval makes the panel show a call, all of which is fetched if the status has only the beginning.
+func (m Model) showApproval(ask live.Ask) (Model, tea.Cmd) {
+	shown := m.prompt.key == ask.Key()
+	var cmd tea.Cmd
+	m.prompt, cmd = m.prompt.show(ask.Key())
+	if shown || !ask.Cut {
+		return m, cmd
+	}
+	return m, tea.Batch(cmd, m.fetch(ask))
+}
+
+// fetched is a call with all of its arguments, or why they cannot be had.
+type fetched struct {
+	ask live.Ask
+	err error
+}
+
+func (m Model) fetch(ask live.Ask) tea.Cmd {
+	return func() tea.Msg {
+		whole, err := m.actions.Whole(m.ctx, ask)
+		return fetched{whole, err}
+	}
+}
+
+func (m Model) fetched(f fetched) Model {
+	if f.err != nil {
+		m.notice = notice{f.err.Error(), true}
+		return m
+	}
+	m.whole = f.ask
+	return m
+}
+
+// recentMessages is among how many messages that of a reply is looked for.
+const recentMessages = 8
+
+// posted reports whether a recent message of the orchestrator holds a reply, or as much of it as has streamed in.
+func (m Model) posted(reply string) bool {
+	reply = strings.TrimSpace(reply)
+	messages := m.snapshot.Messages
+	for _, message := range messages[max(0, len(messages)-recentMessages):] {
+		content := strings.TrimSpace(message.Spec.Content)
+		if message.Spec.Role != v1alpha1.RoleAssistant || reply == "" || content == "" {
+			continue
+		}
+		if strings.HasPrefix(content, reply) || strings.HasPrefix(reply, content) { // a long one is posted in parts
+			return true
+		}
+	}
+	return false
+}
+
+// postTime is how long a complete reply is shown that no message holds: not all that an orchestrator says is posted.
+const postTime = 5 * time.Second
+
+// forgetReply drops a complete reply for which no message came.
+func (m Model) forgetReply() Model {
+	if !m.said.IsZero() && m.now.Sub(m.said) > postTime {
+		delete(m.streams, "")
+		m.said = time.Time{}
+	}
+	return m
+}
+
 func (m Model) streamed(p Piece) Model {
+	if p.Agent == "" {
+		m.said = time.Time{}
+	}
+	if p.Said != "" {
+		m.streams[""], m.said = p.Said, m.now
+		if m.posted(p.Said) {
+			delete(m.streams, "")
+		}
+		return m
+	}
 	if p.Reset {
 		delete(m.streams, p.Agent)
 	}

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/live"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
 
@@ -38,20 +39,24 @@ func (m Model) layout() Model {
 		m.pane.GotoBottom()
 	}
 	if atEnd && m.focused {
-		return m.reveal()
+		m = m.reveal()
 	}
-	return m
+	return m.noteRead()
 }
 
 // panelLines is the panel, no higher than half of the window and than what the header, the input, the rule, the footer and a
 // line of the conversation leave.
 func (m Model) panelLines() []string {
-	most := max(2, min(m.height/2, m.height-len(m.header())-m.input.Height()-3))
+	most := m.panelRoom()
 	lines := m.panel(most)
 	if len(lines) > most {
 		lines = append(lines[:most-1:most-1], lines[len(lines)-1])
 	}
 	return lines
+}
+
+func (m Model) panelRoom() int {
+	return max(2, min(m.height/2, m.height-len(m.header())-m.input.Height()-3))
 }
 
 func (m Model) placeholder() string {
@@ -85,7 +90,10 @@ func (m Model) header() []string {
 	}
 	lines := []string{terminal.Fit(terminal.Pad(left, room)+" "+right, m.width)}
 	if trouble := m.trouble(); trouble != "" {
-		lines = append(lines, terminal.Bad.Render(terminal.Fit(trouble, m.width)))
+		return append(lines, terminal.Bad.Render(terminal.Fit(trouble, m.width)))
+	}
+	if still, ok := live.StandstillOf(status.Conditions); ok {
+		lines = append(lines, terminal.Warning.Render(terminal.Fit(terminal.Line(still.String()), m.width)))
 	}
 	return lines
 }
@@ -99,7 +107,7 @@ func (m Model) trouble() string {
 		return "this chat has been deleted"
 	}
 	c := meta.FindStatusCondition(m.status().Conditions, v1alpha1.ConditionReady)
-	if c != nil && c.Status == metav1.ConditionFalse {
+	if _, waits := live.StandstillOf(m.status().Conditions); c != nil && c.Status == metav1.ConditionFalse && !waits {
 		return terminal.Line(c.Reason + ": " + c.Message)
 	}
 	return ""

@@ -36,7 +36,7 @@ func (p Patient) cluster(ctx context.Context) Finding {
 }
 
 // wanted are the resources that the operator works with.
-var wanted = []string{"agentchats", "agentmessages", "agentroles", "agenttasks", "modelproviders", "subagents", "toolservers"}
+var wanted = []string{"agentchats", "agentmessages", "agentquotas", "agentroles", "agenttasks", "modelproviders", "subagents", "toolservers"}
 
 // resources checks that the server knows Nestor's kinds.
 func (p Patient) resources() Finding {
@@ -60,7 +60,7 @@ func (p Patient) resources() Finding {
 		return found("resources", Failed, "the server does not know %s of %s", strings.Join(missing, ", "), v1alpha1.GroupVersion).
 			advise("Install Nestor's CRDs: kubectl apply -f config/crd/bases, or choose another cluster with --context.")
 	}
-	return found("resources", OK, "the server knows the seven kinds of %s", v1alpha1.GroupVersion)
+	return found("resources", OK, "the server knows the eight kinds of %s", v1alpha1.GroupVersion)
 }
 
 // leaseName is the lease of the operator that is at work.

@@ -61,7 +61,9 @@ func (p Patient) Examine(ctx context.Context) []Finding {
 	}
 	findings = append(findings, p.provider(ctx)...)
 	findings = append(findings, p.history(), p.rights(ctx))
-	return append(findings, p.chats(ctx)...)
+	findings = append(append(findings, p.quotas(ctx)...), p.toolServers(ctx)...)
+	findings = append(findings, p.chats(ctx)...)
+	return append(findings, p.runs(ctx)...)
 }
 
 // ExamineInstallation makes the checks that do not depend on who asks: whether there is an operator that works, whether

@@ -148,3 +148,26 @@ func (p Patient) chats(ctx context.Context) []Finding {
 	}
 	return findings
 }
+
+// runs reports the tasks of the namespace that cannot go on because of the ledger, or could not.
+func (p Patient) runs(ctx context.Context) []Finding {
+	var list v1alpha1.AgentTaskList
+	if err := p.API.List(ctx, &list, client.InNamespace(p.Namespace)); err != nil {
+		return nil // the rights say so
+	}
+	var findings []Finding
+	for i := range list.Items {
+		task := &list.Items[i]
+		c := meta.FindStatusCondition(task.Status.Conditions, v1alpha1.ConditionSucceeded)
+		if c == nil {
+			continue
+		}
+		if strings.HasPrefix(c.Reason, "Ledger") && c.Status == metav1.ConditionUnknown {
+			findings = append(findings, found("ledger", Failed, "the AgentTask %s cannot go on: %s", task.Name, c.Reason).advise("%s", c.Message))
+		}
+		if c.Reason == string(v1alpha1.ErrorHistoryLost) {
+			findings = append(findings, found("ledger", Warning, "the AgentTask %s has lost its history", task.Name).advise("%s", c.Message))
+		}
+	}
+	return findings
+}

@@ -10,8 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
 )
 
 // said makes a message of somebody at a second.
@@ -92,6 +94,20 @@ func TestMessagesAreInTheOrderOfTheConversation(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// The sub-agent of a task that was deleted has its name, and the task that was created again has one of its own.
+func TestASubAgentIsThatOfItsOwner(t *testing.T) {
+	controls := true
+	owned := func(name, uid string) v1alpha1.SubAgent {
+		return v1alpha1.SubAgent{ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{Kind: "AgentTask", UID: types.UID(uid), Controller: &controls}}}}
+	}
+	again := task("job", "", func(t *v1alpha1.AgentTask) { t.UID, t.Status.SubAgent = "new", "job-x7k2p" })
+	s := Snapshot{Tasks: []v1alpha1.AgentTask{again, task("job-x7k2p-1", "job-x7k2p")}, Agents: []v1alpha1.SubAgent{owned("job", "old"), owned("job-x7k2p", "new")}}
+	roots := s.Tree("chat")
+	if len(roots) != 1 || roots[0].Agent == nil || roots[0].Agent.Name != "job-x7k2p" || len(roots[0].Children) != 1 {
+		t.Errorf("roots are %+v", roots)
 	}
 }
 
@@ -211,5 +227,85 @@ func TestUsagesCountNothingTwice(t *testing.T) {
 	want := map[string]int64{"Total/": 100010, "Chat/chat": 100010, "Model/": 100010, "Role/orchestrator": 40003, "Role/coder": 40005, "Role/tester": 20002}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestOnlyArgumentsWithTheDigestAreWhole(t *testing.T) {
+	const arguments = `{"command":"make everything"}`
+	w := v1alpha1.Waiting{Kind: v1alpha1.WaitingApproval, Text: "bash " + arguments, ToolCall: "c1", ArgumentsDigest: agent.CallDigest("bash", arguments)}
+	if ask := newAsk("chat", "chat-1", w); ask.Cut || ask.Arguments != arguments {
+		t.Errorf("whole arguments: %+v", ask)
+	}
+	w.Text = `bash {"command":"make every…`
+	ask := newAsk("chat", "chat-1", w)
+	if !ask.Cut {
+		t.Errorf("cut arguments: %+v", ask)
+	}
+	part := func(name, text string) v1alpha1.AgentMessage {
+		m := v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{v1alpha1.AnnotationCall: "c1"}}}
+		m.Spec.About, m.Spec.Content = "chat-1", text
+		return m
+	}
+	posted := Snapshot{Messages: []v1alpha1.AgentMessage{
+		part("p1", "Agent Coder asks for approval of `bash` (task chat-1, call c1):\n"+arguments[:10]), part("p2", arguments[10:]),
+	}}
+	if got := posted.complete(ask); got.Cut || got.Arguments != arguments || got.Message != "p1" {
+		t.Errorf("a request in two parts: %+v", got)
+	}
+	posted.Messages = posted.Messages[:1]
+	if got := posted.complete(ask); !got.Cut || got.Message != "p1" {
+		t.Errorf("the first part of a request: %+v", got)
+	}
+	if _, ok := ask.WithArguments(`{"command":"make something else"}`); ok {
+		t.Error("other arguments were taken for those of the call")
+	}
+}
+
+func condition(kind string, status metav1.ConditionStatus, reason string) []metav1.Condition {
+	return []metav1.Condition{{Type: kind, Status: status, Reason: reason, Message: "The words"}}
+}
+
+func TestStandstills(t *testing.T) {
+	for name, c := range map[string]struct {
+		conditions []metav1.Condition
+		want       string
+	}{
+		"at work":      {condition("Ready", "True", "Ready"), ""},
+		"broken":       {condition("Ready", "False", "ModelError"), ""},
+		"paused":       {condition("Ready", "True", "PausedTurnLimit"), "paused (PausedTurnLimit): The words. Send a message to go on."},
+		"paused, told": {[]metav1.Condition{{Type: "Ready", Status: "True", Reason: "PausedLoop", Message: "Paused: a loop. Send a message to go on."}}, "paused (PausedLoop): a loop. Send a message to go on."},
+		"retrying":     {condition("Progressing", "False", "RateLimited"), "waits (RateLimited): The words"},
+		"queued":       {condition("Progressing", "False", "QueuedForProvider"), "waits (QueuedForProvider): The words"},
+		"chat, quota":  {condition("Ready", "False", "QuotaExhausted"), "waits (QuotaExhausted): The words"},
+		"run, quota":   {condition("Succeeded", "Unknown", "QuotaExhausted"), "waits (QuotaExhausted): The words"},
+	} {
+		still, ok := StandstillOf(c.conditions)
+		if ok != (c.want != "") || (ok && still.String() != c.want) {
+			t.Errorf("%s: %v %q, want %q", name, ok, still, c.want)
+		}
+	}
+}
+
+func TestAPausedChatIsNotWaitedForAndOneThatRetriesIs(t *testing.T) {
+	chat := v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
+	chat.Status.Phase, chat.Status.Messages = v1alpha1.ChatIdle, 2
+	asked, answer := said(1, v1alpha1.RoleUser, "m"), said(2, v1alpha1.RoleSystem, "p")
+	for name, c := range map[string]struct {
+		conditions []metav1.Condition
+		before     int
+		want       Progress
+	}{
+		"paused":                     {condition("Ready", "True", "PausedTaskLimit"), 1, Paused},
+		"paused before it was asked": {condition("Ready", "True", "PausedTaskLimit"), 2, Quiet},
+		"waits for a quota":          {condition("Ready", "False", "QuotaExhausted"), 1, Working},
+		"retries":                    {condition("Progressing", "False", "Retrying"), 1, Working},
+		"broken":                     {condition("Ready", "False", "ModelError"), 1, Broken},
+		"answered":                   {condition("Ready", "True", "Ready"), 1, Answered},
+	} {
+		chat.Status.Conditions = c.conditions
+		s := Snapshot{Chats: []v1alpha1.AgentChat{chat}, Messages: []v1alpha1.AgentMessage{asked, answer}}
+		if got := s.ProgressOf("chat", "m", c.before); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
 	}
 }

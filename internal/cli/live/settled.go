@@ -28,6 +28,8 @@ const (
 	Refused
 	// Broken: the model fails for good; the next message tries again.
 	Broken
+	// Paused: the chat has reached a limit; a person's next message lets it go on.
+	Paused
 	// Gone: the chat has been deleted.
 	Gone
 )
@@ -54,13 +56,18 @@ func (s Snapshot) ProgressOf(chat, message string, before int) Progress {
 		return Working
 	}
 	said := len(s.Messages) > before
+	still, stands := StandstillOf(c.Status.Conditions)
 	switch {
+	case stands && !still.Paused:
+		return Working // it goes on by itself
 	case c.Status.Phase == v1alpha1.ChatWaiting && !s.posted(chat):
 		return Working
 	case said && c.Status.Phase == v1alpha1.ChatWaiting:
 		return NeedsPerson
 	case meta.IsStatusConditionPresentAndEqual(c.Status.Conditions, v1alpha1.ConditionReady, metav1.ConditionFalse):
 		return Broken
+	case said && stands:
+		return Paused
 	case said:
 		return Answered
 	}

@@ -4,6 +4,10 @@
 package live
 
 import (
+	"cmp"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
@@ -47,12 +51,19 @@ func (s Snapshot) Task(name string) *v1alpha1.AgentTask {
 	return nil
 }
 
-// Agent returns the sub-agent of that name, or nil.
-func (s Snapshot) Agent(name string) *v1alpha1.SubAgent {
+// AgentOf returns the sub-agent of a task, or nil. It mostly has the task's name; one that has it may also be that of a task which was
+// deleted, so its owner decides.
+func (s Snapshot) AgentOf(task *v1alpha1.AgentTask) *v1alpha1.SubAgent {
 	for i := range s.Agents {
-		if s.Agents[i].Name == name {
+		owner := metav1.GetControllerOf(&s.Agents[i])
+		if owner != nil && owner.UID == task.UID || owner == nil && s.Agents[i].Name == AgentName(task) {
 			return &s.Agents[i]
 		}
 	}
 	return nil
+}
+
+// AgentName is the name of a task's sub-agent.
+func AgentName(task *v1alpha1.AgentTask) string {
+	return cmp.Or(task.Status.SubAgent, task.Name)
 }

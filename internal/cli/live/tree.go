@@ -10,7 +10,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// Node is a task with the sub-agent that does it, which has the same name, and what that one delegated.
+// Node is a task with the sub-agent that does it, which mostly has the same name, and what that one delegated.
 type Node struct {
 	Task     v1alpha1.AgentTask
 	Agent    *v1alpha1.SubAgent // nil for a task of type Tool, and before the agent exists
@@ -22,13 +22,13 @@ func (s Snapshot) Tree(chat string) []*Node {
 	nodes := map[string]*Node{}
 	for _, task := range s.Tasks {
 		if task.Spec.Chat == chat {
-			nodes[task.Name] = &Node{Task: task, Agent: s.Agent(task.Name)}
+			nodes[AgentName(&task)] = &Node{Task: task, Agent: s.AgentOf(&task)} // children name their parent's sub-agent
 		}
 	}
 	var roots []*Node
 	for name, node := range nodes {
 		parent := nodes[node.Task.Labels[v1alpha1.LabelParent]]
-		if parent == nil || name == parent.Task.Name {
+		if parent == nil || name == AgentName(&parent.Task) {
 			roots = append(roots, node)
 			continue
 		}

@@ -30,7 +30,9 @@ func title(e historyv1.Entry) string {
 	case historyv1.EntryApproval:
 		return child + " needs approval"
 	case historyv1.EntryDecision:
-		return strings.TrimSpace("decision " + terminal.Line(e.By))
+		return cmp.Or(terminal.Line(e.By), "somebody") + map[string]string{"Approve": " approved", "Deny": " denied", "": " decided"}[e.Decision]
+	case historyv1.EntryCancelled:
+		return "cancelled by " + cmp.Or(terminal.Line(e.By), "somebody")
 	}
 	return strings.ToLower(string(e.Kind))
 }

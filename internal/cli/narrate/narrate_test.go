@@ -91,3 +91,31 @@ func TestATellerDoesNotRepeatWhatStreamedIn(t *testing.T) {
 		})
 	}
 }
+
+func TestAStandstillIsToldOnceUntilItIsOver(t *testing.T) {
+	chat := v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
+	at := func(kind string, status metav1.ConditionStatus, reason, message string) live.Snapshot {
+		c := chat
+		c.Status.Conditions = []metav1.Condition{{Type: kind, Status: status, Reason: reason, Message: message}}
+		return live.Snapshot{Chats: []v1alpha1.AgentChat{c}}
+	}
+	n := New("chat")
+	var told []string
+	for _, s := range []live.Snapshot{
+		at("Ready", "True", "Ready", ""),
+		at("Progressing", "False", "RateLimited", "Attempt 1 failed."),
+		at("Progressing", "False", "RateLimited", "Attempt 2 failed."),
+		at("Ready", "True", "Ready", ""),
+		at("Ready", "True", "PausedTurnLimit", "25 turns."),
+		at("Ready", "True", "PausedTurnLimit", "25 turns."),
+	} {
+		told = append(told, n.Tell(s)...)
+	}
+	want := []string{"  the chat waits (RateLimited): Attempt 1 failed.", "  the chat is paused (PausedTurnLimit): 25 turns. Send a message to go on."}
+	for i := range told {
+		told[i] = ansi.Strip(told[i])
+	}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -19,11 +19,12 @@ type Narrator struct {
 	begun    map[string]bool
 	ended    map[string]bool
 	hinted   map[string]bool
+	still    map[string]string // the reason of the standstill that was told of a chat or task
 }
 
 // New returns a narrator of a chat that has told nothing.
 func New(chat string) *Narrator {
-	return &Narrator{chat: chat, messages: map[string]bool{}, begun: map[string]bool{}, ended: map[string]bool{}, hinted: map[string]bool{}}
+	return &Narrator{chat: chat, messages: map[string]bool{}, begun: map[string]bool{}, ended: map[string]bool{}, hinted: map[string]bool{}, still: map[string]string{}}
 }
 
 // Skip takes everything in a snapshot for told.
@@ -51,7 +52,44 @@ func (n *Narrator) Tell(s live.Snapshot) []string {
 	for _, it := range items {
 		lines = append(lines, it.lines...)
 	}
-	return append(lines, n.hints(s)...)
+	return append(append(lines, n.hints(s)...), n.standstills(s)...)
+}
+
+// standstills tell, once until it is over, that the chat is paused or that work waits for a provider or a quota.
+func (n *Narrator) standstills(s live.Snapshot) []string {
+	var lines []string
+	tell := func(name, who string, still live.Standstill, stands bool) {
+		if !stands {
+			delete(n.still, name)
+			return
+		}
+		if n.still[name] != still.Reason {
+			n.still[name] = still.Reason
+			lines = append(lines, terminal.Warning.Render("  "+who+" "+terminal.Line(still.String())))
+		}
+	}
+	if chat := s.Chat(n.chat); chat != nil {
+		still, stands := live.StandstillOf(chat.Status.Conditions)
+		verb := "the chat"
+		if still.Paused {
+			verb = "the chat is"
+		}
+		tell("", verb, still, stands)
+	}
+	for _, root := range s.Tree(n.chat) {
+		eachNode(root, func(node *live.Node) {
+			still, stands := node.Standstill()
+			tell(node.Task.Name, node.Task.Name+" ("+node.Role()+")", still, stands)
+		})
+	}
+	return lines
+}
+
+func eachNode(node *live.Node, do func(*live.Node)) {
+	do(node)
+	for _, child := range node.Children {
+		eachNode(child, do)
+	}
 }
 
 // item is something to tell: at the place of a message, before, with or after it.

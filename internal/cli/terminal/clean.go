@@ -4,8 +4,10 @@
 package terminal
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -32,6 +34,29 @@ func Clean(text string) string {
 			out.WriteString(strings.Repeat(" ", tabWidth))
 		default:
 			out.WriteRune(harmless(r))
+		}
+	}
+	return out.String()
+}
+
+// Exact returns text such that every character of it is seen: like Clean, but what takes no room or looks like a space is written as an escape
+// such as \u200b, and nothing is left out. It is for what a person approves.
+func Exact(text string) string {
+	var out strings.Builder
+	out.Grow(len(text))
+	for _, r := range text {
+		switch {
+		case r == '\n', unicode.IsPrint(r):
+			out.WriteRune(r)
+		case r == '\t':
+			out.WriteString(strings.Repeat(" ", tabWidth))
+		case r < ' ', r == 0x7f:
+			out.WriteRune(harmless(r))
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&out, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&out, `\u%04x`, r)
 		}
 	}
 	return out.String()
@@ -65,7 +90,7 @@ func harmless(r rune) rune {
 }
 
 // reorders reports whether a character changes the order in which others are shown, so that text reads as something else
-// than it is.
+// than it is: what Unicode calls Bidi_Control.
 func reorders(r rune) bool {
-	return (r >= '\u202a' && r <= '\u202e') || (r >= '\u2066' && r <= '\u2069')
+	return r == '\u061c' || r == '\u200e' || r == '\u200f' || (r >= '\u202a' && r <= '\u202e') || (r >= '\u2066' && r <= '\u2069')
 }

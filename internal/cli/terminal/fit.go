@@ -31,6 +31,11 @@ func Wrap(text string, width int) []string {
 	return strings.Split(ansi.Wrap(text, max(1, width), ""), "\n")
 }
 
+// WrapExact breaks text into lines of at most width columns, and leaves no space out.
+func WrapExact(text string, width int) []string {
+	return strings.Split(ansi.Hardwrap(text, max(1, width), true), "\n")
+}
+
 // Indent puts a prefix before every line.
 func Indent(lines []string, prefix string) []string {
 	out := make([]string, len(lines))

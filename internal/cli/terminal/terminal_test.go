@@ -25,6 +25,7 @@ func TestCleanShowsWhatATerminalWouldActOn(t *testing.T) {
 		"eight bit CSI":   {"\u009b31m", "\ufffd31m"},
 		"delete":          {"a\x7f", "a␡"},
 		"reordering":      {"user\u202etxt.exe", "user\ufffdtxt.exe"},
+		"marks":           {"a\u200eb\u200fc\u061cd\u2066e\u2069", "a\ufffdb\ufffdc\ufffdd\ufffde\ufffd"},
 		"tab":             {"a\tb", "a    b"},
 		"windows lines":   {"a\r\nb", "a\nb"},
 		"not UTF-8":       {"a\xff\xfe", "a\ufffd\ufffd"},
@@ -104,5 +105,22 @@ func TestNoColoursWhereNobodyLooks(t *testing.T) {
 	fmt.Fprint(Writer(&out, []string{"TERM=xterm-256color"}), Phase("Failed"), Mark("Success"))
 	if got, want := out.String(), "Failed✓"; got != want {
 		t.Errorf("wrote %q, want %q", got, want)
+	}
+}
+
+func TestExactShowsEveryCharacter(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"command":"make"}`:     `{"command":"make"}`,
+		"a\u202eb\u200bc\u00a0d": `a\u202eb\u200bc\u00a0d`,
+		"tag \U000e0041":         `tag \udb40\udc41`,
+		"\x1b[2J\x7f\u009b":      `␛[2J␡\u009b`,
+		"two  spaces\n日本 é":      "two  spaces\n日本 é",
+	} {
+		if got := Exact(text); got != want {
+			t.Errorf("%q is shown as %q, want %q", text, got, want)
+		}
+	}
+	if got := WrapExact("a  b  c", 3); strings.Join(got, "|") != "a  |b  |c" {
+		t.Errorf("wrapped as %q", got)
 	}
 }

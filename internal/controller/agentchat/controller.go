@@ -6,10 +6,14 @@ package agentchat
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -22,7 +26,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/poke"
 	"github.com/nestor-dev/nestor/internal/controller/run"
 	"github.com/nestor-dev/nestor/internal/controller/status"
-	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/projection"
 )
 
@@ -39,6 +42,9 @@ type Reconciler struct {
 	Known *run.Known
 	// Lacking remembers the chats that wait for something that they refer to.
 	Lacking *run.Lacking
+
+	// told are the chats, by UID, that have shown that their history is lost, with when it was.
+	told sync.Map
 }
 
 // SetupWithManager registers the controller.
@@ -50,7 +56,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.AgentMessage{}, r.Changed.Soon(chatOf), builder.WithPredicates(run.CameOrWent())).
 		WatchesRawSource(r.Changed.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
-		Complete(r)
+		Complete(r.Runner.WhileAtWork(r))
 }
 
 // chatOf is the chat whose counts an object is part of.
@@ -72,61 +78,34 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	state, begun, err := r.Runner.State(ctx, string(chat.UID))
 	if err != nil {
-		return ctrl.Result{}, err
+		return r.interrupted(ctx, &chat, err)
 	}
 	if !begun {
-		return r.begin(ctx, &chat)
+		return r.begin(ctx, &chat, state.Lost)
 	}
-	if err := r.Runner.Apply(ctx, run.Owner{Object: &chat, Chat: chat.Name}, state); err != nil {
-		return status.Result(err)
+	if err := r.reconfigure(ctx, &chat, state); err != nil {
+		return r.interrupted(ctx, &chat, err)
+	}
+	applied := r.Runner.Apply(ctx, run.Owner{Object: &chat, Chat: chat.Name}, state)
+	if _, _, down := r.Runner.Outage(applied); down {
+		return r.interrupted(ctx, &chat, applied)
 	}
 	if err := r.settleAsks(ctx, &chat, state); err != nil {
-		return ctrl.Result{}, err
+		return r.interrupted(ctx, &chat, errors.Join(applied, err))
 	}
-	return r.project(ctx, &chat, state)
+	return run.After(applied)(r.project(ctx, &chat, state, applied))
 }
 
-// begin starts the orchestrator, once everything that it needs is there.
-func (r *Reconciler) begin(ctx context.Context, chat *v1alpha1.AgentChat) (ctrl.Result, error) {
-	resolved, err := r.Runner.Resolve(ctx, run.Subject{
-		Kind: agent.Orchestrator, Object: chat, Namespace: chat.Namespace, Name: chat.Name, Role: chat.Spec.Role,
-		Provider: chat.Spec.ModelProvider, Model: chat.Spec.Model, MaxDepth: int(chat.Spec.Limits.MaxDepth),
-	})
-	if err == nil {
-		resolved.Config.Limits.MaxTokens = chat.Spec.Limits.MaxTotalTokens
-		resolved.Config.Limits.MaxCostMicros = chat.Spec.Limits.MaxCostMicros
-		err = resolved.NeedsPrice()
+// interrupted ends a reconcile that failed. If the ledger did, the chat shows it.
+func (r *Reconciler) interrupted(ctx context.Context, chat *v1alpha1.AgentChat, err error) (ctrl.Result, error) {
+	next := *chat.Status.DeepCopy()
+	if !r.Runner.Interrupted(&next.Conditions, v1alpha1.ConditionReady, chat.Generation, err) {
+		return status.Result(err)
 	}
-	condition, missing := status.FromMissing(chat.Generation, err)
-	r.Lacking.Set(client.ObjectKeyFromObject(chat), missing)
-	if missing {
-		next := *chat.Status.DeepCopy()
+	if next.Phase == "" {
 		next.Phase = v1alpha1.ChatIdle
-		meta.SetStatusCondition(&next.Conditions, condition)
-		return run.Show(ctx, r.Runner, chat, &chat.Status, next, false)
 	}
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	resolved.Config.AutoAnswer = autoAnswer(chat.Spec.AutoAnswer)
-	return ctrl.Result{}, r.Runner.Engine.Start(ledger.Agent{
-		UID: string(chat.UID), Kind: "AgentChat", Namespace: chat.Namespace, Name: chat.Name, Root: string(chat.UID), Chat: chat.Name,
-		Role: chat.Spec.Role, Provider: resolved.Provider, Model: resolved.Model, CreatedAt: chat.CreationTimestamp.Time,
-	}, agent.Started{Config: resolved.Config})
-}
-
-func autoAnswer(spec v1alpha1.AutoAnswer) agent.AutoAnswer {
-	out := agent.AutoAnswer{Enabled: true, MinConfidence: 70, MaxPerQuestion: 2}
-	if spec.Enabled != nil {
-		out.Enabled = *spec.Enabled
-	}
-	if spec.MinConfidence != nil {
-		out.MinConfidence = int(*spec.MinConfidence)
-	}
-	if spec.MaxPerQuestion != nil {
-		out.MaxPerQuestion = int(*spec.MaxPerQuestion)
-	}
-	return out
+	return run.ShowInterrupted(ctx, r.Runner, chat, &chat.Status, next)
 }
 
 // settleAsks closes what nobody waits for any more: an agent that was answered, approved or cancelled on another way.
@@ -135,26 +114,30 @@ func (r *Reconciler) settleAsks(ctx context.Context, chat *v1alpha1.AgentChat, s
 		if !ask.Open {
 			continue
 		}
-		name := types.NamespacedName{Namespace: chat.Namespace, Name: ask.Agent}
-		state, found, err := r.Runner.TaskState(ctx, name)
+		uid, err := r.Runner.AskerUID(ctx, chat, ask.UID, ask.Task)
 		if err != nil {
 			return err
 		}
-		if found && waitsFor(state, ask.Call) {
+		gone, waits := true, false
+		if uid != "" {
+			if gone, waits, err = r.asks(ctx, uid, ask.Call); err != nil {
+				return err
+			}
+		}
+		if waits {
 			continue
 		}
-		// What is settled is never asked again: a question that only this operator has not heard of must stay open.
-		if state, found, err = r.Runner.NewestTaskState(ctx, name); err != nil {
-			return err
-		}
-		if found && waitsFor(state, ask.Call) {
-			continue
-		}
-		if err := r.Runner.Engine.Deliver(string(chat.UID), agent.Settled{Agent: ask.Agent, Call: ask.Call, Gone: !found || state.Phase.Terminal()}); err != nil {
+		if err := r.Runner.Engine.Deliver(string(chat.UID), agent.Settled{Agent: ask.Agent, Call: ask.Call, Gone: gone}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// asks says whether an agent still waits for what it asked, and whether it has ended.
+func (r *Reconciler) asks(ctx context.Context, uid, call string) (gone, waits bool, err error) {
+	state, found, err := r.Runner.State(ctx, uid)
+	return !found || state.Phase.Terminal(), found && waitsFor(state, call), err
 }
 
 func waitsFor(s agent.State, call string) bool {
@@ -167,14 +150,25 @@ func waitsFor(s agent.State, call string) bool {
 }
 
 // project writes the chat's status, if it changed. That a turn or a task is at work, and how far, is progress.
-func (r *Reconciler) project(ctx context.Context, chat *v1alpha1.AgentChat, s agent.State) (ctrl.Result, error) {
+func (r *Reconciler) project(ctx context.Context, chat *v1alpha1.AgentChat, s agent.State, applied error) (ctrl.Result, error) {
 	facts, err := r.facts(ctx, chat)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	next := projection.Chat(s, facts, chat.Status, chat.Generation)
+	facts.Work = r.Runner.Work(ctx, chat.Namespace, string(chat.UID))
+	var refused *run.PostRefusedError
+	if errors.As(applied, &refused) {
+		facts.PostRefused = refused.Err.Error()
+	}
+	next := projection.Chat(s, facts, chat.Status, s.Generation())
 	progress := len(chat.Status.Conditions) > 0 && equality.Semantic.DeepEqual(chat.Status.Waiting, next.Waiting) &&
-		equality.Semantic.DeepEqual(chat.Status.Conditions, next.Conditions) && (next.Phase == chat.Status.Phase || next.Phase == v1alpha1.ChatRunning)
+		equality.Semantic.DeepEqual(meta.FindStatusCondition(chat.Status.Conditions, v1alpha1.ConditionReady), meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady)) && (next.Phase == chat.Status.Phase || next.Phase == v1alpha1.ChatRunning)
+	shown := slices.Clone(chat.Status.Conditions)
+	if r.Runner.Interrupted(&shown, v1alpha1.ConditionReady, chat.Generation, r.Runner.Engine.Blocked(string(chat.UID))) {
+		next.Conditions = shown
+		return run.ShowInterrupted(ctx, r.Runner, chat, &chat.Status, next)
+	}
+	progress = progress || run.WasInterrupted(chat.Status.Conditions, v1alpha1.ConditionReady) // an outage ends for all at once
 	return run.Show(ctx, r.Runner, chat, &chat.Status, next, progress)
 }
 
@@ -187,16 +181,23 @@ func (r *Reconciler) facts(ctx context.Context, chat *v1alpha1.AgentChat) (proje
 		return facts, fmt.Errorf("list the tasks of chat %s/%s: %w", chat.Namespace, chat.Name, err)
 	}
 	for i := range tasks.Items {
+		if ref := metav1.GetControllerOf(&tasks.Items[i]); ref == nil || ref.Kind == "AgentChat" && ref.UID != chat.UID {
+			continue // of a chat that had the name before
+		}
 		count(&facts.Tasks, tasks.Items[i].Status.Phase)
 	}
 	var messages v1alpha1.AgentMessageList
 	if err := r.Client.List(ctx, &messages, ours...); err != nil {
 		return facts, fmt.Errorf("list the messages of chat %s/%s: %w", chat.Namespace, chat.Name, err)
 	}
-	facts.Messages = int32(len(messages.Items))
 	var newest *v1alpha1.AgentMessage
 	for i := range messages.Items {
-		if m := &messages.Items[i]; newest == nil || later(m, newest) {
+		m := &messages.Items[i]
+		if run.Foreign(m, chat) || (m.Spec.Role != v1alpha1.RoleUser && !metav1.IsControlledBy(m, chat)) {
+			continue
+		}
+		facts.Messages++
+		if newest == nil || later(m, newest) {
 			newest = m
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -26,6 +27,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/poke"
 	"github.com/nestor-dev/nestor/internal/controller/run"
 	"github.com/nestor-dev/nestor/internal/controller/status"
+	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
 // Reconciler handles messages.
@@ -34,7 +36,14 @@ type Reconciler struct {
 	Runner *run.Runner
 	// Changed is told of messages that can be handled now.
 	Changed *poke.Queue
+	// Blocked is told of chats and tasks that have something to do and cannot because of the ledger.
+	Blocked func(ledger.Agent)
+
+	order order
 }
+
+// reasonNotReady is the reason of a message whose chat has not begun.
+const reasonNotReady = "ChatNotReady"
 
 // workers is how many messages are looked at together, and seen how long one may wait for a turn before it says so.
 const (
@@ -51,7 +60,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(r.forTask), builder.WithPredicates(run.CameOrWent())).
 		WatchesRawSource(r.Changed.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
-		Complete(r)
+		Complete(r.Runner.WhileAtWork(r))
 }
 
 // +kubebuilder:rbac:groups=nestor.dev,resources=agentmessages,verbs=get;list;watch;create;update
@@ -61,14 +70,17 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var message v1alpha1.AgentMessage
 	if err := r.Client.Get(ctx, req.NamespacedName, &message); err != nil {
+		r.order.forget(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if settled(&message) || !message.DeletionTimestamp.IsZero() {
+		r.order.forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
 	if message.Spec.Role != v1alpha1.RoleUser {
 		return status.Result(r.settle(ctx, &message, posted()))
 	}
+	r.order.note(&message) // before anything is written to it
 	owner, err := r.owner(ctx, &message)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -76,18 +88,52 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if owner == nil {
 		return status.Result(r.settle(ctx, &message, notFound(&message)))
 	}
+	if run.Foreign(&message, owner) {
+		return ctrl.Result{}, nil // it goes with the chat or task that had the name before
+	}
 	if err := r.adopt(ctx, owner, &message); err != nil {
 		return status.Result(err)
 	}
-	verdict, err := r.handle(ctx, owner, &message)
+	verdict, err := r.handleInOrder(ctx, owner, &message)
+	if reason, words, ok := r.Runner.Outage(err); ok {
+		return r.interrupted(ctx, owner, &message, pending(reason, "The message waits. "+words))
+	}
 	if err != nil || verdict == nil {
-		return ctrl.Result{}, err
+		return status.Result(err)
 	}
 	if young := seen - time.Since(message.CreationTimestamp.Time); verdict.phase == v1alpha1.MessagePending && message.Status.Phase == "" && young > 0 {
 		return ctrl.Result{RequeueAfter: young}, nil // most are handled before anybody could have looked
 	}
 	return status.Result(r.settle(ctx, &message, *verdict))
 }
+
+// interrupted says that a message waits for the ledger. So does the chat or task that it is for, which may not have been looked at.
+func (r *Reconciler) interrupted(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage, v verdict) (ctrl.Result, error) {
+	waits := ledger.Agent{Kind: "AgentChat", Namespace: owner.GetNamespace(), Name: owner.GetName()}
+	if message.Spec.Task != "" {
+		waits.Kind = "AgentTask"
+	}
+	r.Blocked(waits)
+	if err := r.settle(ctx, message, v); err != nil {
+		return status.Result(err)
+	}
+	return ctrl.Result{RequeueAfter: run.AfterOutage()}, nil
+}
+
+// record records a fact of an agent. It does not wait for a ledger that does not answer: the fact is in the agent's mailbox by then, and
+// the next attempt finds out what became of it.
+func (r *Reconciler) record(ctx context.Context, uid string, fact agent.Fact) error {
+	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
+	defer cancel()
+	err := r.Runner.Engine.Record(ctx, uid, fact)
+	if blocked := r.Runner.Engine.Blocked(uid); err != nil && blocked != nil {
+		return blocked
+	}
+	return err
+}
+
+// recordTimeout is how long to wait until a fact is durable.
+const recordTimeout = 15 * time.Second
 
 // owner is the chat or standalone task that a message is for, or nil.
 func (r *Reconciler) owner(ctx context.Context, message *v1alpha1.AgentMessage) (client.Object, error) {
@@ -131,11 +177,11 @@ func (r *Reconciler) adopt(ctx context.Context, owner client.Object, message *v1
 func (r *Reconciler) handle(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (*verdict, error) {
 	switch {
 	case message.Spec.Approval != nil:
-		return r.decide(ctx, message)
+		return r.decide(ctx, owner, message)
 	case message.Spec.Cancel != nil:
 		return r.cancel(ctx, owner, message)
 	case message.Spec.Task != "":
-		return r.answer(ctx, message)
+		return r.answer(ctx, owner, message)
 	}
 	return r.say(ctx, owner, message)
 }
@@ -143,26 +189,33 @@ func (r *Reconciler) handle(ctx context.Context, owner client.Object, message *v
 // say gives a message to the orchestrator, which says itself when it has taken it into a turn.
 func (r *Reconciler) say(ctx context.Context, chat client.Object, message *v1alpha1.AgentMessage) (*verdict, error) {
 	if _, begun, err := r.Runner.State(ctx, string(chat.GetUID())); err != nil || !begun {
-		return ptr(pending("ChatNotReady", "The message waits until the chat is ready: see the chat's conditions.")), err
+		return ptr(pending(reasonNotReady, "The message waits until the chat is ready: see the chat's conditions.")), err
 	}
-	answers, call, err := r.askedBy(ctx, message)
+	record, err := r.Runner.Engine.Lookup(ctx, string(chat.GetUID()))
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Runner.Engine.LedgerFull(record.Namespace, record.NamespaceUID); err != nil {
+		return nil, err
+	}
+	answers, call, err := r.askedBy(ctx, chat, message)
 	if err != nil {
 		return nil, err
 	}
 	err = r.Runner.Engine.Deliver(string(chat.GetUID()), agent.MessageArrived{
-		Message: message.Name, Text: message.Spec.Content, Answers: answers, Call: call,
+		Message: message.Name, Text: message.Spec.Content, Answers: answers, Call: call, By: message.Spec.User, Unnamed: message.Spec.User == "",
 	})
 	return ptr(pending("Delivered", "The message waits for the next turn.")), err
 }
 
 // askedBy is the agent, and its question, that a message replies to.
-func (r *Reconciler) askedBy(ctx context.Context, message *v1alpha1.AgentMessage) (name, call string, err error) {
+func (r *Reconciler) askedBy(ctx context.Context, chat client.Object, message *v1alpha1.AgentMessage) (name, call string, err error) {
 	if message.Spec.InReplyTo == "" {
 		return "", "", nil
 	}
 	var question v1alpha1.AgentMessage
 	err = r.Client.Get(ctx, types.NamespacedName{Namespace: message.Namespace, Name: message.Spec.InReplyTo}, &question)
-	if apierrors.IsNotFound(err) || question.Spec.Role == v1alpha1.RoleUser {
+	if apierrors.IsNotFound(err) || (err == nil && (question.Spec.Role == v1alpha1.RoleUser || !metav1.IsControlledBy(&question, chat))) {
 		return "", "", nil
 	}
 	if err != nil {

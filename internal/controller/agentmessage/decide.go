@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -49,70 +50,153 @@ func (r *Reconciler) settle(ctx context.Context, message *v1alpha1.AgentMessage,
 	return r.Runner.SettleMessage(ctx, message, v.phase, v.reason, v.words)
 }
 
-// target is the agent or tool run that a message is about. It must belong to the message's chat or task.
-func (r *Reconciler) target(ctx context.Context, message *v1alpha1.AgentMessage, name string) (string, agent.State, *verdict, error) {
-	var task v1alpha1.AgentTask
+// target is the agent or tool run of a task that a message names. The task must be the one that the message is for, or belong to
+// the tree of the chat or task that it is for.
+func (r *Reconciler) target(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage, name string) (*target, *verdict, error) {
+	none := rejected(v1alpha1.ReasonTaskNotFound, "There is no task %q here.", name)
+	found := &target{}
 	key := types.NamespacedName{Namespace: message.Namespace, Name: name}
-	if err := r.Runner.Find(ctx, key, &task); client.IgnoreNotFound(err) != nil {
-		return "", agent.State{}, nil, fmt.Errorf("get task %s: %w", key, err)
+	if err := r.Runner.Find(ctx, key, &found.task); err != nil {
+		if client.IgnoreNotFound(err) == nil {
+			return nil, none, nil
+		}
+		return nil, nil, fmt.Errorf("get task %s: %w", key, err)
 	}
-	if task.UID == "" || task.Spec.Chat != message.Spec.Chat {
-		return "", agent.State{}, rejected(v1alpha1.ReasonTaskNotFound, "There is no task %q here.", name), nil
-	}
-	uid, err := r.Runner.TaskUID(ctx, key)
+	within, err := r.within(ctx, owner, &found.task)
 	if err != nil {
-		return "", agent.State{}, nil, err
+		return nil, nil, err
 	}
-	// What is refused for good must not be refused because of what was true a moment ago.
-	if err := r.Runner.Engine.Refresh(ctx, uid); err != nil {
-		return "", agent.State{}, nil, err
+	if !within {
+		return nil, none, nil
 	}
-	state, begun, err := r.Runner.State(ctx, uid)
+	if found.uid, err = r.Runner.TaskUID(ctx, &found.task); err != nil {
+		return nil, nil, err
+	}
+	begun := false
+	if found.uid != "" {
+		found.state, begun, err = r.Runner.State(ctx, found.uid)
+	}
 	switch {
 	case err != nil:
-		return "", agent.State{}, nil, err
+		return nil, nil, err
 	case !begun:
-		return "", agent.State{}, rejected(v1alpha1.ReasonNotWaiting, "The task %q has not begun.", name), nil
-	case state.Heard(message.Name): // and whoever delivered it could not say so
-		return "", agent.State{}, ptr(handled()), nil
-	case state.Phase.Terminal():
-		return "", agent.State{}, rejected(v1alpha1.ReasonTaskFinished, "The task %q has ended already.", name), nil
+		return found, rejected(v1alpha1.ReasonNotWaiting, "The task %q has not begun.", name), nil
+	case found.state.Heard(message.Name): // and whoever delivered it could not say so
+		return nil, ptr(handled()), nil
+	case found.state.Phase.Terminal():
+		return nil, rejected(v1alpha1.ReasonTaskFinished, "The task %q has ended already.", name), nil
 	}
-	return uid, state, nil, nil
+	return found, nil, nil
+}
+
+// target is what a message is about.
+type target struct {
+	task  v1alpha1.AgentTask
+	uid   string
+	state agent.State
+}
+
+// within says whether a task is the one that a message is for, or below what the message is for. The way up follows the UIDs of the
+// owners: two standalone trees have nothing in common, although neither has a chat. What belongs to a chat is addressed through the chat.
+func (r *Reconciler) within(ctx context.Context, owner client.Object, task *v1alpha1.AgentTask) (bool, error) {
+	if addressed, ok := owner.(*v1alpha1.AgentTask); task.UID == "" || ok && addressed.Spec.Chat != "" {
+		return false, nil
+	}
+	for object := client.Object(task); object.GetUID() != owner.GetUID(); {
+		above := metav1.GetControllerOf(object)
+		if above == nil {
+			return false, nil
+		}
+		if above.UID == owner.GetUID() {
+			return true, nil
+		}
+		var next client.Object = &v1alpha1.AgentTask{}
+		if above.Kind == "SubAgent" {
+			next = &v1alpha1.SubAgent{}
+		}
+		name := types.NamespacedName{Namespace: object.GetNamespace(), Name: above.Name}
+		if err := r.Runner.Find(ctx, name, next); client.IgnoreNotFound(err) != nil {
+			return false, fmt.Errorf("get the owner %s of task %s: %w", name, task.Name, err)
+		}
+		if next.GetUID() != above.UID {
+			return false, nil
+		}
+		object = next
+	}
+	return true, nil
 }
 
 // decide decides about one call, and no other.
-func (r *Reconciler) decide(ctx context.Context, message *v1alpha1.AgentMessage) (*verdict, error) {
+func (r *Reconciler) decide(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (*verdict, error) {
 	approval := message.Spec.Approval
-	uid, state, no, err := r.target(ctx, message, approval.Task)
+	about, no, err := r.target(ctx, owner, message, approval.Task)
 	if no != nil || err != nil {
 		return no, err
 	}
+	uid, state := about.uid, about.state
 	call := approval.ToolCall
 	if state.Config.Kind == agent.ToolRun && call == "" {
 		call = state.Config.Name
 	}
 	undecided := asks(state, agent.AskApproval)
+	ask, waits := undecided[call]
+	if !waits && call != "" && message.Spec.Task == approval.Task {
+		below, heard, err := r.asksBelow(ctx, uid, message)
+		if heard || err != nil {
+			return ptr(handled()), err
+		}
+		for _, b := range below {
+			if b.Kind == agent.AskApproval && b.Call == call {
+				uid, ask, waits = b.Agent.UID, b.AskPerson, true
+				undecided[call] = ask
+				break
+			}
+		}
+	}
 	switch {
 	case len(undecided) == 0:
 		return rejected(v1alpha1.ReasonNotWaiting, "The task %q does not wait for an approval.", approval.Task), nil
-	case !undecided[call]:
+	case !waits:
 		return rejected(v1alpha1.ReasonWrongToolCall, "The task %q does not wait for a decision on the call %q.", approval.Task, approval.ToolCall), nil
+	case approval.ArgumentsDigest != "" && approval.ArgumentsDigest != ask.Digest():
+		return rejected(v1alpha1.ReasonDigestMismatch, "The decision is about other arguments than those of the call that waits for the task %q: look at the call again, and decide anew.", approval.Task), nil
 	}
-	fact := agent.Decided{Call: call, Approve: approval.Decision == v1alpha1.DecisionApprove, Comment: approval.Comment, By: message.Spec.User, Message: message.Name}
-	return ptr(handled()), r.Runner.Engine.Record(ctx, uid, fact)
-}
-
-// answer answers the question of a standalone task.
-func (r *Reconciler) answer(ctx context.Context, message *v1alpha1.AgentMessage) (*verdict, error) {
-	uid, state, no, err := r.target(ctx, message, message.Spec.Task)
+	askers, no, err := r.separate(ctx, owner, message, ask)
 	if no != nil || err != nil {
 		return no, err
 	}
-	for call := range asks(state, agent.AskQuestion) {
-		return ptr(handled()), r.Runner.Engine.Record(ctx, uid, agent.Answered{Call: call, Text: message.Spec.Content, Message: message.Name})
+	fact := agent.Decided{
+		Askers: askers,
+		Call:   call, Approve: approval.Decision == v1alpha1.DecisionApprove, Comment: approval.Comment, Digest: approval.ArgumentsDigest,
+		By: message.Spec.User, Message: message.Name,
+	}
+	return ptr(handled()), r.record(ctx, uid, fact)
+}
+
+// answer answers the question of a standalone task, or the oldest one of the agents below it.
+func (r *Reconciler) answer(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (*verdict, error) {
+	about, no, err := r.target(ctx, owner, message, message.Spec.Task)
+	if no != nil || err != nil {
+		return no, err
+	}
+	for call := range asks(about.state, agent.AskQuestion) {
+		return ptr(handled()), r.record(ctx, about.uid, answered(call, message))
+	}
+	below, heard, err := r.asksBelow(ctx, about.uid, message)
+	if heard || err != nil {
+		return ptr(handled()), err
+	}
+	for _, ask := range below {
+		if ask.Kind == agent.AskQuestion {
+			return ptr(handled()), r.record(ctx, ask.Agent.UID, answered(ask.Call, message))
+		}
 	}
 	return rejected(v1alpha1.ReasonNotWaiting, "The task %q has asked nothing.", message.Spec.Task), nil
+}
+
+// answered says that a message answers a question.
+func answered(call string, message *v1alpha1.AgentMessage) agent.Answered {
+	return agent.Answered{Call: call, Text: message.Spec.Content, Message: message.Name, By: message.Spec.User, Unnamed: message.Spec.User == ""}
 }
 
 // cancel stops a task, or all the work of a chat or standalone task.
@@ -124,23 +208,19 @@ func (r *Reconciler) cancel(ctx context.Context, owner client.Object, message *v
 	if name == "" {
 		name = message.Spec.Task
 	}
-	_, _, no, err := r.target(ctx, message, name)
-	if err != nil || (no != nil && no.reason != v1alpha1.ReasonNotWaiting) {
+	about, no, err := r.target(ctx, owner, message, name)
+	if err != nil || about == nil {
 		return no, err
 	}
-	var task v1alpha1.AgentTask
-	if err := r.Runner.Find(ctx, types.NamespacedName{Namespace: message.Namespace, Name: name}, &task); err != nil {
-		return nil, client.IgnoreNotFound(err)
-	}
-	return ptr(handled()), r.Runner.Cancel(ctx, &task)
+	return ptr(handled()), r.Runner.Cancel(ctx, &about.task, message.Spec.User)
 }
 
 // asks are the calls for which an agent needs a person.
-func asks(s agent.State, kind agent.AskKind) map[string]bool {
-	calls := map[string]bool{}
+func asks(s agent.State, kind agent.AskKind) map[string]agent.AskPerson {
+	calls := map[string]agent.AskPerson{}
 	for _, e := range agent.Outstanding(s) {
 		if ask, ok := e.(agent.AskPerson); ok && ask.Kind == kind {
-			calls[ask.Call] = true
+			calls[ask.Call] = ask
 		}
 	}
 	return calls

@@ -14,6 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/controller/run"
+	"github.com/nestor-dev/nestor/internal/projection"
 )
 
 // The last write of a task meets a change that somebody made a moment before. Nothing happens to the task after its end, so nobody
@@ -36,14 +37,14 @@ func TestATaskWhoseEndCouldNotBeWrittenIsLookedAtAgain(t *testing.T) {
 	}
 
 	ended := agent.State{Phase: agent.PhaseCompleted, Clock: agent.Clock{Started: 1000, Now: 2000}, Outcome: &agent.Outcome{Result: &agent.Result{Summary: "done"}}}
-	result, err := reconciler.project(t.Context(), stale, ended)
+	result, err := reconciler.project(t.Context(), stale, ended, projection.Work{})
 	if err != nil || result.IsZero() {
 		t.Errorf("after a conflict the reconcile ends with %+v (%v): want a time to look again", result, err)
 	}
 	if phase := read().Status.Phase; phase != "" {
 		t.Fatalf("the phase is %s: the write did not meet a conflict", phase)
 	}
-	if _, err := reconciler.project(t.Context(), read(), ended); err != nil {
+	if _, err := reconciler.project(t.Context(), read(), ended, projection.Work{}); err != nil {
 		t.Fatal(err)
 	}
 	if phase := read().Status.Phase; phase != v1alpha1.TaskSuccess {

@@ -13,11 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -26,6 +26,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/run"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/projection"
+	"github.com/nestor-dev/nestor/internal/tool"
 )
 
 // workers is how many tasks are looked at together.
@@ -40,17 +41,20 @@ type Reconciler struct {
 	Known   *run.Known
 	// Lacking remembers the tasks that wait for something that they refer to.
 	Lacking *run.Lacking
+
+	checker tool.Checker
 }
 
 // SetupWithManager registers the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agenttask").
-		For(&v1alpha1.AgentTask{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&v1alpha1.AgentTask{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, run.Orphaned()))).
 		Owns(&v1alpha1.SubAgent{}, builder.WithPredicates(predicate.Or(run.Went(), run.Hindered()))).
+		Watches(&v1alpha1.AgentChat{}, handler.EnqueueRequestsFromMapFunc(r.finishedOf), builder.WithPredicates(ttlChanged())).
 		WatchesRawSource(r.Changed.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
-		Complete(r)
+		Complete(r.Runner.WhileAtWork(r))
 }
 
 // +kubebuilder:rbac:groups=nestor.dev,resources=agenttasks,verbs=get;list;watch;create;update;delete
@@ -66,40 +70,84 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if task.Status.CompletionTime != nil {
 		return r.expire(ctx, &task)
 	}
-	condition, missing, err := r.ensure(ctx, &task)
+	lineage, err := r.Runner.Lineage(ctx, &task)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	condition, missing, err := r.ensure(ctx, &task, lineage)
 	var cannot *cannotRun
 	if errors.As(err, &cannot) {
 		return r.fail(ctx, &task, cannot.RunError)
 	}
 	if err != nil {
-		return status.Result(err)
+		return r.interrupted(ctx, &task, err)
 	}
 	r.Lacking.Set(req.NamespacedName, missing)
 	if missing {
 		return r.waitFor(ctx, &task, condition)
 	}
-	state, begun, err := r.Runner.TaskState(ctx, req.NamespacedName)
+	uid, state, begun, err := r.Runner.TaskAgent(ctx, &task)
 	if err != nil {
-		return ctrl.Result{}, err
+		return r.interrupted(ctx, &task, err)
 	}
 	if !begun {
 		return r.fromSubAgent(ctx, &task)
 	}
+	if run.EndedBefore(state, task.Status.CompletionTime) {
+		return r.expire(ctx, &task)
+	}
+	var applied error
 	if task.Spec.Type == v1alpha1.TaskTool {
-		if err := r.Runner.Apply(ctx, run.Owner{Object: &task, Chat: task.Spec.Chat}, state); err != nil {
-			return status.Result(err)
+		applied = r.Runner.Apply(ctx, run.Owner{Object: &task, Chat: task.Spec.Chat}, state)
+		if _, _, down := r.Runner.Outage(applied); down {
+			return r.interrupted(ctx, &task, applied)
 		}
 	}
-	return r.project(ctx, &task, state)
+	if err := r.Runner.Engine.Blocked(uid); err != nil && !state.Phase.Terminal() {
+		return r.interrupted(ctx, &task, err)
+	}
+	result, err := r.project(ctx, &task, state, r.Runner.Work(ctx, task.Namespace, uid), r.asksBelow(&task, uid))
+	if err == nil && result.IsZero() && state.AwaitsShown() && task.Status.StartTime != nil { // and that is written
+		err = r.Runner.Engine.Deliver(uid, agent.Shown{})
+	}
+	return run.After(applied)(result, err)
 }
 
+// interrupted ends a reconcile that failed. If the ledger did, the task shows it.
+func (r *Reconciler) interrupted(ctx context.Context, task *v1alpha1.AgentTask, err error) (ctrl.Result, error) {
+	next := *task.Status.DeepCopy()
+	if !r.Runner.Interrupted(&next.Conditions, v1alpha1.ConditionSucceeded, task.Generation, err) {
+		return status.Result(err)
+	}
+	if next.Phase == "" {
+		next.Phase = v1alpha1.TaskPending
+	}
+	return run.ShowInterrupted(ctx, r.Runner, task, &task.Status, next)
+}
+
+// asksBelow shows at a standalone task what an agent below it needs a person for; of several things the first.
+func (r *Reconciler) asksBelow(task *v1alpha1.AgentTask, uid string) overlay {
+	return func(next v1alpha1.AgentTaskStatus) v1alpha1.AgentTaskStatus {
+		if asks := r.Runner.Engine.AsksBelow(uid); len(asks) > 0 {
+			return projection.Nested(next, asks[0].Agent.Name, asks[0].AskPerson, asks[0].Since, task.Generation)
+		}
+		return next
+	}
+}
+
+// overlay shows something at a task that the state of its agent does not have.
+type overlay func(v1alpha1.AgentTaskStatus) v1alpha1.AgentTaskStatus
+
 // ensure makes sure that somebody does the work, and that whoever does it knows of a cancel. It says if something is missing.
-func (r *Reconciler) ensure(ctx context.Context, task *v1alpha1.AgentTask) (metav1.Condition, bool, error) {
+func (r *Reconciler) ensure(ctx context.Context, task *v1alpha1.AgentTask, lineage run.Lineage) (metav1.Condition, bool, error) {
+	if lineage.Gone {
+		return metav1.Condition{}, false, r.stop(ctx, task)
+	}
 	ensure := r.ensureSubAgent
 	if task.Spec.Type == v1alpha1.TaskTool {
 		ensure = r.ensureToolRun
 	}
-	err := ensure(ctx, task)
+	err := ensure(ctx, task, lineage)
 	if condition, missing := status.FromMissing(task.Generation, err); missing {
 		return condition, true, nil
 	}
@@ -108,14 +156,17 @@ func (r *Reconciler) ensure(ctx context.Context, task *v1alpha1.AgentTask) (meta
 
 // project shows how far the work has come. Numbers that grow while it is at work are shown by the sub-agent; a task has them when
 // its phase changes. So a task that is over within a second is written once.
-func (r *Reconciler) project(ctx context.Context, task *v1alpha1.AgentTask, s agent.State) (ctrl.Result, error) {
-	next := projection.Task(s, task.Status, task.Generation)
+func (r *Reconciler) project(ctx context.Context, task *v1alpha1.AgentTask, s agent.State, work projection.Work, overlays ...overlay) (ctrl.Result, error) {
+	next := projection.Task(s, work, task.Status, task.Generation)
+	for _, show := range overlays {
+		next = show(next)
+	}
 	same := equality.Semantic.DeepEqual(task.Status.Waiting, next.Waiting) && equality.Semantic.DeepEqual(task.Status.Conditions, next.Conditions)
 	if same && next.Phase == task.Status.Phase && next.SubAgent == task.Status.SubAgent {
 		return r.expire(ctx, task)
 	}
 	// Whoever answered wants to see that it was heard: only that work has begun can wait.
-	progress := next.Phase == v1alpha1.TaskRunning && task.Status.Waiting == nil
+	progress := next.Phase == v1alpha1.TaskRunning && task.Status.Waiting == nil && !s.AwaitsShown() || run.WasInterrupted(task.Status.Conditions, v1alpha1.ConditionSucceeded)
 	result, err := run.Show(ctx, r.Runner, task, &task.Status, next, progress)
 	if err != nil || !result.IsZero() || task.Status.CompletionTime == nil { // what was not written must be looked at again
 		return result, err
@@ -125,9 +176,9 @@ func (r *Reconciler) project(ctx context.Context, task *v1alpha1.AgentTask, s ag
 
 // fromSubAgent shows what a sub-agent that has not begun waits for.
 func (r *Reconciler) fromSubAgent(ctx context.Context, task *v1alpha1.AgentTask) (ctrl.Result, error) {
-	var sub v1alpha1.SubAgent
-	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(task), &sub); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+	sub, err := r.Runner.SubAgent(ctx, task)
+	if err != nil || sub == nil {
+		return ctrl.Result{}, err
 	}
 	c := meta.FindStatusCondition(sub.Status.Conditions, v1alpha1.ConditionSucceeded)
 	if c == nil {
@@ -174,11 +225,13 @@ func (r *Reconciler) expire(ctx context.Context, task *v1alpha1.AgentTask) (ctrl
 	}
 	ttl := task.Spec.TTLSecondsAfterFinished
 	if ttl == nil && task.Spec.Chat != "" {
-		var chat v1alpha1.AgentChat
-		if err := r.Client.Get(ctx, types.NamespacedName{Namespace: task.Namespace, Name: task.Spec.Chat}, &chat); err != nil {
-			return ctrl.Result{}, client.IgnoreNotFound(err)
+		lineage, err := r.Runner.Lineage(ctx, task)
+		if err != nil {
+			return ctrl.Result{}, err
 		}
-		ttl = chat.Spec.TaskTTLSecondsAfterFinished
+		if lineage.Chat != nil {
+			ttl = lineage.Chat.Spec.TaskTTLSecondsAfterFinished
+		}
 	}
 	if ttl == nil {
 		return ctrl.Result{}, nil

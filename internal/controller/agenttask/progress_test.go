@@ -12,6 +12,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/projection"
 )
 
 // However many agents begin, whoever has answered one sees at once that it goes on.
@@ -24,7 +25,7 @@ func TestThatWorkBeginsCanWaitAndThatItGoesOnCannot(t *testing.T) {
 			t.Fatal(err)
 		}
 		task.Status = before
-		_, err := reconciler.project(t.Context(), task, agent.State{Phase: agent.PhaseRequesting, Clock: agent.Clock{Started: 1000, Now: 2000}})
+		_, err := reconciler.project(t.Context(), task, agent.State{Phase: agent.PhaseRequesting, Request: &agent.Request{ID: "m1", Attempt: 1}, Clock: agent.Clock{Started: 1000, Now: 2000}}, projection.Work{})
 		if err != nil {
 			t.Fatal(err)
 		}

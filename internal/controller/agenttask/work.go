@@ -4,12 +4,15 @@
 package agenttask
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -28,28 +31,57 @@ const standaloneDepth = 2
 const defaultRole = "orchestrator"
 
 // ensureSubAgent makes sure that the agent of a task exists, and that it is cancelled if the task is.
-func (r *Reconciler) ensureSubAgent(ctx context.Context, task *v1alpha1.AgentTask) error {
-	var sub v1alpha1.SubAgent
-	err := r.Client.Get(ctx, client.ObjectKeyFromObject(task), &sub)
-	if apierrors.IsNotFound(err) && task.Status.SubAgent != "" {
-		if err = r.Runner.Find(ctx, client.ObjectKeyFromObject(task), &sub); apierrors.IsNotFound(err) {
+func (r *Reconciler) ensureSubAgent(ctx context.Context, task *v1alpha1.AgentTask, lineage run.Lineage) error {
+	sub, err := r.Runner.SubAgent(ctx, task)
+	if err == nil && sub == nil && task.Status.SubAgent != "" {
+		if sub, err = r.Runner.FindSubAgent(ctx, task); err == nil && sub == nil {
 			return failed(v1alpha1.ErrorCancelled, "Its sub-agent was deleted.") // to delete work is to cancel it
 		}
 	}
-	if apierrors.IsNotFound(err) {
-		return r.createSubAgent(ctx, task)
-	}
 	if err != nil {
-		return fmt.Errorf("get sub-agent %s/%s: %w", task.Namespace, task.Name, err)
+		return err
+	}
+	if sub == nil {
+		return r.createSubAgent(ctx, task, lineage)
 	}
 	if !task.Spec.Cancel || sub.Spec.Cancel {
 		return nil
 	}
 	sub.Spec.Cancel = true
-	if err := client.IgnoreNotFound(r.Client.Update(ctx, &sub)); err != nil {
+	metav1.SetMetaDataAnnotation(&sub.ObjectMeta, v1alpha1.AnnotationCancelledBy, run.CancelledBy(task))
+	if err := client.IgnoreNotFound(r.Client.Update(ctx, sub)); err != nil {
 		return fmt.Errorf("cancel sub-agent %s/%s: %w", task.Namespace, task.Name, err)
 	}
 	return nil
+}
+
+// stop ends the work of a task whose owner was deleted, or that has lost its owner: nobody waits for it any more. It may have been
+// left behind on purpose, so its status says what became of it.
+func (r *Reconciler) stop(ctx context.Context, task *v1alpha1.AgentTask) error {
+	uid, err := r.Runner.TaskUID(ctx, task)
+	if err != nil {
+		return err
+	}
+	var state agent.State
+	begun := false
+	if uid != "" {
+		state, begun, err = r.Runner.State(ctx, uid)
+	}
+	if err != nil {
+		return err
+	}
+	if !begun {
+		return failed(v1alpha1.ErrorCancelled, "The chat or agent that asked for it was deleted.")
+	}
+	if state.Phase.Terminal() || state.Phase == agent.PhaseCancelling {
+		return nil
+	}
+	return r.Runner.Engine.Abandon(ctx, uid)
+}
+
+// standalone says that nobody but the task's author asked for it.
+func standalone(task *v1alpha1.AgentTask) bool {
+	return task.Spec.Chat == "" && task.Labels[v1alpha1.LabelParent] == ""
 }
 
 // cannotRun says why a task ends without ever having had, or having lost, somebody who does its work.
@@ -62,107 +94,104 @@ func failed(kind v1alpha1.ErrorKind, format string, args ...any) error {
 	return &cannotRun{v1alpha1.RunError{Kind: kind, Message: fmt.Sprintf(format, args...)}}
 }
 
-func (r *Reconciler) createSubAgent(ctx context.Context, task *v1alpha1.AgentTask) error {
+func (r *Reconciler) createSubAgent(ctx context.Context, task *v1alpha1.AgentTask, lineage run.Lineage) error {
+	if standalone(task) {
+		r.Runner.Finder.Begin(task.Namespace)
+	}
 	found, err := r.Runner.Finder.Role(ctx, task.Namespace, task.Spec.Role)
 	if err != nil {
 		return err
 	}
-	depth, maxDepth, err := r.depth(ctx, task)
-	if err != nil {
+	if err := r.checkInput(task, found); err != nil {
 		return err
 	}
+	depth, maxDepth, cwd := placeOf(task, lineage)
 	if depth > maxDepth {
 		return failed(v1alpha1.ErrorDepthLimit, "Its sub-agent would have the depth %d, and the limit is %d: delegate less deeply, or raise limits.maxDepth of the chat.", depth, maxDepth)
+	}
+	uses, err := r.Runner.ModelOf(ctx, task, found)
+	if err != nil {
+		return err
 	}
 	sub := &v1alpha1.SubAgent{ObjectMeta: metav1.ObjectMeta{Namespace: task.Namespace, Name: task.Name, Labels: map[string]string{v1alpha1.LabelRole: task.Spec.Role}}}
 	sub.Spec = v1alpha1.SubAgentSpec{
 		Chat: task.Spec.Chat, Task: task.Name, Role: task.Spec.Role, Depth: depth, Instruction: task.Spec.Instruction, Arguments: task.Spec.Arguments,
 		ContextFiles: task.Spec.ContextFiles, SuccessCriteria: task.Spec.SuccessCriteria, Context: task.Spec.Context, ContinueFrom: task.Spec.ContinueFrom,
-		Cwd: task.Spec.Cwd, ModelProvider: task.Spec.ModelProvider, Model: task.Spec.Model, Cancel: task.Spec.Cancel,
+		Cwd: cwd, ModelProvider: uses.Provider, Model: uses.Model, Cancel: task.Spec.Cancel,
 		Limits: v1alpha1.AgentLimits{
 			MaxIterations: int32(found.Limits.MaxIterations), MaxDurationSeconds: int32(found.Limits.MaxDurationSeconds), MaxDepth: maxDepth,
 			MaxTotalTokens: found.Limits.MaxTotalTokens, MaxCostMicros: found.Limits.MaxCostMicros,
 		},
 	}
-	tighten(&sub.Spec.Limits, task.Spec.Limits)
-	if task.Spec.Chat != "" {
+	tighten(&sub.Spec.Limits, task.Spec.Limits, task.Spec.Chat == "" && depth == 1)
+	if lineage.Chat != nil {
 		sub.Labels[v1alpha1.LabelChat] = task.Spec.Chat
-		if sub.Spec.ModelProvider, sub.Spec.Model, err = r.chatModel(ctx, task, found); err != nil {
-			return err
-		}
+	}
+	if task.Spec.Cancel {
+		sub.Annotations = map[string]string{v1alpha1.AnnotationCancelledBy: run.CancelledBy(task)}
 	}
 	if depth > 1 {
-		sub.Spec.Parent = task.Labels[v1alpha1.LabelParent]
+		sub.Spec.Parent = lineage.Parent.GetName()
 		sub.Labels[v1alpha1.LabelParent] = sub.Spec.Parent
 	}
 	if err := controllerutil.SetControllerReference(task, sub, r.Client.Scheme()); err != nil {
 		return fmt.Errorf("own sub-agent %s/%s: %w", task.Namespace, task.Name, err)
 	}
-	err = r.Client.Create(ctx, sub)
-	switch {
-	case err == nil, apierrors.IsAlreadyExists(err):
+	return r.create(ctx, task, sub)
+}
+
+// checkInput says what is wrong with the arguments of a task whose role says what it takes.
+func (r *Reconciler) checkInput(task *v1alpha1.AgentTask, found role.Role) error {
+	if task.Spec.Arguments == nil || found.AsTool == nil || len(found.AsTool.InputSchema) == 0 {
 		return nil
-	case apierrors.IsInvalid(err):
-		return failed(v1alpha1.ErrorInvalidSpec, "%s", err)
 	}
-	return fmt.Errorf("create sub-agent %s/%s: %w", task.Namespace, task.Name, err)
+	if lines := r.checker.Violations(found.AsTool.InputSchema, task.Spec.Arguments.Raw); len(lines) > 0 {
+		return failed(v1alpha1.ErrorInvalidSpec, "spec.arguments do not fit the inputSchema of the role %s: %s. Create the task again with arguments that do.",
+			task.Spec.Role, strings.Join(lines, "; "))
+	}
+	return nil
 }
 
-// chat is the chat of a task. One that does not exist yet is waited for.
-func (r *Reconciler) chat(ctx context.Context, task *v1alpha1.AgentTask) (*v1alpha1.AgentChat, error) {
-	var chat v1alpha1.AgentChat
-	err := r.Client.Get(ctx, types.NamespacedName{Namespace: task.Namespace, Name: task.Spec.Chat}, &chat)
-	if apierrors.IsNotFound(err) {
-		return nil, &resolve.Missing{Reason: v1alpha1.ReasonChatNotFound,
-			Message: fmt.Sprintf("Create the AgentChat %q in the namespace %s.", task.Spec.Chat, task.Namespace)}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("get chat %s/%s: %w", task.Namespace, task.Spec.Chat, err)
-	}
-	return &chat, nil
-}
-
-// chatModel is the provider that a chat gives to agents whose role names none. Its model is the orchestrator's own.
-func (r *Reconciler) chatModel(ctx context.Context, task *v1alpha1.AgentTask, found role.Role) (provider, model string, err error) {
-	if found.ModelProvider != "" {
-		return found.ModelProvider, found.Model, nil
-	}
-	chat, err := r.chat(ctx, task)
-	if err != nil {
-		return "", "", err
-	}
-	return chat.Spec.ModelProvider, found.Model, nil
-}
-
-// depth is how deep a task's agent is, and how deep it may be.
-func (r *Reconciler) depth(ctx context.Context, task *v1alpha1.AgentTask) (depth, limit int32, err error) {
-	depth, limit = 1, standaloneDepth
-	if name := task.Labels[v1alpha1.LabelParent]; name != "" {
-		var parent v1alpha1.SubAgent
-		err := r.Client.Get(ctx, types.NamespacedName{Namespace: task.Namespace, Name: name}, &parent)
-		if apierrors.IsNotFound(err) {
-			return 0, 0, &resolve.Missing{Reason: v1alpha1.ReasonSubAgentNotFound,
-				Message: fmt.Sprintf("The label %s names the sub-agent %q, which does not exist here.", v1alpha1.LabelParent, name)}
+// create creates the sub-agent of a task, under the first of its names that nobody else has.
+func (r *Reconciler) create(ctx context.Context, task *v1alpha1.AgentTask, sub *v1alpha1.SubAgent) error {
+	for _, name := range run.SubAgentNames(task) {
+		sub.Name, sub.ResourceVersion = name, ""
+		err := r.Client.Create(ctx, sub)
+		if err == nil {
+			return nil
 		}
-		if err != nil {
-			return 0, 0, fmt.Errorf("get the parent of task %s/%s: %w", task.Namespace, task.Name, err)
+		if run.Refused(err) {
+			return failed(v1alpha1.ErrorInvalidSpec, "%s", err)
 		}
+		if !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("create sub-agent %s/%s: %w", task.Namespace, name, err)
+		}
+		if ours, err := r.Runner.FindSubAgent(ctx, task); err != nil || ours != nil {
+			return err // the cache has not heard of it
+		}
+	}
+	return fmt.Errorf("create the sub-agent of task %s/%s: all of its names are taken", task.Namespace, task.Name)
+}
+
+// placeOf is how deep a task's agent is, how deep it may be, and the directory it works in: its parent's unless the task names one.
+func placeOf(task *v1alpha1.AgentTask, lineage run.Lineage) (depth, limit int32, cwd string) {
+	depth, limit, cwd = 1, standaloneDepth, task.Spec.Cwd
+	if parent, ok := lineage.Parent.(*v1alpha1.SubAgent); ok {
 		depth, limit = parent.Spec.Depth+1, parent.Spec.Limits.MaxDepth
-	}
-	if task.Spec.Chat != "" {
-		chat, err := r.chat(ctx, task)
-		if err != nil {
-			return 0, 0, err
+		if cwd == "" {
+			cwd = parent.Spec.Cwd
 		}
-		limit = chat.Spec.Limits.MaxDepth
 	}
-	return depth, limit, nil
+	if lineage.Chat != nil {
+		limit = lineage.Chat.Spec.Limits.MaxDepth
+	}
+	return depth, limit, cwd
 }
 
-// tighten takes over what a task limits further than its role.
-func tighten(limits *v1alpha1.AgentLimits, by *v1alpha1.TaskLimits) {
+// tighten takes over what a task limits further than its role. A standalone task limits its tree even if it does not say so.
+func tighten(limits *v1alpha1.AgentLimits, by *v1alpha1.TaskLimits, standalone bool) {
 	if by == nil {
-		return
+		by = &v1alpha1.TaskLimits{}
 	}
 	if n := by.MaxIterations; n != nil {
 		limits.MaxIterations = min(limits.MaxIterations, *n)
@@ -170,10 +199,18 @@ func tighten(limits *v1alpha1.AgentLimits, by *v1alpha1.TaskLimits) {
 	if n := by.MaxDurationSeconds; n != nil {
 		limits.MaxDurationSeconds = min(limits.MaxDurationSeconds, *n)
 	}
+	tasks, tokens := by.MaxTasks, by.MaxTotalTokens
+	if standalone {
+		tasks, tokens = cmp.Or(tasks, ptr.To[int32](resolve.DefaultMaxTasks)), cmp.Or(tokens, ptr.To[int64](resolve.DefaultMaxTotalTokens))
+	}
+	limits.MaxTasks = ptr.Deref(tasks, 0)
+	if n := ptr.Deref(tokens, 0); n > 0 && (limits.MaxTotalTokens == 0 || n < limits.MaxTotalTokens) {
+		limits.MaxTotalTokens = n
+	}
 }
 
 // ensureToolRun makes sure that a task's tool runs, or is cancelled.
-func (r *Reconciler) ensureToolRun(ctx context.Context, task *v1alpha1.AgentTask) error {
+func (r *Reconciler) ensureToolRun(ctx context.Context, task *v1alpha1.AgentTask, lineage run.Lineage) error {
 	uid := string(task.UID)
 	state, begun, err := r.Runner.State(ctx, uid)
 	if err != nil {
@@ -181,17 +218,23 @@ func (r *Reconciler) ensureToolRun(ctx context.Context, task *v1alpha1.AgentTask
 	}
 	if begun {
 		if task.Spec.Cancel && !state.Phase.Terminal() {
-			return r.Runner.Engine.Deliver(uid, agent.Cancelled{})
+			return r.Runner.Engine.Deliver(uid, agent.Cancelled{By: run.CancelledBy(task)})
 		}
 		return nil
 	}
-	subject := run.Subject{Kind: agent.ToolRun, Object: task, Namespace: task.Namespace, Name: task.Name, Role: defaultRole, Depth: 1, MaxDepth: standaloneDepth}
+	if err := r.Runner.Engine.Blocked(uid); err != nil {
+		return err // it begins as soon as the ledger takes it
+	}
+	if task.Status.StartTime != nil {
+		return failed(v1alpha1.ErrorHistoryLost, "The task had begun, but the ledger has no events of it, so its tool may have run. Look at what it did, and create the task again if it must run.")
+	}
+	if standalone(task) {
+		r.Runner.Finder.Begin(task.Namespace)
+	}
+	subject := run.Subject{Kind: agent.ToolRun, Object: task, Namespace: task.Namespace, Name: task.Name, Role: defaultRole, Tool: task.Spec.Tool,
+		Depth: 1, MaxDepth: standaloneDepth}
 	record := ledger.Agent{UID: uid, Kind: "AgentTask", Namespace: task.Namespace, Name: task.Name, Root: uid, Depth: 1, CreatedAt: task.CreationTimestamp.Time}
-	if task.Spec.Chat != "" {
-		chat, err := r.chat(ctx, task)
-		if err != nil {
-			return err
-		}
+	if chat := lineage.Chat; chat != nil {
 		subject.Role = chat.Spec.Role
 		record.Chat, record.Root, record.Parent = chat.Name, string(chat.UID), string(chat.UID)
 		if state, _, err = r.Runner.State(ctx, record.Parent); err != nil {
@@ -203,6 +246,7 @@ func (r *Reconciler) ensureToolRun(ctx context.Context, task *v1alpha1.AgentTask
 	if err != nil {
 		return err
 	}
+	record.NamespaceUID = resolved.NamespaceUID
 	config := resolved.Config
 	config.Origin = state.OriginOf(task.Name)
 	config.Call = &agent.PlannedCall{Tool: task.Spec.Tool}
@@ -212,8 +256,15 @@ func (r *Reconciler) ensureToolRun(ctx context.Context, task *v1alpha1.AgentTask
 	if task.Spec.Chat == "" {
 		config.Role.Approval, config.Role.ApprovalTools = agent.ApproveNever, nil // who created the task asked for this very call
 	}
+	config.AwaitShown = !repeatable(config)
 	if task.Spec.Limits != nil && task.Spec.Limits.MaxDurationSeconds != nil {
 		config.Limits.MaxDuration = agent.Millis(*task.Spec.Limits.MaxDurationSeconds) * 1000
 	}
 	return r.Runner.Engine.Start(record, agent.Started{Config: config})
+}
+
+// repeatable says whether the tool of a tool run may run twice. If not, the task must show that it has begun before the tool runs: after
+// a loss of the ledger nothing else would tell. Other tasks, which may be over within a second, are written once.
+func repeatable(config agent.Config) bool {
+	return slices.ContainsFunc(config.Tools, func(t agent.Tool) bool { return t.Name == config.Call.Tool && (t.ReadOnly || t.Idempotent) })
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -20,12 +21,15 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
+	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
 // Models finds the clients of ModelProviders, and keeps the scheduler's limits up to theirs.
 type Models struct {
 	Finder    resolve.Finder
 	Scheduler *schedule.Scheduler
+	// Outbound says where providers may be.
+	Outbound outbound.Options
 	// Transport is put around what carries the calls.
 	Transport func(http.RoundTripper) http.RoundTripper
 
@@ -39,9 +43,10 @@ type known struct {
 	client   *model.Client
 }
 
-// Route implements engine.Models. A provider is named by its namespace and name.
+// Route implements engine.Models. A provider is named by its namespace and name. It is looked for before each call, so that an
+// agent cannot go on with a provider that was deleted or is no longer shared with its namespace.
 func (m *Models) Route(ctx context.Context, a ledger.Agent) (string, error) {
-	object, err := m.provider(ctx, a.Provider)
+	object, err := m.permitted(ctx, a)
 	if err != nil {
 		return a.Provider, err
 	}
@@ -62,6 +67,9 @@ func fallbacks(object *v1alpha1.ModelProvider) []string {
 
 // Endpoint implements engine.Models.
 func (m *Models) Endpoint(ctx context.Context, a ledger.Agent, name string) (engine.Endpoint, error) {
+	if _, err := m.permitted(ctx, a); err != nil {
+		return engine.Endpoint{}, err
+	}
 	object, err := m.provider(ctx, name)
 	if err != nil {
 		return engine.Endpoint{}, err
@@ -77,11 +85,31 @@ func (m *Models) Endpoint(ctx context.Context, a ledger.Agent, name string) (eng
 	return endpoint, nil
 }
 
+// permitted reads the provider of an agent, if the agent's namespace may use it. A fallback needs no permission of its own: the
+// provider names it.
+func (m *Models) permitted(ctx context.Context, a ledger.Agent) (*v1alpha1.ModelProvider, error) {
+	object, err := m.provider(ctx, a.Provider)
+	if err != nil {
+		return nil, err
+	}
+	switch ok, err := m.Finder.MayUse(ctx, a.Namespace, object); {
+	case err != nil:
+		return nil, err
+	case !ok:
+		return nil, fmt.Errorf("the ModelProvider %s may not be used in the namespace %s: its allowedNamespaces do not include it", a.Provider, a.Namespace)
+	}
+	return object, nil
+}
+
 // provider reads a provider and tells the scheduler its limits.
 func (m *Models) provider(ctx context.Context, name string) (*v1alpha1.ModelProvider, error) {
 	namespace, short, _ := strings.Cut(name, "/")
 	var object v1alpha1.ModelProvider
-	if err := m.Finder.Reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: short}, &object); err != nil {
+	err := m.Finder.Reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: short}, &object)
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("the ModelProvider %s was deleted", name)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("the ModelProvider %s cannot be read: %w", name, err)
 	}
 	limits := schedule.Provider{Name: name, Concurrent: int(object.Spec.MaxConcurrentRequests)}
@@ -112,7 +140,7 @@ func (m *Models) client(object *v1alpha1.ModelProvider, name string) (*model.Cli
 			return strings.TrimSpace(string(value)), err
 		}
 	}
-	endpoint.HTTPClient = model.NewHTTPClient()
+	endpoint.HTTPClient = model.NewHTTPClient(outbound.New(m.Outbound))
 	if m.Transport != nil {
 		endpoint.HTTPClient.Transport = m.Transport(endpoint.HTTPClient.Transport)
 	}
@@ -134,6 +162,7 @@ func Prices(object *v1alpha1.ModelProvider) model.Prices {
 		prices = append(prices, model.Price{
 			Name: info.Name, ContextTokens: info.ContextTokens, InputMicrosPerMillion: info.InputMicrosPerMillion,
 			CachedInputMicrosPerMillion: info.CachedInputMicrosPerMillion, OutputMicrosPerMillion: info.OutputMicrosPerMillion,
+			TextOnly: info.Images != nil && !*info.Images,
 		})
 	}
 	return prices

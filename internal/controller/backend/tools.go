@@ -7,18 +7,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
+	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/toolserver"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/ledger"
-	"github.com/nestor-dev/nestor/internal/role"
 	"github.com/nestor-dev/nestor/internal/tool"
 	"github.com/nestor-dev/nestor/internal/tool/builtin"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
@@ -49,38 +48,24 @@ const (
 // Set implements engine.Tools. Which tools an agent has was settled when it began: here its role does not matter any more.
 func (t *Tools) Set(ctx context.Context, a ledger.Agent, name string) (tool.Set, error) {
 	if server, _, ok := strings.Cut(name, "__"); ok {
-		session, err := t.session(ctx, a.Namespace, server)
+		used, err := t.server(ctx, a.Namespace, server)
+		var missing *resolve.Missing
+		if errors.As(err, &missing) && missing.Reason == v1alpha1.ReasonToolServerNotFound {
+			return tool.Set{}, fmt.Errorf("the ToolServer %s was deleted, or may not be used in the namespace %s any more", server, a.Namespace)
+		}
 		if err != nil {
 			return tool.Set{}, err
 		}
-		session.Settle(ctx) // an operator that has just started is still connecting, which is no failure of the server's
-		return offered(server, session)
+		used.session.Settle(ctx) // an operator that has just started is still connecting, which is no failure of the server's
+		if used, err = t.pinned(ctx, a.Namespace, used); err != nil {
+			return tool.Set{}, err
+		}
+		return used.offered()
 	}
 	if t.Workspaces.Offers(name) {
 		return t.Workspaces.ToolsOf(ctx, a)
 	}
 	return t.builtIn(ctx, a.Namespace)
-}
-
-// ForObject returns all tools that the agent of an object could have, before its role's policy is applied. What is missing is
-// a *resolve.Missing.
-func (t *Tools) ForObject(ctx context.Context, object client.Object, r role.Role) (tool.Set, error) {
-	set, err := t.ForRole(ctx, object.GetNamespace(), r)
-	if err != nil {
-		return tool.Set{}, err
-	}
-	place, err := t.Workspaces.Of(ctx, object)
-	if err != nil {
-		return tool.Set{}, err
-	}
-	if err := t.Workspaces.Check(ctx, place); err != nil {
-		return tool.Set{}, err
-	}
-	files, err := t.Workspaces.Tools(place)
-	if err != nil {
-		return tool.Set{}, err
-	}
-	return set.Union(files)
 }
 
 // builtIn returns the built-in tools of a namespace: with web searches where it has a key for them.
@@ -107,64 +92,46 @@ func (t *Tools) builtIn(ctx context.Context, namespace string) (tool.Set, error)
 	return set, nil
 }
 
-// ForRole returns all tools that agents with a role could have, before its policy is applied. A tool server that is
-// missing or not ready is a *resolve.Missing.
-func (t *Tools) ForRole(ctx context.Context, namespace string, r role.Role) (tool.Set, error) {
-	set, err := t.builtIn(ctx, namespace)
-	if err != nil {
-		return tool.Set{}, err
-	}
-	for _, server := range serversOf(r) {
-		session, err := t.session(ctx, namespace, server)
-		if err != nil {
-			return tool.Set{}, err
-		}
-		more, err := offered(server, session)
-		if err != nil {
-			return tool.Set{}, err
-		}
-		if set, err = set.Union(more); err != nil {
-			return tool.Set{}, fmt.Errorf("add the tools of %s: %w", server, err)
-		}
-	}
-	return set, nil
+// usedServer is a ToolServer and the session that a namespace has with it.
+type usedServer struct {
+	object  *v1alpha1.ToolServer
+	session *mcp.Session
 }
 
-// serversOf returns the ToolServers that a role's policy names: the part of an entry before "__".
-func serversOf(r role.Role) []string {
-	if r.Tools == nil {
-		return nil
-	}
-	var servers []string
-	for _, glob := range r.Tools.Allow {
-		name, _, ok := strings.Cut(glob, "__")
-		if ok && !strings.ContainsAny(name, "*?") && !slices.Contains(servers, name) {
-			servers = append(servers, name)
+// firstListing is how long a call waits until the tools of a server that works are listed for the first time.
+const firstListing = 15 * time.Second
+
+// pinned waits until the tools of a server are listed that has just been created, or that an operator knows that pinned none. Its agents
+// may be in the middle of their work then.
+func (t *Tools) pinned(ctx context.Context, namespace string, used usedServer) (usedServer, error) {
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, firstListing, true, func(ctx context.Context) (bool, error) {
+		if _, ok := toolserver.Pins(used.object); ok || !used.session.Status().Ready {
+			return true, nil
 		}
+		again, err := t.server(ctx, namespace, used.object.Name)
+		if err == nil {
+			used = again
+		}
+		return false, err
+	})
+	if wait.Interrupted(err) {
+		err = nil // what it offers says why
 	}
-	return servers
+	return used, err
 }
 
-// session is that of the namespace with a ToolServer.
-func (t *Tools) session(ctx context.Context, namespace, name string) (*mcp.Session, error) {
-	object, err := t.Finder.ToolServer(ctx, namespace, name)
-	if err != nil {
-		return nil, err
-	}
-	key := mcp.Key{Namespace: namespace, Server: name}
-	if object.Namespace != namespace {
-		key.Server = object.Namespace + "/" + name
-	}
-	return t.Pool.Ensure(toolserver.Server(t.Finder, object, key)), nil
-}
-
-// offered are the tools of a ToolServer.
-func offered(name string, session *mcp.Session) (tool.Set, error) {
-	if status := session.Status(); !status.Ready && session.Tools().Len() == 0 {
+// offered are the tools of a ToolServer that are as they were pinned.
+func (s usedServer) offered() (tool.Set, error) {
+	if status := s.session.Status(); !status.Ready && s.session.Tools().Len() == 0 {
 		return tool.Set{}, &resolve.Missing{Reason: v1alpha1.ReasonToolServerNotReady,
-			Message: fmt.Sprintf("The ToolServer %q is not ready: %s", name, status.Message)}
+			Message: fmt.Sprintf("The ToolServer %q is not ready: %s", s.object.Name, status.Message)}
 	}
-	return session.Tools(), nil
+	pins, pinned := toolserver.Pins(s.object)
+	if !pinned {
+		return tool.Set{}, &resolve.Missing{Reason: v1alpha1.ReasonToolServerNotReady,
+			Message: fmt.Sprintf("The tools of the ToolServer %q are listed for the first time.", s.object.Name)}
+	}
+	return s.session.Offered(pins)
 }
 
 // SearchKey implements builtin.KeySource.
@@ -184,10 +151,13 @@ type WholeOutputs struct{ Ledger ledger.Calls }
 const maxOutput = 16 << 20
 
 // WholeOutput implements builtin.Results.
-func (w WholeOutputs) WholeOutput(ctx context.Context, agent, callID string) (string, error) {
-	output, err := w.Ledger.ToolOutput(ctx, agent, callID, 0, maxOutput)
+func (w WholeOutputs) WholeOutput(ctx context.Context, agent, reference string) (string, error) {
+	output, err := w.Ledger.ToolOutput(ctx, agent, reference, 0, maxOutput)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return "", builtin.ErrNoResult
+	}
+	if errors.Is(err, ledger.ErrPruned) {
+		return "", builtin.ErrPruned
 	}
 	return string(output.Data), err
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,6 +31,8 @@ import (
 type Reconciler struct {
 	Client client.Client
 	Finder resolve.Finder
+	// Transport carries the questions to providers.
+	Transport http.RoundTripper
 
 	prober *prober
 }
@@ -92,7 +95,7 @@ func (r *Reconciler) judge(ctx context.Context, object *v1alpha1.ModelProvider) 
 	name, revision := client.ObjectKeyFromObject(object), revisionOf(object, key)
 	known, ok := r.prober.verdict(name, revision)
 	if !ok || known.fresh(time.Now()) <= 0 {
-		endpoint, err := model.NewClient(model.Endpoint{BaseURL: object.Spec.BaseURL, Key: fixed(key), Timeout: probeTimeout})
+		endpoint, err := model.NewClient(model.Endpoint{BaseURL: object.Spec.BaseURL, Key: fixed(key), Timeout: probeTimeout, HTTPClient: model.NewHTTPClient(r.Transport)})
 		if err != nil {
 			return status.NotReady(generation, v1alpha1.ReasonInvalidSpec, err.Error()), 0, nil
 		}
@@ -112,6 +115,10 @@ func conditionOf(generation int64, v verdict) metav1.Condition {
 		return status.Ready(generation, "The provider answers.")
 	case model.Unauthorized, model.NoKey:
 		return status.NotReady(generation, v1alpha1.ReasonUnauthorized, "The provider refuses the key: "+v.message)
+	case model.NotAllowed:
+		return status.NotReady(generation, v1alpha1.ReasonEndpointNotAllowed, "The provider cannot be used: "+v.message)
+	case model.Oversized:
+		return status.NotReady(generation, v1alpha1.ReasonInvalidResponse, "The provider's list of models cannot be used: "+v.message)
 	}
 	return status.NotReady(generation, v1alpha1.ReasonUnreachable, "The provider does not answer: "+v.message)
 }

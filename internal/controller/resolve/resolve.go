@@ -12,6 +12,7 @@ package resolve
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,11 +28,12 @@ import (
 type Finder struct {
 	// Reader reads Nestor's kinds and namespaces, from a cache.
 	Reader client.Reader
-	// Live reads Secrets and ConfigMaps from the API server: those that nobody uses are not kept in memory.
+	// Live reads from the API server: Secrets and ConfigMaps, since those that nobody uses are not kept in memory, and what the
+	// cache lacks.
 	Live client.Reader
 	// Secrets keeps the Secrets that are in use. Nil: every use reads them from the API server.
 	Secrets *Secrets
-	// Absent remembers roles that do not exist. Nil: what the cache does not know does not exist.
+	// Absent asks the API server whether an object that is missing from the cache exists. If nil, the cache is trusted.
 	Absent *Absent
 	// OperatorNamespace is where shared objects stand.
 	OperatorNamespace string
@@ -52,10 +54,46 @@ func (f Finder) Provider(ctx context.Context, namespace, name string) (*v1alpha1
 		func(p *v1alpha1.ModelProvider) *v1alpha1.AllowedNamespaces { return p.Spec.AllowedNamespaces })
 }
 
+// MayUse says whether a namespace may use a ModelProvider: its own, or one that is shared with it.
+func (f Finder) MayUse(ctx context.Context, namespace string, provider *v1alpha1.ModelProvider) (bool, error) {
+	if provider.Namespace == namespace {
+		return true, nil
+	}
+	return f.allows(ctx, provider.Spec.AllowedNamespaces, namespace)
+}
+
 // ToolServer finds a ToolServer that a namespace may use.
 func (f Finder) ToolServer(ctx context.Context, namespace, name string) (*v1alpha1.ToolServer, error) {
 	return find(ctx, f, namespace, name, &v1alpha1.ToolServer{}, v1alpha1.ReasonToolServerNotFound,
 		func(s *v1alpha1.ToolServer) *v1alpha1.AllowedNamespaces { return s.Spec.AllowedNamespaces })
+}
+
+// ToolServers lists the ToolServers that a namespace may use, its own first. One of its own hides a shared one of the same name.
+func (f Finder) ToolServers(ctx context.Context, namespace string) ([]v1alpha1.ToolServer, error) {
+	var own, shared v1alpha1.ToolServerList
+	if err := f.Reader.List(ctx, &own, client.InNamespace(namespace)); err != nil {
+		return nil, fmt.Errorf("list tool servers of %s: %w", namespace, err)
+	}
+	if namespace == f.OperatorNamespace {
+		return own.Items, nil
+	}
+	if err := f.Reader.List(ctx, &shared, client.InNamespace(f.OperatorNamespace)); err != nil {
+		return nil, fmt.Errorf("list tool servers of %s: %w", f.OperatorNamespace, err)
+	}
+	servers := own.Items
+	for _, server := range shared.Items {
+		if slices.ContainsFunc(own.Items, func(o v1alpha1.ToolServer) bool { return o.Name == server.Name }) {
+			continue
+		}
+		ok, err := f.allows(ctx, server.Spec.AllowedNamespaces, namespace)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			servers = append(servers, server)
+		}
+	}
+	return servers, nil
 }
 
 // find looks for an object in a namespace, then among the shared ones.
@@ -64,7 +102,7 @@ func find[T client.Object](ctx context.Context, f Finder, namespace, name string
 ) (T, error) {
 	kind := kindOf(object)
 	var none T
-	err := f.Reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, object)
+	err := f.get(ctx, namespace, types.NamespacedName{Namespace: namespace, Name: name}, object)
 	if err == nil {
 		return object, nil
 	}
@@ -77,7 +115,7 @@ func find[T client.Object](ctx context.Context, f Finder, namespace, name string
 		return none, missing
 	}
 	missing.Message += fmt.Sprintf(", or a shared one in %s whose allowedNamespaces include it.", f.OperatorNamespace)
-	err = f.Reader.Get(ctx, types.NamespacedName{Namespace: f.OperatorNamespace, Name: name}, object)
+	err = f.get(ctx, namespace, types.NamespacedName{Namespace: f.OperatorNamespace, Name: name}, object)
 	switch {
 	case apierrors.IsNotFound(err):
 		return none, missing

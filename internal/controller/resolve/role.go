@@ -28,12 +28,7 @@ func (f Finder) Role(ctx context.Context, namespace, name string) (role.Role, er
 		func(r *v1alpha1.AgentRole) *v1alpha1.AllowedNamespaces { return r.Spec.AllowedNamespaces })
 	var missing *Missing
 	if errors.As(err, &missing) {
-		builtIn, ok := role.BuiltIn(name)
-		if !ok {
-			return role.Role{}, err
-		}
-		object, err = f.justCreated(ctx, types.NamespacedName{Namespace: namespace, Name: name})
-		if object == nil && err == nil {
+		if builtIn, ok := role.BuiltIn(name); ok {
 			return withDefaults(builtIn), nil
 		}
 	}
@@ -41,24 +36,6 @@ func (f Finder) Role(ctx context.Context, namespace, name string) (role.Role, er
 		return role.Role{}, err
 	}
 	return f.ReadRole(ctx, object)
-}
-
-// justCreated returns an AgentRole that the cache does not know yet, or nil. Who applies a role together with the chat that uses
-// it means that role, and not the built-in one of the same name.
-func (f Finder) justCreated(ctx context.Context, name types.NamespacedName) (*v1alpha1.AgentRole, error) {
-	if f.Absent == nil || f.Absent.recently(name) {
-		return nil, nil
-	}
-	var object v1alpha1.AgentRole
-	err := f.Live.Get(ctx, name, &object)
-	if apierrors.IsNotFound(err) {
-		f.Absent.note(name)
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("get AgentRole %s: %w", name, err)
-	}
-	return &object, nil
 }
 
 // ReadRole reads an AgentRole: what it leaves out is taken from the built-in role of the same name, if there is one.
@@ -72,7 +49,28 @@ func (f Finder) ReadRole(ctx context.Context, object *v1alpha1.AgentRole) (role.
 		over.SystemPrompt = prompt
 	}
 	builtIn, _ := role.BuiltIn(object.Name)
-	return withDefaults(builtIn.Overlay(over)), nil
+	read := withDefaults(builtIn.Overlay(over))
+	read.Namespace = object.Namespace
+	return read, nil
+}
+
+// MayUseRole says why a namespace may no longer use a shared AgentRole, or nil if it may.
+func (f Finder) MayUseRole(ctx context.Context, namespace, roleNamespace, name string) error {
+	var object v1alpha1.AgentRole
+	err := f.Reader.Get(ctx, types.NamespacedName{Namespace: roleNamespace, Name: name}, &object)
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("the AgentRole %s/%s was deleted: it may not be used in the namespace %s any more", roleNamespace, name, namespace)
+	}
+	if err != nil {
+		return fmt.Errorf("get AgentRole %s/%s: %w", roleNamespace, name, err)
+	}
+	switch ok, err := f.allows(ctx, object.Spec.AllowedNamespaces, namespace); {
+	case err != nil:
+		return err
+	case !ok:
+		return fmt.Errorf("the AgentRole %s/%s may not be used in the namespace %s any more: its allowedNamespaces do not include it", roleNamespace, name, namespace)
+	}
+	return nil
 }
 
 // fromSpec is what an AgentRole says by itself.
@@ -87,7 +85,7 @@ func fromSpec(object *v1alpha1.AgentRole) role.Role {
 		r.Tools = &role.Tools{Allow: spec.Tools.Allow, Deny: spec.Tools.Deny}
 	}
 	if spec.Approval != nil {
-		r.Approval = &role.Approval{Mode: role.ApprovalMode(spec.Approval.Mode), Tools: spec.Approval.Tools}
+		r.Approval = &role.Approval{Mode: role.ApprovalMode(spec.Approval.Mode), Tools: spec.Approval.Tools, Separation: spec.Approval.Separation}
 	}
 	if spec.Delegation != nil {
 		r.Delegation = &role.Delegation{Roles: spec.Delegation.Roles}

@@ -22,7 +22,8 @@ import (
 // A child that was created a moment ago is not in the cache yet. It must be cancelled all the same: counted as never begun, it
 // would run on.
 func TestAChildThatTheCacheDoesNotKnowYetIsCancelled(t *testing.T) {
-	child := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat-1"}}
+	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat", UID: "chat"}}
+	child := ownedBy(chat, "AgentChat", &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat-1"}})
 	live := clusterWith(t, child)
 	behind := interceptor.NewClient(live, interceptor.Funcs{
 		Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
@@ -30,7 +31,6 @@ func TestAChildThatTheCacheDoesNotKnowYetIsCancelled(t *testing.T) {
 		},
 	})
 	runner := &Runner{Client: behind, Finder: resolve.Finder{Live: live}}
-	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat"}}
 	if err := runner.cancelChild(t.Context(), Owner{Object: chat, Chat: "chat"}, "chat-1"); err != nil {
 		t.Fatal(err)
 	}

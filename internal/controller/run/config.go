@@ -20,6 +20,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/quota"
 	"github.com/nestor-dev/nestor/internal/role"
 	"github.com/nestor-dev/nestor/internal/tool"
 	"github.com/nestor-dev/nestor/internal/tool/builtin"
@@ -28,6 +29,9 @@ import (
 // defaultProvider is the provider of agents that nobody gave one.
 const defaultProvider = "default"
 
+// maxRepeats is how often the same delegation may come to the same result.
+const maxRepeats = 5
+
 // Runner configures agents and brings about what they want.
 type Runner struct {
 	Client client.Client
@@ -35,10 +39,14 @@ type Runner struct {
 	Finder resolve.Finder
 	Tools  *backend.Tools
 	Ledger ledger.Histories
+	// LedgerName is how conditions call the ledger.
+	LedgerName string
 	// Events are for what a person may want to act on; nil emits none.
 	Events recorder.EventRecorder
 	// Pace limits the writes that only show progress.
 	Pace *Pace
+	// Quotas are those of the namespaces.
+	Quotas engine.Quotas
 }
 
 // Subject is an agent that is to be configured.
@@ -52,6 +60,10 @@ type Subject struct {
 	// Provider and Model are those that the object itself names; the role's and the defaults come after them.
 	Provider, Model string
 	Depth, MaxDepth int
+	// Tool is the tool of a tool run.
+	Tool string
+	// Generation is that of the object.
+	Generation int64
 }
 
 // Resolved is an agent's configuration, and where its calls go.
@@ -60,34 +72,52 @@ type Resolved struct {
 	// Provider is the namespace and name of its ModelProvider, Model the model.
 	Provider, Model string
 	Role            role.Role
+	// NamespaceUID is that of the agent's namespace.
+	NamespaceUID string
 }
 
 // Resolve finds everything that an agent needs. What is missing is a *resolve.Missing.
 func (r *Runner) Resolve(ctx context.Context, s Subject) (Resolved, error) {
+	uid, err := r.room(ctx, s)
+	if err != nil {
+		return Resolved{}, err
+	}
 	found, err := r.Finder.Role(ctx, s.Namespace, s.Role)
 	if err != nil {
 		return Resolved{}, err
 	}
-	out := Resolved{Role: found}
+	out := Resolved{Role: found, NamespaceUID: uid}
 	out.Config = agent.Config{
-		Kind: s.Kind, Name: s.Name, Depth: s.Depth, MaxDepth: s.MaxDepth, Role: roleOf(found),
+		Kind: s.Kind, Name: s.Name, Depth: s.Depth, MaxDepth: s.MaxDepth, Role: roleOf(found, s.Namespace), Generation: s.Generation, Shares: true,
 		Limits: agent.Limits{
 			MaxIterations: found.Limits.MaxIterations, MaxDuration: agent.Millis(found.Limits.MaxDurationSeconds * 1000),
 			MaxTokens: found.Limits.MaxTotalTokens, MaxCostMicros: found.Limits.MaxCostMicros, MaxOutputTokens: found.MaxOutputTokens,
+			MaxRepeats: maxRepeats,
 		},
+	}
+	if s.Kind == agent.ToolRun {
+		set, err := r.Tools.ForTool(ctx, s.Object, s.Tool)
+		out.Config.Tools = toolsOf(set)
+		return out, err
 	}
 	set, err := r.Tools.ForObject(ctx, s.Object, found)
 	if err != nil {
 		return Resolved{}, err
 	}
 	out.Config.Tools = toolsOf(set)
-	if out.Config.Delegates, err = r.delegates(ctx, s.Namespace, found); err != nil {
+	if out.Config.Delegates, out.Config.Absent, err = r.delegates(ctx, s.Namespace, found); err != nil {
 		return Resolved{}, err
 	}
-	if s.Kind == agent.ToolRun {
-		return out, nil
-	}
 	return out, r.resolveModel(ctx, s, &out)
+}
+
+// room is the UID of the namespace of an agent. A namespace that has filled its share of the ledger is an error of the ledger.
+func (r *Runner) room(ctx context.Context, s Subject) (string, error) {
+	uid, err := r.Finder.NamespaceUID(ctx, s.Namespace, s.Object.GetCreationTimestamp().Time)
+	if err != nil {
+		return "", err
+	}
+	return uid, r.Engine.LedgerFull(s.Namespace, uid)
 }
 
 // resolveModel finds the provider and the model, and what must be known of them.
@@ -108,15 +138,37 @@ func (r *Runner) resolveModel(ctx context.Context, s Subject, out *Resolved) err
 		return &resolve.Missing{Reason: v1alpha1.ReasonModelNotSet,
 			Message: fmt.Sprintf("Name a model: in the object, in the role %s, or as defaultModel of the ModelProvider %s.", s.Role, name)}
 	}
+	out.Config.Provider, out.Config.Model = out.Provider, out.Model
 	prices := backend.Prices(provider)
 	out.Config.Limits.ContextTokens = prices.ContextTokens(out.Model)
-	if provider.Spec.MaxRetries != nil {
-		out.Config.Limits.MaxRetries = int(*provider.Spec.MaxRetries)
-	}
+	out.Config.Limits.MaxRetries = retries(provider.Spec)
 	if price, ok := prices.Of(out.Model); ok && price.InputMicrosPerMillion != nil && price.OutputMicrosPerMillion != nil {
 		out.Config.Price = &agent.Price{Input: *price.InputMicrosPerMillion, Output: *price.OutputMicrosPerMillion}
 	}
+	return r.quotaPrice(ctx, s.Namespace, out)
+}
+
+// quotaPrice says what is missing if a quota limits the money of the namespace and the model has no price.
+func (r *Runner) quotaPrice(ctx context.Context, namespace string, out *Resolved) error {
+	if out.Config.Price != nil {
+		return nil
+	}
+	quotas, err := r.Quotas.Quotas(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	if q, ok := quota.NeedsPrice(quotas); ok {
+		return &resolve.Missing{Reason: v1alpha1.ReasonPriceUnknown, Message: quota.PriceUnknown(q, out.Model, out.Provider)}
+	}
 	return nil
+}
+
+// retries is how often a failed model call is tried again. Every fallback is asked once, however few tries the provider itself has.
+func retries(spec v1alpha1.ModelProviderSpec) int {
+	if spec.MaxRetries == nil {
+		return len(spec.Fallback)
+	}
+	return max(int(*spec.MaxRetries), len(spec.Fallback))
 }
 
 // NeedsPrice says what is missing if an agent's money is limited and its model has no price.
@@ -128,17 +180,17 @@ func (o Resolved) NeedsPrice() error {
 		Message: fmt.Sprintf("maxCostMicros is set: add the prices of %s to models of the ModelProvider %s.", o.Model, o.Provider)}
 }
 
-// delegates are the roles that exist of those that a role may delegate to.
-func (r *Runner) delegates(ctx context.Context, namespace string, from role.Role) ([]agent.Delegate, error) {
-	var delegates []agent.Delegate
+// delegates are the roles that exist of those that a role may delegate to, and the names of those that do not.
+func (r *Runner) delegates(ctx context.Context, namespace string, from role.Role) (delegates []agent.Delegate, absent []string, err error) {
 	for _, name := range from.Delegates() {
 		found, err := r.Finder.Role(ctx, namespace, name)
 		var missing *resolve.Missing
 		if errors.As(err, &missing) {
+			absent = append(absent, name)
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		d := agent.Delegate{Name: name, DisplayName: found.DisplayName, Description: found.Description, When: found.DelegateWhen}
 		if found.AsTool != nil {
@@ -146,11 +198,14 @@ func (r *Runner) delegates(ctx context.Context, namespace string, from role.Role
 		}
 		delegates = append(delegates, d)
 	}
-	return delegates, nil
+	return delegates, absent, nil
 }
 
-func roleOf(r role.Role) agent.Role {
+func roleOf(r role.Role, namespace string) agent.Role {
 	out := agent.Role{Name: r.Name, DisplayName: r.DisplayName, Prompt: r.SystemPrompt}
+	if r.Namespace != namespace {
+		out.SharedBy = r.Namespace
+	}
 	if value, err := strconv.ParseFloat(r.Temperature, 64); err == nil { // the API takes nothing else
 		out.Temperature = &value
 	}
@@ -161,7 +216,7 @@ func roleOf(r role.Role) agent.Role {
 		}
 	}
 	if r.Approval != nil {
-		out.Approval, out.ApprovalTools = agent.ApprovalMode(r.Approval.Mode), r.Approval.Tools
+		out.Approval, out.ApprovalTools, out.Separation = agent.ApprovalMode(r.Approval.Mode), r.Approval.Tools, r.Approval.Separation
 	}
 	return out
 }

@@ -28,19 +28,23 @@ type Known struct {
 }
 
 // Fetch reads an object that has an agent. It reports false when the object is gone, or going, and ends the agent then. An operator
-// that has just started takes over agents whose objects its cache may not have heard of yet, so it is not believed that one is gone.
+// that has just started takes over agents whose objects its cache may not have heard of yet, so the API server is asked before one
+// is taken for gone.
 func (k *Known) Fetch(ctx context.Context, name types.NamespacedName, object client.Object) (bool, error) {
 	err := k.Find(ctx, name, object)
 	if apierrors.IsNotFound(err) {
-		return false, k.End(ctx, name)
+		return false, k.gone(ctx, name, object)
 	}
 	if err != nil {
 		return false, fmt.Errorf("get %s: %w", name, err)
 	}
-	if !object.GetDeletionTimestamp().IsZero() {
-		return false, k.End(ctx, name)
+	if err := k.set(name, object.GetUID()); err != nil {
+		return false, err
 	}
-	return true, k.set(name, object.GetUID())
+	if !object.GetDeletionTimestamp().IsZero() {
+		return false, k.Engine.End(string(object.GetUID()))
+	}
+	return true, nil
 }
 
 // set remembers an object. One of the same name that was there before has been deleted meanwhile.
@@ -58,15 +62,31 @@ func (k *Known) set(name types.NamespacedName, uid types.UID) error {
 	return k.Engine.End(string(before))
 }
 
-// End cancels the agent of an object that is gone. Deleting is a hard cancel. An object that was never seen may have gone
-// while no operator was at work: the ledger knows whether it had an agent.
-func (k *Known) End(ctx context.Context, name types.NamespacedName) error {
+// gone cancels the agent of an object that is gone. Deleting is a hard cancel. An object that was never seen may have gone while no
+// operator was at work: the ledger knows whether it had an agent. The object is looked for once more after that, since another one
+// may have got its name and an agent meanwhile.
+func (k *Known) gone(ctx context.Context, name types.NamespacedName, object client.Object) error {
 	k.mu.Lock()
 	uid, ok := k.uids[name]
 	delete(k.uids, name)
 	k.mu.Unlock()
-	if !ok {
-		return k.Engine.EndNamed(ctx, k.Kind, name.Namespace, name.Name)
+	if ok {
+		return k.Engine.End(string(uid))
 	}
-	return k.Engine.End(string(uid))
+	live, err := k.Engine.LiveNamed(ctx, k.Kind, name.Namespace, name.Name)
+	if err != nil || len(live) == 0 {
+		return err
+	}
+	if err := client.IgnoreNotFound(k.Find(ctx, name, object)); err != nil {
+		return fmt.Errorf("get %s: %w", name, err)
+	}
+	for _, a := range live {
+		if a.UID == string(object.GetUID()) {
+			continue
+		}
+		if err := k.Engine.End(a.UID); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -5,8 +5,8 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -17,6 +17,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
 // deliver takes something out of an orchestrator's outbox to where it belongs, and says so.
@@ -24,13 +25,15 @@ func (r *Runner) deliver(ctx context.Context, owner Owner, item agent.Item) erro
 	var err error
 	switch item.Kind {
 	case agent.ItemPost:
-		err = r.post(ctx, owner, item)
+		if posted, err := r.post(ctx, owner, item); err != nil || !posted {
+			return err
+		}
 	case agent.ItemReply:
 		err = r.reply(ctx, owner, item)
 	case agent.ItemHandled:
-		err = r.Settle(ctx, owner.Object.GetNamespace(), item.Message, v1alpha1.MessageHandled, v1alpha1.ReasonHandled, "The message was taken into a turn.")
+		err = r.settle(ctx, owner, item.Message, v1alpha1.MessageHandled, v1alpha1.ReasonHandled, "The message was taken into a turn.")
 	case agent.ItemRejected:
-		err = r.Settle(ctx, owner.Object.GetNamespace(), item.Message, v1alpha1.MessageRejected, item.Reason, rejections[item.Reason])
+		err = r.settle(ctx, owner, item.Message, v1alpha1.MessageRejected, item.Reason, rejections[item.Reason])
 	}
 	if err != nil {
 		return err
@@ -43,42 +46,117 @@ var rejections = map[string]string{
 	v1alpha1.ReasonTaskFinished: "The task has ended already.",
 }
 
-// post creates a message of the main chat. Its name derives from its place in the chat, so it is created once.
-func (r *Runner) post(ctx context.Context, owner Owner, item agent.Item) error {
+// post creates a message of the main chat. Its name derives from its place in the chat, so it is created once. If somebody else's
+// message has the name, the orchestrator chooses another one.
+func (r *Runner) post(ctx context.Context, owner Owner, item agent.Item) (posted bool, err error) {
 	message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{
-		Namespace: owner.Object.GetNamespace(), Name: owner.Chat + "-" + strings.ReplaceAll(item.ID, "/", "-"),
-		Labels: map[string]string{v1alpha1.LabelChat: owner.Chat},
+		Namespace: owner.Object.GetNamespace(), Name: item.PostName(owner.Chat), Labels: map[string]string{v1alpha1.LabelChat: owner.Chat},
 	}}
 	message.Spec = v1alpha1.AgentMessageSpec{Chat: owner.Chat, Role: v1alpha1.RoleAssistant, Content: item.Text, About: item.About, InReplyTo: item.InReplyTo}
 	if item.Call != "" {
 		message.Annotations = map[string]string{v1alpha1.AnnotationCall: item.Call}
 	}
+	if item.Digest != "" {
+		message.Annotations[v1alpha1.AnnotationArgumentsDigest] = item.Digest
+	}
 	if item.System {
 		message.Spec.Role = v1alpha1.RoleSystem
 	}
 	if err := controllerutil.SetControllerReference(owner.Object, message, r.Client.Scheme()); err != nil {
-		return fmt.Errorf("own message %s: %w", message.Name, err)
+		return false, fmt.Errorf("own message %s: %w", message.Name, err)
 	}
-	if err := r.Client.Create(ctx, message); err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("post message %s: %w", message.Name, err)
+	err = r.Client.Create(ctx, message)
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return r.posted(ctx, owner, item)
+	case Refused(err):
+		return false, &PostRefusedError{Name: message.Name, Err: err}
+	case err != nil:
+		return false, fmt.Errorf("post message %s: %w", message.Name, err)
 	}
-	return nil
+	return true, nil
 }
+
+// posted says whether the message that has the name of a post is the post.
+func (r *Runner) posted(ctx context.Context, owner Owner, item agent.Item) (bool, error) {
+	name, uid := item.PostName(owner.Chat), owner.Object.GetUID()
+	var found v1alpha1.AgentMessage
+	err := r.Finder.Live.Get(ctx, types.NamespacedName{Namespace: owner.Object.GetNamespace(), Name: name}, &found)
+	if err != nil {
+		return false, fmt.Errorf("get message %s: %w", name, err) // it may have gone this moment
+	}
+	if metav1.IsControlledBy(&found, owner.Object) && found.Spec.Role != v1alpha1.RoleUser {
+		return true, nil
+	}
+	return false, r.Engine.Deliver(string(uid), agent.NameTaken{Name: name, Item: item.ID, Suffix: Suffix(uid, name)})
+}
+
+// PostRefusedError says that the API server does not take a message of the chat.
+type PostRefusedError struct {
+	Name string
+	Err  error
+}
+
+// Error implements error.
+func (e *PostRefusedError) Error() string { return fmt.Sprintf("post message %s: %s", e.Name, e.Err) }
+
+// Unwrap returns the API server's words.
+func (e *PostRefusedError) Unwrap() error { return e.Err }
 
 // reply gives an agent the answer to its question. An agent that is gone needs none.
 func (r *Runner) reply(ctx context.Context, owner Owner, item agent.Item) error {
-	uid, err := r.TaskUID(ctx, types.NamespacedName{Namespace: owner.Object.GetNamespace(), Name: item.Agent})
+	uid, err := r.AskerUID(ctx, owner.Object, item.UID, item.About)
 	if err != nil || uid == "" {
 		return err
 	}
-	return r.Engine.Record(ctx, uid, agent.Answered{Call: item.Call, Text: item.Text})
+	err = r.Engine.Record(ctx, uid, agent.Answered{Call: item.Call, Text: item.Text})
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
-// Settle says what became of a message. One that is gone needs no answer.
-func (r *Runner) Settle(ctx context.Context, namespace, name string, phase v1alpha1.MessagePhase, reason, words string) error {
+// AskerUID is the UID of the agent below a chat that asked for something. Asks of earlier releases have only the name of its task, which
+// must belong to the chat.
+func (r *Runner) AskerUID(ctx context.Context, chat client.Object, uid, task string) (string, error) {
+	if uid != "" {
+		return uid, nil
+	}
+	var found v1alpha1.AgentTask
+	if err := r.Find(ctx, types.NamespacedName{Namespace: chat.GetNamespace(), Name: task}, &found); err != nil {
+		return "", client.IgnoreNotFound(err)
+	}
+	uid, err := r.TaskUID(ctx, &found)
+	if err != nil || uid == "" {
+		return "", err
+	}
+	belongs, err := r.Below(ctx, chat, uid)
+	if err != nil || !belongs {
+		return "", err
+	}
+	return uid, nil
+}
+
+// Below says whether an agent that has begun is part of the tree of a chat.
+func (r *Runner) Below(ctx context.Context, chat client.Object, uid string) (bool, error) {
+	record, err := r.Engine.Lookup(ctx, uid)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("find the tree of agent %s: %w", uid, err)
+	}
+	return record.Root == string(chat.GetUID()), nil
+}
+
+// settle says what became of a message. One that is gone needs no answer, and neither does one of another chat.
+func (r *Runner) settle(ctx context.Context, owner Owner, name string, phase v1alpha1.MessagePhase, reason, words string) error {
 	var message v1alpha1.AgentMessage
-	if err := r.Find(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &message); err != nil {
+	if err := r.Find(ctx, types.NamespacedName{Namespace: owner.Object.GetNamespace(), Name: name}, &message); err != nil {
 		return client.IgnoreNotFound(err)
+	}
+	if Foreign(&message, owner.Object) {
+		return nil
 	}
 	return r.SettleMessage(ctx, &message, phase, reason, words)
 }

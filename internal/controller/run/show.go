@@ -5,6 +5,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -66,4 +67,18 @@ func Show[T any](ctx context.Context, r *Runner, object client.Object, current *
 	}
 	r.announce(before, object)
 	return ctrl.Result{}, nil
+}
+
+// After ends a reconcile that first brought about what an agent wants, and then showed how it stands: what could not be brought about is
+// tried again, and does not keep the status from being written.
+func After(applied error) func(ctrl.Result, error) (ctrl.Result, error) {
+	return func(shown ctrl.Result, err error) (ctrl.Result, error) {
+		if applied == nil {
+			return shown, err
+		}
+		if err != nil {
+			return ctrl.Result{}, errors.Join(applied, err)
+		}
+		return status.Result(applied)
+	}
 }

@@ -22,8 +22,8 @@ func TestACacheThatHasNotHeardOfAnObjectIsNotBelieved(t *testing.T) {
 		return metav1.ObjectMeta{Namespace: "a", Name: "work", UID: types.UID(uid)}
 	}
 	task := &v1alpha1.AgentTask{ObjectMeta: meta("task"), Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent}}
-	sub, chat := &v1alpha1.SubAgent{ObjectMeta: meta("sub")}, &v1alpha1.AgentChat{ObjectMeta: meta("chat")}
-	live := clusterWith(t, task, sub, chat)
+	sub := ownedBy(task, "AgentTask", &v1alpha1.SubAgent{ObjectMeta: meta("sub")})
+	live := clusterWith(t, task, sub)
 	name := client.ObjectKeyFromObject(task)
 	for heard, cache := range map[string]client.Client{
 		"nothing":    clusterWith(t),
@@ -32,11 +32,11 @@ func TestACacheThatHasNotHeardOfAnObjectIsNotBelieved(t *testing.T) {
 	} {
 		t.Run("it has heard of "+heard, func(t *testing.T) {
 			r := &Runner{Client: cache, Finder: resolve.Finder{Live: live}}
-			if uid, err := r.TaskUID(t.Context(), name); uid != "sub" || err != nil {
+			if uid, err := r.TaskUID(t.Context(), task); uid != "sub" || err != nil {
 				t.Errorf("the task's agent is %q (%v)", uid, err)
 			}
-			if uid, err := r.ChatUID(t.Context(), "a", "work"); uid != "chat" || err != nil {
-				t.Errorf("the chat is %q (%v)", uid, err)
+			if lineage, err := r.Lineage(t.Context(), sub); lineage.Gone || err != nil {
+				t.Errorf("the sub-agent is taken for an orphan (%v)", err)
 			}
 			known := &Known{Kind: "SubAgent", Find: r.Find} // it has no engine in which it could end anything
 			var found v1alpha1.SubAgent
@@ -46,8 +46,9 @@ func TestACacheThatHasNotHeardOfAnObjectIsNotBelieved(t *testing.T) {
 		})
 	}
 	r := &Runner{Client: live, Finder: resolve.Finder{Live: live}}
-	if uid, err := r.TaskUID(t.Context(), types.NamespacedName{Namespace: "a", Name: "nobody"}); uid != "" || err != nil {
-		t.Errorf("a task that is not there has the agent %q (%v)", uid, err)
+	again := &v1alpha1.AgentTask{ObjectMeta: meta("again"), Spec: task.Spec}
+	if uid, err := r.TaskUID(t.Context(), again); uid != "" || err != nil {
+		t.Errorf("a task that was created again has the old one's agent %q (%v)", uid, err)
 	}
 }
 

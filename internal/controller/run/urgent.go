@@ -18,6 +18,9 @@ func Urgent(c engine.Change) bool {
 			return true
 		}
 	}
+	if c.After.AwaitsShown() {
+		return true // its tool waits for it
+	}
 	if c.After.Config.Kind == agent.Orchestrator {
 		return c.After.Phase == agent.PhaseIdle && c.Before.Phase != agent.PhaseIdle ||
 			openAsks(c.Before) != openAsks(c.After) || (c.Before.Trouble == nil) != (c.After.Trouble == nil)

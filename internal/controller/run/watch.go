@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -15,10 +16,12 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// ChatField is the index of tasks and messages by their chat, TaskField that of messages by their standalone task.
+// ChatField is the index of tasks and messages by their chat, TaskField that of messages by their standalone task, and OwnerField that
+// of sub-agents by the UID of their task.
 const (
-	ChatField = "spec.chat"
-	TaskField = "spec.task"
+	ChatField  = "spec.chat"
+	TaskField  = "spec.task"
+	OwnerField = "metadata.controller"
 )
 
 // Index makes the indexes that the controllers of runs need.
@@ -30,6 +33,7 @@ func Index(ctx context.Context, indexer client.FieldIndexer) error {
 	}{
 		{&v1alpha1.AgentTask{}, ChatField, ChatOf},
 		{&v1alpha1.AgentMessage{}, ChatField, ChatOf},
+		{&v1alpha1.SubAgent{}, OwnerField, controllerUID},
 		{&v1alpha1.AgentMessage{}, TaskField, func(o client.Object) string { return o.(*v1alpha1.AgentMessage).Spec.Task }},
 	} {
 		err := indexer.IndexField(ctx, index.object, index.field, func(object client.Object) []string {
@@ -43,6 +47,13 @@ func Index(ctx context.Context, indexer client.FieldIndexer) error {
 		}
 	}
 	return nil
+}
+
+func controllerUID(object client.Object) string {
+	if ref := metav1.GetControllerOf(object); ref != nil {
+		return string(ref.UID)
+	}
+	return ""
 }
 
 // ChatOf is the chat that a task or message belongs to, if it belongs to one.
@@ -90,6 +101,25 @@ func Hindered() predicate.Predicate {
 				return false
 			}
 			return after.Status.StartTime == nil || before.Status.Error == nil && after.Status.Error != nil // it may have lost its history
+		},
+	}
+}
+
+// Orphaned lets pass objects that lose their owner: what asked for them was deleted with --cascade=orphan.
+func Orphaned() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool { return controllerUID(e.ObjectOld) != controllerUID(e.ObjectNew) },
+	}
+}
+
+// Going lets pass objects that are deleted, or are about to be.
+func Going() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return e.ObjectOld.GetDeletionTimestamp().IsZero() && !e.ObjectNew.GetDeletionTimestamp().IsZero()
 		},
 	}
 }

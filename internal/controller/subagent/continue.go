@@ -22,7 +22,8 @@ type invalidError struct{ words string }
 func (e *invalidError) Error() string { return e.words }
 
 // earlier is the history that a follow-up starts from: that of a finished sub-agent with the same role, of the same chat.
-func (r *Reconciler) earlier(ctx context.Context, sub *v1alpha1.SubAgent) ([]agent.Message, error) {
+// Root is the UID at the top of its own tree.
+func (r *Reconciler) earlier(ctx context.Context, sub *v1alpha1.SubAgent, root string) ([]agent.Message, error) {
 	from := sub.Spec.ContinueFrom
 	if from == "" {
 		return nil, nil
@@ -51,6 +52,15 @@ func (r *Reconciler) earlier(ctx context.Context, sub *v1alpha1.SubAgent) ([]age
 	}
 	if !found {
 		return nil, &invalidError{fmt.Sprintf("continueFrom names %q, whose history the ledger does not have.", from)}
+	}
+	if sub.Spec.Chat != "" {
+		record, err := r.Runner.Engine.Lookup(ctx, string(before.UID))
+		if err != nil {
+			return nil, fmt.Errorf("find the chat of sub-agent %s/%s: %w", sub.Namespace, from, err)
+		}
+		if record.Root != root {
+			return nil, &invalidError{fmt.Sprintf("continueFrom names %q, which belongs to an earlier chat of the name %q.", from, sub.Spec.Chat)}
+		}
 	}
 	if !state.Phase.Terminal() {
 		missing.Message = fmt.Sprintf("continueFrom names the sub-agent %q, which is still at work: the follow-up begins when it has ended.", from)

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -19,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
@@ -27,6 +29,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/projection"
+	"github.com/nestor-dev/nestor/internal/quota"
 )
 
 // workers is how many sub-agents are looked at together.
@@ -47,12 +50,36 @@ type Reconciler struct {
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("subagent").
-		For(&v1alpha1.SubAgent{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&v1alpha1.SubAgent{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, run.Orphaned()))).
 		Watches(&v1alpha1.AgentTask{}, r.Changed.Soon(parentOf), builder.WithPredicates(run.PhaseChanged())).
-		Watches(&v1alpha1.AgentTask{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(run.Ended())).
+		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(agentOf), builder.WithPredicates(run.Ended())).
+		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(r.ownedBy), builder.WithPredicates(run.Going())).
 		WatchesRawSource(r.Changed.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
-		Complete(r)
+		Complete(r.Runner.WhileAtWork(r))
+}
+
+// agentOf is the sub-agent that a task names.
+func agentOf(_ context.Context, object client.Object) []reconcile.Request {
+	task, ok := object.(*v1alpha1.AgentTask)
+	if !ok || task.Status.SubAgent == "" {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: task.Namespace, Name: task.Status.SubAgent}}}
+}
+
+// ownedBy are the sub-agents of a task.
+func (r *Reconciler) ownedBy(ctx context.Context, task client.Object) []reconcile.Request {
+	var list v1alpha1.SubAgentList
+	err := r.Client.List(ctx, &list, client.InNamespace(task.GetNamespace()), client.MatchingFields{run.OwnerField: string(task.GetUID())}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil // the cache is not ready; its own events will come
+	}
+	var requests []reconcile.Request
+	for i := range list.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+	}
+	return requests
 }
 
 // parentOf is the sub-agent that asked for a task, if one did.
@@ -76,24 +103,66 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	state, begun, err := r.Runner.State(ctx, string(sub.UID))
 	if err != nil {
+		return r.interrupted(ctx, &sub, err)
+	}
+	if begun && run.EndedBefore(state, sub.Status.CompletionTime) {
+		return ctrl.Result{}, nil
+	}
+	lineage, err := r.Runner.Lineage(ctx, &sub)
+	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if !begun {
-		return r.begin(ctx, &sub)
-	}
-	if sub.Spec.Cancel && !state.Phase.Terminal() && state.Phase != agent.PhaseCancelling {
-		if err := r.Runner.Engine.Deliver(string(sub.UID), agent.Cancelled{}); err != nil {
-			return ctrl.Result{}, err
+		result, err := r.begin(ctx, &sub, lineage)
+		if err != nil {
+			return r.interrupted(ctx, &sub, err)
 		}
+		return result, nil
 	}
-	if err := r.Runner.Apply(ctx, run.Owner{Object: &sub, Chat: sub.Spec.Chat, Parent: sub.Name}, state); err != nil {
-		return status.Result(err)
+	if err := r.cancel(ctx, &sub, lineage, state); err != nil {
+		return ctrl.Result{}, err
+	}
+	applied := r.Runner.Apply(ctx, run.Owner{Object: &sub, Chat: sub.Spec.Chat, Parent: sub.Name}, state)
+	if _, _, down := r.Runner.Outage(applied); down {
+		return r.interrupted(ctx, &sub, applied)
 	}
 	if wait, err := r.taskFirst(ctx, &sub, state); err != nil || wait > 0 {
-		return ctrl.Result{RequeueAfter: wait}, err
+		return run.After(applied)(ctrl.Result{RequeueAfter: wait}, err)
 	}
-	next := projection.SubAgent(state, sub.Status, sub.Generation)
-	return run.Show(ctx, r.Runner, &sub, &sub.Status, next, progress(sub.Status, next))
+	next := projection.SubAgent(state, r.Runner.Work(ctx, sub.Namespace, string(sub.UID)), sub.Status, sub.Generation)
+	shown := slices.Clone(sub.Status.Conditions)
+	if !state.Phase.Terminal() && r.Runner.Interrupted(&shown, v1alpha1.ConditionSucceeded, sub.Generation, r.Runner.Engine.Blocked(string(sub.UID))) {
+		next.Conditions = shown
+		return run.ShowInterrupted(ctx, r.Runner, &sub, &sub.Status, next)
+	}
+	later := progress(sub.Status, next) || run.WasInterrupted(sub.Status.Conditions, v1alpha1.ConditionSucceeded) // an outage ends for all at once
+	return run.After(applied)(run.Show(ctx, r.Runner, &sub, &sub.Status, next, later))
+}
+
+// interrupted ends a reconcile that failed. If the ledger did, and the agent has not ended, it shows it.
+func (r *Reconciler) interrupted(ctx context.Context, sub *v1alpha1.SubAgent, err error) (ctrl.Result, error) {
+	next := *sub.Status.DeepCopy()
+	if sub.Status.CompletionTime != nil || !r.Runner.Interrupted(&next.Conditions, v1alpha1.ConditionSucceeded, sub.Generation, err) {
+		return status.Result(err)
+	}
+	if next.Phase == "" {
+		next.Phase = v1alpha1.SubAgentPending
+	}
+	return run.ShowInterrupted(ctx, r.Runner, sub, &sub.Status, next)
+}
+
+// cancel stops an agent whose object says so, or whose task, or anything above that, was deleted: the garbage collector may come much
+// later, or never.
+func (r *Reconciler) cancel(ctx context.Context, sub *v1alpha1.SubAgent, lineage run.Lineage, state agent.State) error {
+	switch {
+	case state.Phase.Terminal() || state.Phase == agent.PhaseCancelling:
+		return nil
+	case lineage.Gone:
+		return r.Runner.Engine.Abandon(ctx, string(sub.UID))
+	case sub.Spec.Cancel:
+		return r.Runner.Engine.Deliver(string(sub.UID), agent.Cancelled{By: run.CancelledBy(sub)})
+	}
+	return nil
 }
 
 // progress says whether a change may be shown later: that the agent is at work, and how far. That it goes on after a person's answer,
@@ -118,24 +187,27 @@ func (r *Reconciler) taskFirst(ctx context.Context, sub *v1alpha1.SubAgent, stat
 	}
 	var task v1alpha1.AgentTask
 	err := r.Client.Get(ctx, types.NamespacedName{Namespace: sub.Namespace, Name: sub.Spec.Task}, &task)
-	if err != nil || task.Status.CompletionTime != nil {
+	if err != nil || task.Status.CompletionTime != nil || !metav1.IsControlledBy(sub, &task) {
 		return 0, client.IgnoreNotFound(err)
 	}
 	return left, nil
 }
 
 // begin starts the agent, once everything that it needs is there.
-func (r *Reconciler) begin(ctx context.Context, sub *v1alpha1.SubAgent) (ctrl.Result, error) {
+func (r *Reconciler) begin(ctx context.Context, sub *v1alpha1.SubAgent, lineage run.Lineage) (ctrl.Result, error) {
 	if sub.Status.Error != nil {
 		return ctrl.Result{}, nil // it never will
+	}
+	if lineage.Gone {
+		return r.fail(ctx, sub, v1alpha1.ErrorCancelled, "Its task, or what asked for that, was deleted.")
 	}
 	if sub.Status.StartTime != nil {
 		return r.fail(ctx, sub, v1alpha1.ErrorHistoryLost, "The agent had begun, but the ledger has no events of it. Create the task again.")
 	}
-	if !r.Runner.Engine.Recovered() {
-		return ctrl.Result{RequeueAfter: recovering}, nil
+	if err := r.Runner.Engine.Blocked(string(sub.UID)); err != nil {
+		return ctrl.Result{}, err // it begins as soon as the ledger takes it
 	}
-	record, started, err := r.prepare(ctx, sub)
+	record, started, err := r.prepare(ctx, sub, lineage)
 	condition, missing := status.FromMissing(sub.Generation, err)
 	r.Lacking.Set(client.ObjectKeyFromObject(sub), missing && !sub.Spec.Cancel)
 	var invalid *invalidError
@@ -143,8 +215,9 @@ func (r *Reconciler) begin(ctx context.Context, sub *v1alpha1.SubAgent) (ctrl.Re
 	case sub.Spec.Cancel && (missing || errors.As(err, &invalid)):
 		return r.fail(ctx, sub, v1alpha1.ErrorCancelled, "It was cancelled before it began.")
 	case sub.Spec.Cancel && err == nil: // a start may be on its way to the ledger, so only there it is certain what came first
-		return ctrl.Result{}, r.Runner.Engine.Start(record, started, agent.Cancelled{})
+		return ctrl.Result{}, r.Runner.Engine.Start(record, started, agent.Cancelled{By: run.CancelledBy(sub)})
 	case missing:
+		r.Runner.Engine.LeaveSlot(string(sub.UID)) // others need not wait for what is missing here
 		return r.waitFor(ctx, sub, condition)
 	case errors.As(err, &invalid):
 		return r.fail(ctx, sub, v1alpha1.ErrorInvalidSpec, invalid.Error())
@@ -152,34 +225,18 @@ func (r *Reconciler) begin(ctx context.Context, sub *v1alpha1.SubAgent) (ctrl.Re
 		return ctrl.Result{}, err
 	}
 	name := client.ObjectKeyFromObject(sub)
-	limit, err := r.parallel(ctx, sub)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	if !r.Runner.Engine.TakeSlot(record.Root, record.UID, limit, func() { r.Changed.Add(name) }) {
+	if !r.Runner.Engine.TakeSlot(record, func() { r.Changed.Add(name) }) {
+		if q, ok := r.Runner.Engine.WaitsForActiveQuota(ctx, sub.Namespace, record.UID); ok {
+			return r.waitFor(ctx, sub, status.NotReady(sub.Generation, v1alpha1.ReasonQuotaExhausted, quota.TooManyActive(q)))
+		}
 		return r.waitFor(ctx, sub, status.NotReady(sub.Generation, v1alpha1.ReasonParallelLimit,
-			fmt.Sprintf("It begins when fewer than %d sub-agents of the chat are at work (limits.maxParallelTasks).", limit)))
+			"It begins when fewer sub-agents of the chat are at work (limits.maxParallelTasks)."))
 	}
 	return ctrl.Result{}, r.Runner.Engine.Start(record, started)
 }
 
-// recovering is how soon to look again while the engine takes over what another one has left.
-const recovering = 50 * time.Millisecond
-
-// parallel is how many sub-agents of the same chat may be at work; 0 is any number.
-func (r *Reconciler) parallel(ctx context.Context, sub *v1alpha1.SubAgent) (int, error) {
-	if sub.Spec.Chat == "" {
-		return 0, nil
-	}
-	var chat v1alpha1.AgentChat
-	if err := r.Client.Get(ctx, types.NamespacedName{Namespace: sub.Namespace, Name: sub.Spec.Chat}, &chat); err != nil {
-		return 0, fmt.Errorf("get chat %s/%s: %w", sub.Namespace, sub.Spec.Chat, err)
-	}
-	return int(chat.Spec.Limits.MaxParallelTasks), nil
-}
-
 // prepare finds everything that the agent needs, and its place in its tree.
-func (r *Reconciler) prepare(ctx context.Context, sub *v1alpha1.SubAgent) (ledger.Agent, agent.Started, error) {
+func (r *Reconciler) prepare(ctx context.Context, sub *v1alpha1.SubAgent, lineage run.Lineage) (ledger.Agent, agent.Started, error) {
 	resolved, err := r.Runner.Resolve(ctx, run.Subject{
 		Kind: agent.SubAgent, Object: sub, Namespace: sub.Namespace, Name: sub.Name, Role: sub.Spec.Role, Provider: sub.Spec.ModelProvider, Model: sub.Spec.Model,
 		Depth: int(sub.Spec.Depth), MaxDepth: int(sub.Spec.Limits.MaxDepth),
@@ -193,50 +250,42 @@ func (r *Reconciler) prepare(ctx context.Context, sub *v1alpha1.SubAgent) (ledge
 	}
 	started := agent.Started{Config: resolved.Config}
 	started.Config.Task = taskOf(sub)
+	if sub.Spec.Task != sub.Name {
+		started.Config.TaskName = sub.Spec.Task
+	}
 	record := ledger.Agent{
-		UID: string(sub.UID), Kind: "SubAgent", Namespace: sub.Namespace, Name: sub.Name, Root: string(sub.UID), Chat: sub.Spec.Chat,
+		UID: string(sub.UID), Kind: "SubAgent", Namespace: sub.Namespace, NamespaceUID: resolved.NamespaceUID, Name: sub.Name, Root: string(sub.UID), Chat: sub.Spec.Chat,
 		Role: sub.Spec.Role, Depth: int(sub.Spec.Depth), Provider: resolved.Provider, Model: resolved.Model, CreatedAt: sub.CreationTimestamp.Time,
 	}
-	if err := r.place(ctx, sub, &record, &started); err != nil {
+	if err := r.place(ctx, sub, lineage, &record, &started); err != nil {
 		return record, started, err
 	}
-	started.History, err = r.earlier(ctx, sub)
+	started.History, err = r.earlier(ctx, sub, record.Root)
 	return record, started, err
 }
 
 // place finds the agent's place in its tree: who asked for it, and who is at the top.
-func (r *Reconciler) place(ctx context.Context, sub *v1alpha1.SubAgent, record *ledger.Agent, started *agent.Started) error {
-	if sub.Spec.Chat != "" {
-		uid, err := r.Runner.ChatUID(ctx, sub.Namespace, sub.Spec.Chat)
-		if err != nil {
-			return err
-		}
-		record.Root, record.Parent = uid, uid
+func (r *Reconciler) place(ctx context.Context, sub *v1alpha1.SubAgent, lineage run.Lineage, record *ledger.Agent, started *agent.Started) error {
+	if lineage.Parent == nil {
+		return nil
 	}
-	uid := record.Parent
-	if sub.Spec.Parent != "" {
-		var parent v1alpha1.SubAgent
-		if err := r.Client.Get(ctx, types.NamespacedName{Namespace: sub.Namespace, Name: sub.Spec.Parent}, &parent); err != nil {
-			return fmt.Errorf("get the parent of sub-agent %s/%s: %w", sub.Namespace, sub.Name, err)
-		}
-		uid = string(parent.UID)
-		record.Parent = uid
-		above, err := r.Runner.Engine.Lookup(ctx, uid)
+	record.Parent = string(lineage.Parent.GetUID())
+	if lineage.Chat != nil {
+		record.Root = string(lineage.Chat.UID)
+	} else {
+		above, err := r.Runner.Engine.Lookup(ctx, record.Parent)
 		if err != nil {
 			return fmt.Errorf("find the top of the tree of sub-agent %s/%s: %w", sub.Namespace, sub.Name, err)
 		}
 		record.Root = above.Root
 	}
-	if uid == "" {
-		return nil
-	}
-	state, found, err := r.Runner.State(ctx, uid)
+	state, found, err := r.Runner.State(ctx, record.Parent)
 	if err != nil || !found {
 		return err
 	}
 	started.Config.ParentRole = state.Config.Role.Display()
-	started.Config.Origin = state.OriginOf(sub.Name)
-	started.Config.Task.Context = contextOf(sub.Spec.Context, sub.Spec.ContextFiles, state)
+	started.Config.Origin = state.OriginOf(sub.Spec.Task)
+	started.Config.Task.Context = state.ShownTo(sub.Spec.Task, started.Config.Limits.ContextRoom())
 	return nil
 }
 
@@ -246,7 +295,7 @@ func (r *Reconciler) fail(ctx context.Context, sub *v1alpha1.SubAgent, kind v1al
 	if next.Phase == v1alpha1.SubAgentFailed || next.Phase == v1alpha1.SubAgentCompleted {
 		return ctrl.Result{}, nil // it had ended; the ledger need not keep it for ever
 	}
-	next.Phase, next.Error = v1alpha1.SubAgentFailed, &v1alpha1.RunError{Kind: kind, Message: words}
+	next.Phase, next.Question, next.Error = v1alpha1.SubAgentFailed, "", &v1alpha1.RunError{Kind: kind, Message: words}
 	now := metav1.Now()
 	next.CompletionTime = &now
 	meta.SetStatusCondition(&next.Conditions, metav1.Condition{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionFalse,

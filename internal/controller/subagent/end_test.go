@@ -22,7 +22,9 @@ func TestAnEndIsShownAfterTheTaskHasShownIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	sub := &v1alpha1.SubAgent{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "work"}, Spec: v1alpha1.SubAgentSpec{Task: "work"}}
-	meta := metav1.ObjectMeta{Namespace: "a", Name: "work"}
+	meta, controls := metav1.ObjectMeta{Namespace: "a", Name: "work", UID: "task"}, true
+	sub.OwnerReferences = []metav1.OwnerReference{{Kind: "AgentTask", Name: "work", UID: "task", Controller: &controls}}
+	again := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "work", UID: "again"}}
 	ended := metav1.Now()
 	atWork := &v1alpha1.AgentTask{ObjectMeta: meta}
 	told := &v1alpha1.AgentTask{ObjectMeta: meta, Status: v1alpha1.AgentTaskStatus{CompletionTime: &ended}}
@@ -37,6 +39,7 @@ func TestAnEndIsShownAfterTheTaskHasShownIt(t *testing.T) {
 		"its task has not":              {atWork, agent.State{Phase: agent.PhaseCompleted, Clock: at(0)}, true},
 		"its task has":                  {told, agent.State{Phase: agent.PhaseCompleted, Clock: at(0)}, false},
 		"its task is gone":              {nil, agent.State{Phase: agent.PhaseCompleted, Clock: at(0)}, false},
+		"its task was created again":    {again, agent.State{Phase: agent.PhaseCompleted, Clock: at(0)}, false},
 		"its task cannot":               {atWork, agent.State{Phase: agent.PhaseCompleted, Clock: at(behindTask)}, false},
 		"another clock is far ahead":    {atWork, agent.State{Phase: agent.PhaseCompleted, Clock: at(-time.Hour)}, false},
 		"it is at work, and has no end": {atWork, agent.State{Phase: agent.PhaseRequesting, Clock: at(0)}, false},

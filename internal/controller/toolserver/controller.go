@@ -25,6 +25,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/poke"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/status"
+	"github.com/nestor-dev/nestor/internal/outbound"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
@@ -80,7 +81,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	known := r.Pool.Ensure(r.server(&object)).Status()
 	return status.Result(status.Write(ctx, r.Client, &object, &object.Status.Conditions, conditionOf(object.Generation, known), func() {
 		if known.Ready {
-			object.Status.Tools, object.Status.ToolCount = toolsOf(known), int32(len(known.Tools))
+			Pin(&object, known)
 		}
 	}))
 }
@@ -122,25 +123,38 @@ func headers(finder resolve.Finder, namespace string, from []v1alpha1.HeaderSour
 func conditionOf(generation int64, known mcp.Status) metav1.Condition {
 	switch {
 	case known.Ready:
-		return status.Ready(generation, fmt.Sprintf("The server offers %d tools.", len(known.Tools)))
+		message := fmt.Sprintf("The server offers %d tools.", len(known.Tools))
+		if len(known.LeftOut) > 0 {
+			message += " Left out: " + strings.Join(known.LeftOut, "; ") + "."
+		}
+		return status.Ready(generation, message)
 	case known.Reason == mcp.Connecting:
 		return status.Progressing(generation, "The server is being asked for its tools.")
 	case known.Reason == mcp.Unauthorized:
 		return status.NotReady(generation, v1alpha1.ReasonUnauthorized, known.Message)
 	case known.Reason == mcp.InvalidServer:
 		return status.NotReady(generation, v1alpha1.ReasonInvalidSpec, known.Message)
+	case known.Reason == mcp.NotAllowed:
+		return status.NotReady(generation, v1alpha1.ReasonEndpointNotAllowed, known.Message)
+	case known.Reason == mcp.BadAnswer:
+		return status.NotReady(generation, v1alpha1.ReasonInvalidResponse, known.Message)
 	}
 	return status.NotReady(generation, v1alpha1.ReasonUnreachable, known.Message)
 }
 
-func toolsOf(known mcp.Status) []v1alpha1.ToolInfo {
+// toolsOf are the tools that a status shows.
+func toolsOf(known mcp.Status, pins mcp.Pins) []v1alpha1.ToolInfo {
 	var tools []v1alpha1.ToolInfo
 	for _, t := range known.Tools[:min(len(known.Tools), maxTools)] {
 		if len([]rune(t.Name)) > maxName {
 			continue
 		}
-		description := []rune(t.Description)
-		tools = append(tools, v1alpha1.ToolInfo{Name: t.Name, Description: string(description[:min(len(description), maxDescription)]), ReadOnly: t.ReadOnly})
+		info := v1alpha1.ToolInfo{Name: t.Name, Description: outbound.Line(t.Description, maxDescription), ReadOnly: t.ReadOnly}
+		pinned, ok := pins[t.Pin]
+		if info.Withheld = !ok || pinned.Digest != t.Digest; info.Withheld || pinned.Added {
+			info.ReadOnly = t.Cautious
+		}
+		tools = append(tools, info)
 	}
 	return tools
 }

@@ -12,18 +12,12 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
-	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 )
 
-// lookAgain is how soon a run looks again that lacks something that cannot be watched: a directory, or a claim, which is not
-// worth watching all claims of a cluster.
+// lookAgain is how soon a run looks again that lacks something that cannot be watched: a directory, or a claim, for
+// which it is not worth watching all claims of a cluster.
 const lookAgain = 5 * time.Second
 
 // Check says what a workspace lacks before it can be started, as a *resolve.Missing.
@@ -33,7 +27,7 @@ func (w *Workspaces) Check(ctx context.Context, p *Place) error {
 	}
 	err := w.check(ctx, p)
 	var missing *resolve.Missing
-	if errors.As(err, &missing) && missing.Reason == v1alpha1.ReasonWorkspaceUnavailable {
+	if errors.As(err, &missing) && missing.Reason != v1alpha1.ReasonSecretNotFound {
 		w.retry(p.Owner.GetNamespace())
 	}
 	return err
@@ -57,7 +51,8 @@ func (w *Workspaces) retry(namespace string) {
 
 func (w *Workspaces) check(ctx context.Context, p *Place) error {
 	if d := p.Workspace.Directory; d != nil {
-		return w.directories.check(d.Path)
+		_, err := w.directories.check(d.Path)
+		return err
 	}
 	if w.options.Image == "" {
 		return unavailable("This operator runs no workspace pods: start it with --workspace-image.")
@@ -66,49 +61,31 @@ func (w *Workspaces) check(ctx context.Context, p *Place) error {
 	if err != nil {
 		return unavailable("The workspace cannot be run: " + err.Error() + ".")
 	}
-	return w.pods.lacks(ctx, spec)
+	if err := w.pods.lacks(ctx, spec); err != nil {
+		return err
+	}
+	return w.pods.taken(ctx, spec)
 }
 
-// lacks says what a pod refers to that is not there.
-func (p *pods) lacks(ctx context.Context, spec pod.Spec) error {
-	if git := spec.Source.Git; git != nil && git.SecretName != "" {
-		return p.exists(ctx, spec.Namespace, &corev1.Secret{}, git.SecretName, v1alpha1.ReasonSecretNotFound, "Secret")
-	}
-	if claim := spec.Source.PersistentVolumeClaim; claim != nil {
-		return p.exists(ctx, spec.Namespace, &corev1.PersistentVolumeClaim{}, claim.ClaimName, v1alpha1.ReasonWorkspaceUnavailable, "PersistentVolumeClaim")
-	}
-	return nil
-}
-
-func (p *pods) exists(ctx context.Context, namespace string, object client.Object, name, reason, kind string) error {
-	err := p.options.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, object)
-	if apierrors.IsNotFound(err) {
-		return &resolve.Missing{Reason: reason, Message: fmt.Sprintf("The workspace needs the %s %q: create it in the namespace %s.", kind, name, namespace)}
-	}
-	if err != nil {
-		return fmt.Errorf("get %s %s/%s: %w", kind, namespace, name, err)
-	}
-	return nil
-}
-
-// check says why a directory of this machine may not be a workspace.
-func (d *directories) check(path string) error {
+// check returns the directory of this machine that a path leads to, without links, or says why it may not be a workspace. Only what it
+// returns may be opened: a link on the path may lead elsewhere by then.
+func (d *directories) check(path string) (actual string, err error) {
 	if len(d.options.LocalRoots) == 0 {
-		return unavailable("A workspace of the source directory works in local mode only: start the operator with --local-workspaces, or use git, persistentVolumeClaim or emptyDir.")
+		return "", unavailable("A workspace of the source directory works in local mode only: start the operator with --local-workspaces, or use git, persistentVolumeClaim or emptyDir.")
 	}
-	actual, err := filepath.EvalSymlinks(path)
+	actual, err = filepath.EvalSymlinks(path)
 	if err != nil {
-		return unavailable(fmt.Sprintf("The operator cannot open the directory %s: create it, or let the operator's user read it.", path))
+		return "", unavailable(fmt.Sprintf("The operator cannot open the directory %s: create it, or let the operator's user read it.", path))
 	}
 	if info, err := os.Stat(actual); err != nil || !info.IsDir() {
-		return unavailable(fmt.Sprintf("%s is not a directory that the operator can open.", path))
+		return "", unavailable(fmt.Sprintf("%s is not a directory that the operator can open.", path))
 	}
 	for _, root := range d.options.LocalRoots {
 		if inside(actual, root) {
-			return nil
+			return actual, nil
 		}
 	}
-	return unavailable(fmt.Sprintf("The directory %s is not below one that --local-workspaces names: %s.", path, strings.Join(d.options.LocalRoots, ", ")))
+	return "", unavailable(fmt.Sprintf("The directory %s is not below one that --local-workspaces names: %s.", path, strings.Join(d.options.LocalRoots, ", ")))
 }
 
 func inside(path, root string) bool {

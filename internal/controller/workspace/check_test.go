@@ -54,7 +54,7 @@ func TestDirectoriesThatMayBeServed(t *testing.T) {
 		other: "is not below", link: "is not below", filepath.Join(base, "allowed-not"): "is not below", "/": "is not below",
 		file: "is not a directory", filepath.Join(allowed, "missing"): "cannot open the directory",
 	} {
-		err := d.check(path)
+		_, err := d.check(path)
 		var missing *resolve.Missing
 		switch {
 		case want == "" && err != nil:
@@ -63,7 +63,7 @@ func TestDirectoriesThatMayBeServed(t *testing.T) {
 			t.Errorf("%s: %v, want a message with %q", path, err, want)
 		}
 	}
-	if err := newDirectories(Options{}).check(allowed); err == nil || !strings.Contains(err.Error(), "--local-workspaces") {
+	if _, err := newDirectories(Options{}).check(allowed); err == nil || !strings.Contains(err.Error(), "--local-workspaces") {
 		t.Errorf("outside local mode: %v", err)
 	}
 	if _, err := realPaths([]string{filepath.Join(base, "missing")}); err == nil {

@@ -40,6 +40,8 @@ func Cache(options cache.Options) cache.Options {
 type Reconciler struct {
 	Client     client.Client
 	Workspaces *Workspaces
+	// WhileAtWork lets a controller act only while this operator is at work: a pod that it does not use may be another's.
+	WhileAtWork func(reconcile.Reconciler) reconcile.Reconciler
 }
 
 // SetupWithManager registers the controller.
@@ -53,7 +55,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&corev1.Pod{}, builder.WithPredicates(ours)).
 		Watches(&v1alpha1.AgentChat{}, r.closeDirectory()).
 		Watches(&v1alpha1.AgentTask{}, r.closeDirectory()).
-		Complete(r)
+		Complete(r.WhileAtWork(r))
 }
 
 // closeDirectory stops serving a directory when the chat or task is gone that it was served to.
@@ -111,7 +113,7 @@ func (r *Reconciler) idle(ctx context.Context, found *corev1.Pod) (time.Duration
 		object = &v1alpha1.AgentChat{}
 	}
 	err := r.Client.Get(ctx, types.NamespacedName{Namespace: found.Namespace, Name: owner.Name}, object)
-	if apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) || (err == nil && object.GetUID() != owner.UID) {
 		return defaultIdle, nil
 	}
 	if err != nil {

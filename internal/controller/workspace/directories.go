@@ -96,7 +96,8 @@ func (d *directories) release(uid types.UID, one *directory, idle time.Duration)
 
 // serve opens a directory and connects to it.
 func (d *directories) serve(uid types.UID, path string) (*directory, error) {
-	if err := d.check(path); err != nil {
+	actual, err := d.check(path)
+	if err != nil {
 		return nil, err // it was right when the agent began, and has been changed since
 	}
 	program, err := os.Executable()
@@ -108,10 +109,11 @@ func (d *directories) serve(uid types.UID, path string) (*directory, error) {
 		return nil, fmt.Errorf("make a home for commands: %w", err)
 	}
 	token := rand.Text() + rand.Text()
-	half := workspace.DefaultLimits().OutputBytes / 2
+	limits := workspace.DefaultLimits()
+	half := limits.OutputBytes / 2
 	served, err := workspace.New(workspace.Options{
-		Root: path, Token: token, Version: version.String(),
-		Shell: &shell.Runner{Program: program, Env: shell.Environment(home, nil), Writable: []string{path, home}, HeadBytes: half, TailBytes: half},
+		Root: actual, Token: token, Version: version.String(),
+		Shell: &shell.Runner{Program: program, Env: shell.Environment(home, nil), Writable: []string{actual, home}, MaxProcesses: limits.ShellProcesses, HeadBytes: half, TailBytes: half},
 	})
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(home))

@@ -40,7 +40,7 @@ const (
 func (r room) claim() {
 	GinkgoHelper()
 	Expect(api.Create(ctx, &corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Namespace: r.chat.Namespace, Name: "files"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.chat.Namespace, Name: "files", Labels: map[string]string{v1alpha1.LabelWorkspace: "true"}},
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},

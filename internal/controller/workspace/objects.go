@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -19,10 +18,10 @@ import (
 )
 
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete
-// +kubebuilder:rbac:groups="",resources=services,verbs=create
+// +kubebuilder:rbac:groups="",resources=services,verbs=get;create
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get
-// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=create
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;create;update
 
 // make creates the objects of a workspace, the pod last: it must not run without its policy. One call does it for all.
 func (p *pods) make(ctx context.Context, spec pod.Spec, name types.NamespacedName) error {
@@ -41,6 +40,10 @@ func (p *pods) create(ctx context.Context, spec pod.Spec, name types.NamespacedN
 	if err := p.lacks(ctx, spec); err != nil {
 		return err
 	}
+	spec, err := p.reach(ctx, spec)
+	if err != nil {
+		return err
+	}
 	if err := p.furnish(ctx, spec); err != nil {
 		return err
 	}
@@ -54,40 +57,12 @@ func (p *pods) create(ctx context.Context, spec pod.Spec, name types.NamespacedN
 	})
 	err = p.options.Client.Create(ctx, pod.Pod(spec))
 	if apierrors.IsAlreadyExists(err) {
-		return p.checkOwner(ctx, spec, name)
+		return p.checkOwner(ctx, spec, name, &corev1.Pod{}) // if it is ours, it will be seen
 	}
 	if err != nil {
 		return fmt.Errorf("create the pod: %w", err)
 	}
 	return nil
-}
-
-// furnish creates what stands around the pod, if it is not there.
-func (p *pods) furnish(ctx context.Context, spec pod.Spec) error {
-	for _, object := range []client.Object{pod.NetworkPolicy(spec), pod.Service(spec)} {
-		kind := object.GetObjectKind().GroupVersionKind().Kind // a client that has created it may have cleared that
-		if err := p.options.Client.Create(ctx, object); err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("create %s: %w", kind, err)
-		}
-	}
-	return nil
-}
-
-// checkOwner looks at a pod that is there but was not seen. If it is ours, it will be.
-func (p *pods) checkOwner(ctx context.Context, spec pod.Spec, name types.NamespacedName) error {
-	var found corev1.Pod
-	if err := p.options.Live.Get(ctx, name, &found); err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	if !owns(spec, &found) {
-		return fmt.Errorf("the Pod %s is not the operator's: delete it", name)
-	}
-	return nil
-}
-
-func owns(spec pod.Spec, object client.Object) bool {
-	owner := metav1.GetControllerOf(object)
-	return owner != nil && string(owner.UID) == spec.Owner.UID
 }
 
 // ensureToken makes the token of a workspace. It reports whether there was one.
@@ -113,9 +88,12 @@ func (p *pods) token(ctx context.Context, spec pod.Spec, name types.NamespacedNa
 	if err := p.options.Live.Get(ctx, name, &secret); err != nil {
 		return "", fmt.Errorf("get the token: %w", err)
 	}
-	// Somebody else's Secret would let him in.
+	// Don't trust a Secret that is not ours: its maker knows the token.
 	if !owns(spec, &secret) {
-		return "", fmt.Errorf("the Secret %s is not the operator's: delete it", name)
+		return "", notOurs(&secret, name)
+	}
+	if err := p.checkService(ctx, spec, name); err != nil {
+		return "", err
 	}
 	token := string(secret.Data[pod.TokenKey])
 	p.uses.with(name, func(one *use) { one.token = token })

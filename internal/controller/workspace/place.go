@@ -69,11 +69,14 @@ func (f Finder) OfAgent(ctx context.Context, a ledger.Agent) (*Place, error) {
 	if a.Chat != "" {
 		// Most chats have no workspace: look there before looking for the agent.
 		place, err := f.ofChat(ctx, a.Namespace, a.Chat, "")
-		if err != nil || place == nil || a.Kind == "AgentChat" {
+		if err != nil || place == nil {
 			return place, err
 		}
 		if string(place.Owner.GetUID()) != a.Root {
 			return nil, fmt.Errorf("the chat %s was deleted, and its workspace with it", a.Chat)
+		}
+		if a.Kind == "AgentChat" {
+			return place, nil
 		}
 	}
 	var object client.Object = &v1alpha1.SubAgent{}
@@ -82,6 +85,9 @@ func (f Finder) OfAgent(ctx context.Context, a ledger.Agent) (*Place, error) {
 	}
 	if err := f.Reader.Get(ctx, types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, object); err != nil {
 		return nil, fmt.Errorf("get the agent %s/%s: %w", a.Namespace, a.Name, err)
+	}
+	if string(object.GetUID()) != a.UID {
+		return nil, fmt.Errorf("the agent %s/%s was deleted", a.Namespace, a.Name)
 	}
 	return f.Of(ctx, object)
 }
@@ -99,6 +105,9 @@ func (f Finder) find(ctx context.Context, object client.Object, chat, cwd string
 			}
 			if err := f.Reader.Get(ctx, types.NamespacedName{Namespace: object.GetNamespace(), Name: owner.Name}, above); err != nil {
 				return nil, fmt.Errorf("get the owner of %s/%s: %w", object.GetNamespace(), object.GetName(), err)
+			}
+			if above.GetUID() != owner.UID {
+				return nil, fmt.Errorf("the owner of %s/%s was deleted", object.GetNamespace(), object.GetName())
 			}
 			object = above
 			continue

@@ -42,6 +42,7 @@ func (p *pods) spec(place Place) (pod.Spec, error) {
 		Owner: pod.Owner{APIVersion: v1alpha1.GroupVersion.String(), Kind: kind, Name: place.Owner.GetName(),
 			UID: string(place.Owner.GetUID()), Chat: place.Chat},
 		Namespace: place.Owner.GetNamespace(), Image: p.options.Image, Operator: p.options.Operator,
+		Egress: p.options.Egress, MaxSize: p.options.MaxSize,
 	}
 	switch w := place.Workspace; {
 	case w.Git != nil:
@@ -125,6 +126,8 @@ func (p *pods) advance(ctx context.Context, spec pod.Spec, name types.Namespaced
 		return nil, "", fmt.Errorf("get pod %s: %w", name, err)
 	}
 	switch {
+	case !owns(spec, found):
+		return nil, "", notOurs(found, name)
 	case stuck(found, p.options.Now()) && onClaim(found):
 		return nil, "", fmt.Errorf("the pod that ran before hangs on the node %s, which does not answer, and holds the volume. A person must bring the node back, or make sure that it is off and delete the pod %s by force", found.Spec.NodeName, name)
 	case found.DeletionTimestamp != nil || p.isLeaving(name, found.UID):
@@ -164,7 +167,7 @@ func (p *pods) connect(ctx context.Context, spec pod.Spec, name types.Namespaced
 	})
 	if status := session.Status(); !status.Ready {
 		// Somebody may have deleted what leads to it, or what protects it.
-		return nil, "its pod is ready but does not answer yet: " + status.Message, p.furnish(ctx, spec)
+		return nil, "its pod is ready but does not answer yet: " + status.Message, p.refurnish(ctx, spec)
 	}
 	return session, "", nil
 }

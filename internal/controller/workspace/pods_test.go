@@ -34,7 +34,12 @@ type room struct {
 
 func newRoom(w v1alpha1.Workspace) room {
 	GinkgoHelper()
-	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: newNamespace(), Name: "chat"}}
+	return newRoomIn(newNamespace(), w)
+}
+
+func newRoomIn(namespace string, w v1alpha1.Workspace) room {
+	GinkgoHelper()
+	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "chat"}}
 	chat.Spec.Workspace = &w
 	Expect(api.Create(ctx, chat)).To(Succeed())
 	return room{chat}

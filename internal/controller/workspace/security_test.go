@@ -31,7 +31,7 @@ var _ = Describe("A workspace pod in a restricted namespace", func() {
 			r.claim()
 		}
 		if w.Git != nil && w.Git.SecretName != "" {
-			Expect(api.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.chat.Namespace, Name: w.Git.SecretName}})).To(Succeed())
+			r.login(w.Git.SecretName, "git.example.com")
 		}
 		restrict(r.chat.Namespace)
 		careless := &corev1.Pod{
@@ -80,7 +80,7 @@ var _ = Describe("A workspace pod in a restricted namespace", func() {
 		Entry("with nothing", empty, 0),
 		Entry("with a volume", volume, 0),
 		Entry("with a volume that is read-only", v1alpha1.Workspace{PersistentVolumeClaim: &v1alpha1.ClaimSource{ClaimName: "files", ReadOnly: true}}, 0),
-		Entry("with a repository", cloned, 2),
-		Entry("with a repository that needs a login", v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/team/app.git", SecretName: "login"}}, 2),
+		Entry("with a repository", cloned, 1),
+		Entry("with a repository that needs a login", v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/team/app.git", SecretName: "login"}}, 1),
 	)
 })

@@ -113,6 +113,14 @@ var _ = Describe("A workspace pod that does not start", func() {
 		expectNotRun(finished(r.call(workspaces, "patch", arguments)), `needs the Secret "login"`)
 	})
 
+	It("because a Service of somebody else has its name is told at once: it would lead the token to another pod", func() {
+		r := newRoom(empty)
+		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: r.chat.Namespace, Name: r.name().Name}}
+		service.Spec.Ports = []corev1.ServicePort{{Port: 80}}
+		Expect(api.Create(ctx, service)).To(Succeed())
+		expectNotRun(finished(r.call(workspaces, "patch", arguments)), "is not the operator's: delete it")
+	})
+
 	It("because the namespace has no quota left is told with the API server's words", func() {
 		r := newRoom(empty)
 		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: r.chat.Namespace, Name: "none"}}

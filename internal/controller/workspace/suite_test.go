@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"sync"
@@ -27,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
@@ -76,6 +78,7 @@ var _ = BeforeSuite(func() {
 	DeferCleanup(network.close)
 	options := workspace.Options{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Image: "example.com/nestor-workspace:test", HTTP: network, Now: clock.Now,
+		Resolve:  lookUp,
 		Operator: pod.Peer{Namespace: "nestor-system", Labels: map[string]string{"app.kubernetes.io/name": "nestor-operator"}},
 	}
 	workspaces, err = workspace.New(options)
@@ -85,7 +88,7 @@ var _ = BeforeSuite(func() {
 	options.StartTimeout = 300 * time.Millisecond
 	impatient, err = workspace.New(options)
 	Expect(err).NotTo(HaveOccurred())
-	Expect((&workspace.Reconciler{Client: mgr.GetClient(), Workspaces: workspaces}).SetupWithManager(mgr)).To(Succeed())
+	Expect((&workspace.Reconciler{Client: mgr.GetClient(), Workspaces: workspaces, WhileAtWork: func(r reconcile.Reconciler) reconcile.Reconciler { return r }}).SetupWithManager(mgr)).To(Succeed())
 	stopped := make(chan error, 1)
 	go func() { stopped <- mgr.Start(ctx) }()
 	DeferCleanup(func() {
@@ -204,6 +207,17 @@ func (n *podNetwork) close() {
 		s.CloseClientConnections()
 		s.Close()
 	}
+}
+
+// lookUp stands for the name servers of a cluster.
+func lookUp(_ context.Context, host string) ([]netip.Addr, error) {
+	switch host {
+	case "nowhere.example":
+		return nil, errors.New("no such host")
+	case "metadata.example":
+		return []netip.Addr{netip.MustParseAddr("169.254.169.254")}, nil
+	}
+	return []netip.Addr{netip.MustParseAddr("2001:db8::7"), netip.MustParseAddr("192.0.2.7")}, nil
 }
 
 func newNamespace() string {

@@ -86,6 +86,15 @@ func (u *uses) seen(name types.NamespacedName) {
 	u.changed(name)
 }
 
+// resume lets every pod count as used now.
+func (u *uses) resume() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, one := range u.byName {
+		one.last = u.now()
+	}
+}
+
 // gone notes that there is no pod of a name.
 func (u *uses) gone(name types.NamespacedName) {
 	u.seen(name)

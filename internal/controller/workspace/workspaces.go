@@ -7,11 +7,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
 
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -32,6 +36,12 @@ type Options struct {
 	Image string
 	// Operator says which pods may connect to a workspace's.
 	Operator pod.Peer
+	// Egress is what every workspace pod may connect to, besides the server of its repository.
+	Egress []networkingv1.NetworkPolicyEgressRule
+	// MaxSize bounds the files of a pod that are not on a claim; zero is DefaultMaxSize.
+	MaxSize resource.Quantity
+	// Resolve finds the addresses of a git server; nil asks the name servers of this machine.
+	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	// LocalRoots are the directories of this machine in which workspaces of the source directory may be; none allows none.
 	LocalRoots []string
 	// Scratch is where the home directories of local workspaces' commands are made; empty is the system's place for such.
@@ -46,6 +56,9 @@ type Options struct {
 	// Now tells the time; nil is time.Now.
 	Now func() time.Time
 }
+
+// DefaultMaxSize is how large the files of a workspace pod may be at most, unless the operator is started with another size.
+const DefaultMaxSize = "20Gi"
 
 // startTimeout is long enough to pull an image and clone a repository of the usual size.
 const startTimeout = 2 * time.Minute
@@ -71,6 +84,14 @@ func New(o Options) (*Workspaces, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.MaxSize.IsZero() {
+		o.MaxSize = resource.MustParse(DefaultMaxSize)
+	}
+	if o.Resolve == nil {
+		o.Resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
+			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		}
+	}
 	roots, err := realPaths(o.LocalRoots)
 	if err != nil {
 		return nil, err
@@ -89,6 +110,9 @@ func (w *Workspaces) Close(ctx context.Context) error {
 	w.directories.close()
 	return errors.Join(w.directories.pool.Close(ctx), w.pods.pool.Close(ctx))
 }
+
+// Resume lets every pod count as used now: another operator may have used it in the meantime.
+func (w *Workspaces) Resume() { w.pods.uses.resume() }
 
 // tools makes the tools of a workspace that is not known yet; Tools binds them to one.
 func tools(readOnly bool, wait time.Duration) ([]*tool.Tool, error) {

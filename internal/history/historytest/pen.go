@@ -106,10 +106,15 @@ func (p *Pen) begin(batch *ledger.Batch, effects []agent.Effect) {
 	for _, effect := range effects {
 		switch e := effect.(type) {
 		case agent.CallModel:
-			batch.ModelCalls = append(batch.ModelCalls, ledger.ModelCall{
+			call := ledger.ModelCall{
 				Key: p.key(e.Call, e.Attempt), Seq: p.seq, Iteration: p.State.Iterations, Provider: p.Record.Provider, Model: p.Record.Model,
 				RequestType: string(e.Purpose), Request: json.RawMessage(`{"model":"` + p.Record.Model + `"}`), StartedAt: p.now,
-			})
+			}
+			if p.Record.Parent != "" {
+				call.Parent = p.Record.Parent + "/" + agent.CallModel{Call: "m1", Attempt: 1}.Key()
+				call.ContextMode, call.Files = "Selective", []string{"calendar.txt"}
+			}
+			batch.ModelCalls = append(batch.ModelCalls, call)
 		case agent.RunTool:
 			batch.ToolCalls = append(batch.ToolCalls, ledger.ToolCall{
 				Key: p.Record.UID + "/" + e.Key(), CallID: e.Call, Seq: p.seq, Tool: e.Tool, Arguments: string(e.Arguments), StartedAt: p.now,

@@ -334,7 +334,7 @@ func schema_nestor_api_history_v1alpha1_Entry(ref common.ReferenceCallback) comm
 					},
 					"kind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "kind is what the entry tells, and which of the other fields it has.\n\nPossible enum values:\n - `\"Answer\"` : somebody answered the question that the agent asked; content is the answer, toolCalls has the question.\n - `\"Approval\"` : child, an agent or tool run somewhere below the chat, needs a person's decision about toolCalls.\n - `\"Assistant\"` : the model replied with content, toolCalls or both.\n - `\"Cancelled\"` : somebody wants the work to stop, all of it or child.\n - `\"ChildResult\"` : child came to an end; content is its result in short, or what went wrong.\n - `\"Decision\"` : a person decided about toolCalls; content is their comment.\n - `\"Delta\"` : a piece of the reply to modelCall, in delta, while it streams in. Only a log that follows has it; it is no part of the record. The next entry that is not a Delta makes all pieces void: it has the whole reply, or there will be none. A reader that joins in the middle first gets all that came so far, in one piece.\n - `\"Error\"` : a model call was not answered; content are the provider's words, error its class.\n - `\"Limit\"` : a limit was reached while nothing else happened; content says which.\n - `\"Question\"` : child, an agent somewhere below the chat, asks content.\n - `\"Restarted\"` : another operator took over; toolCalls has those whose outcome nobody can tell.\n - `\"Started\"` : the agent began; content is what it was asked to do, systemPrompt what its model is told first.\n - `\"Summary\"` : the model summarised the older part of a history that became too long; content stands for it from now on.\n - `\"ToolResult\"` : a tool ended; content is what the model is told, toolCalls has the call.\n - `\"User\"` : the person of the chat said content, in message.",
+							Description: "kind is what the entry tells, and which of the other fields it has.\n\nPossible enum values:\n - `\"Answer\"` : somebody answered the question that the agent asked; content is the answer, toolCalls has the question.\n - `\"Approval\"` : child, an agent or tool run somewhere below the chat, needs a person's decision about toolCalls.\n - `\"Assistant\"` : the model replied with content, toolCalls or both.\n - `\"Cancelled\"` : somebody wants the work to stop, all of it or child.\n - `\"ChildResult\"` : child came to an end; content is its result in short, or what went wrong.\n - `\"Decision\"` : a person decided about toolCalls: decision is what, by is who, content is their comment.\n - `\"Delta\"` : a piece of the reply to modelCall, in delta, while it streams in. Only a log that follows has it; it is no part of the record. The next entry that is not a Delta makes all pieces void: it has the whole reply, or there will be none. A reader that joins in the middle first gets all that came so far, in one piece.\n - `\"Error\"` : a model call was not answered; content are the provider's words, error its class.\n - `\"Limit\"` : a limit was reached while nothing else happened; content says which.\n - `\"Question\"` : child, an agent somewhere below the chat, asks content.\n - `\"Restarted\"` : another operator took over; toolCalls has those whose outcome nobody can tell.\n - `\"Started\"` : the agent began; content is what it was asked to do, systemPrompt what its model is told first.\n - `\"Summary\"` : the model summarised the older part of a history that became too long; content stands for it from now on.\n - `\"ToolResult\"` : a tool ended; content is what the model is told, toolCalls has the call.\n - `\"User\"` : the person of the chat said content, in message.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -365,6 +365,13 @@ func schema_nestor_api_history_v1alpha1_Entry(ref common.ReferenceCallback) comm
 					"by": {
 						SchemaProps: spec.SchemaProps{
 							Description: "by is the person who did it, where known.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"decision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "decision is what the person decided about toolCalls: Approve or Deny.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -587,6 +594,13 @@ func schema_nestor_api_history_v1alpha1_ModelCallSpec(ref common.ReferenceCallba
 							Format:      "int64",
 						},
 					},
+					"parent": {
+						SchemaProps: spec.SchemaProps{
+							Description: "parent is the name of the ModelCall whose reply asked for the agent; absent for a chat and a standalone task.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
 					"chat": {
 						SchemaProps: spec.SchemaProps{
 							Description: "chat is the name of the chat; absent for a standalone task and what belongs to it.",
@@ -648,6 +662,32 @@ func schema_nestor_api_history_v1alpha1_ModelCallSpec(ref common.ReferenceCallba
 							Description: "maxIterations is the limit that held; absent without one.",
 							Type:        []string{"integer"},
 							Format:      "int32",
+						},
+					},
+					"contextMode": {
+						SchemaProps: spec.SchemaProps{
+							Description: "contextMode is what of its parent's conversation the agent was given: None, Summary, Full or Selective; absent for a chat.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"files": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "files are the context files that the agent was given.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
 						},
 					},
 					"contextTokens": {
@@ -737,6 +777,13 @@ func schema_nestor_api_history_v1alpha1_ModelCallStatus(ref common.ReferenceCall
 									},
 								},
 							},
+						},
+					},
+					"limit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "limit is the limit of the agent that stopped the call, that its reply reached, or that made it the last one, such as IterationLimit.",
+							Type:        []string{"string"},
+							Format:      "",
 						},
 					},
 					"error": {

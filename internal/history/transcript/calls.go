@@ -15,6 +15,12 @@ func (s Step) toolCalls() []api.ToolCall {
 	for _, c := range s.asked() {
 		calls = append(calls, now.of(c))
 	}
+	for _, c := range s.waited() {
+		if call := now.of(c); call.Phase != api.ToolCallRunning {
+			call.Arguments = ""
+			calls = append(calls, call)
+		}
+	}
 	for _, c := range s.Before.Batch {
 		call := now.of(c.CallRequest)
 		if call.Phase == phase(c.State, c.Outcome) {
@@ -24,6 +30,14 @@ func (s Step) toolCalls() []api.ToolCall {
 		calls = append(calls, call)
 	}
 	return calls
+}
+
+// waited are the calls that waited for a summary of the conversation before the step.
+func (s Step) waited() []agent.CallRequest {
+	if s.Before.Planned == nil || s.After.Planned != nil {
+		return nil
+	}
+	return s.Before.Planned.Calls
 }
 
 // asked are the calls that the step added: those of a reply, or the one call of a tool run.
@@ -60,6 +74,19 @@ func (s Step) standing() standings {
 	for _, c := range s.After.Batch {
 		calls[c.ID] = api.ToolCall{Phase: phase(c.State, c.Outcome), Result: c.Answer}
 	}
+	if s.After.Planned != nil {
+		for _, c := range s.After.Planned.Calls {
+			calls[c.ID] = api.ToolCall{Phase: api.ToolCallRunning}
+		}
+	}
+	if s.Before.Opening && !s.After.Opening { // what was read is part of the first message now
+		for _, c := range s.Before.Batch {
+			calls[c.ID] = api.ToolCall{Phase: phase(c.State, c.Outcome), Result: c.Answer}
+		}
+		if f, ok := s.Event.Fact.(agent.ToolFinished); ok {
+			calls[f.Call] = api.ToolCall{Phase: phase(agent.CallDone, f.Outcome), Result: f.Text}
+		}
+	}
 	return calls
 }
 
@@ -79,7 +106,7 @@ func phase(state agent.CallState, outcome agent.ToolOutcome) api.ToolCallPhase {
 		return api.ToolCallAwaitingApproval
 	case agent.CallAsked:
 		return api.ToolCallWaitingForUser
-	case agent.CallHeld, agent.CallRunning:
+	case agent.CallHeld, agent.CallQueued, agent.CallRunning:
 		return api.ToolCallRunning
 	case agent.CallDelegated:
 		return api.ToolCallDelegated

@@ -4,6 +4,8 @@
 package transcript
 
 import (
+	"fmt"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
@@ -19,6 +21,8 @@ type Step struct {
 	Event  agent.Event
 	Before agent.State
 	After  agent.State
+	// Damage is why the event cannot be read, if it cannot. The state stays as it was.
+	Damage error
 }
 
 // Entry makes the entry of a step. It reports false for what nobody wants to read: timers, deliveries, and notes between agents
@@ -44,6 +48,11 @@ func (s Step) Entry() (api.Entry, bool) {
 
 // tell fills in what is particular to the fact.
 func (s Step) tell(e *api.Entry) bool {
+	if s.Damage != nil {
+		e.Kind, e.Error = api.EntryError, string(agent.KindHistoryLost)
+		e.Content = fmt.Sprintf("Event %d (%s) cannot be read: %s", s.Record.Seq, s.Record.Type, s.Damage)
+		return true
+	}
 	switch f := s.Event.Fact.(type) {
 	case agent.Started:
 		e.Kind, e.Content, e.SystemPrompt = api.EntryStarted, s.assignment(), agent.SystemPrompt(f.Config)
@@ -54,10 +63,16 @@ func (s Step) tell(e *api.Entry) bool {
 	case agent.ModelFailed:
 		e.Kind, e.Content, e.Error = api.EntryError, f.Message, string(f.Failure)
 		e.ModelCall = api.ModelCallName(s.UID, f.Call, f.Attempt)
+		if f.Usage != nil {
+			e.Usage = usage(*f.Usage)
+		}
 	case agent.ToolFinished:
 		e.Kind, e.Content = api.EntryToolResult, f.Text
 	case agent.Decided:
-		e.Kind, e.Content, e.By = api.EntryDecision, f.Comment, f.By
+		e.Kind, e.Content, e.By, e.Decision = api.EntryDecision, f.Comment, f.By, "Deny"
+		if f.Approve {
+			e.Decision = "Approve"
+		}
 	case agent.Answered:
 		e.Kind, e.Content = api.EntryAnswer, f.Text
 	case agent.ChildFinished:
@@ -68,6 +83,9 @@ func (s Step) tell(e *api.Entry) bool {
 		e.Kind, e.Message, e.Child, e.By = api.EntryCancelled, f.Message, f.Task, f.By
 	case agent.Restarted:
 		e.Kind = api.EntryRestarted
+	case agent.Quarantined:
+		e.Kind, e.Error = api.EntryError, string(agent.KindHistoryLost)
+		e.Content = f.Text()
 	default:
 		return false
 	}

@@ -60,7 +60,7 @@ func told(t *testing.T, pen *historytest.Pen, facts ...func() agent.Fact) []stri
 func show(e api.Entry) string {
 	parts := []string{fmt.Sprint(e.Seq), string(e.Kind)}
 	for _, part := range []struct{ name, value string }{
-		{"", e.Content}, {"message", e.Message}, {"by", e.By}, {"child", e.Child}, {"error", e.Error}, {"limit", e.Limit},
+		{"", e.Content}, {"message", e.Message}, {"by", e.By}, {"decision", e.Decision}, {"child", e.Child}, {"error", e.Error}, {"limit", e.Limit},
 		{"model call", strings.TrimPrefix(e.ModelCall, "uid.")},
 	} {
 		if part.value != "" {
@@ -162,7 +162,7 @@ func TestASubAgentIsTold(t *testing.T) {
 		`2 Assistant model call "m1.1" [q1 ask_user {"question":"Which decade?"} WaitingForUser] [m1-2 read {} Running] [w1 write {} AwaitingApproval] [x1 fly {} Failed There is no tool "fly" for you] 100+20 tokens`,
 		`3 ToolResult "the file" [m1-2 read  Success]`,
 		`4 Answer "This one." [q1 ask_user  Success]`,
-		`5 Decision "not now" by "alice" [w1 write  Denied The user denied this call and]`,
+		`5 Decision "not now" by "alice" decision "Deny" [w1 write  Denied The user denied this call and]`,
 		`6 Assistant "There are two." model call "m2.1" ends There are two. 100+20 tokens`,
 	)
 }
@@ -183,7 +183,7 @@ func TestLimitsAndCrashesAreTold(t *testing.T) {
 	expect(t, got,
 		`1 Started "Count the leap days"`,
 		`2 Assistant model call "m1.1" [r1 read {} Running] [w1 write {} AwaitingApproval] 100+20 tokens`,
-		`3 Decision [w1 write  Running]`,
+		`3 Decision decision "Approve" [w1 write  Running]`,
 		`4 Restarted [w1 write  Unknown The outcome of this call is un]`,
 		`6 Limit "reached the time limit of 3 seconds" [r1 read  Failed Not finished: reached the time]`,
 		`7 Assistant "I got this far." model call "m2.1" ends TimedOut reached the time limit of 3 seconds I got this far. 100+20 tokens`,

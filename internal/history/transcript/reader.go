@@ -5,8 +5,6 @@ package transcript
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
@@ -135,10 +133,7 @@ func (c *Cursor) steps(ctx context.Context, limit int64) ([]Step, error) {
 	state := c.place.state
 	for i, record := range records {
 		step := Step{UID: c.uid, Record: record, Before: state}
-		if err := json.Unmarshal(record.Data, &step.Event); err != nil {
-			return nil, fmt.Errorf("read event %d of agent %s: %w", record.Seq, c.uid, err)
-		}
-		state = agent.Replay(state, []agent.Event{step.Event})
+		state, step.Event, step.Damage = agent.Read(state, record.Data)
 		step.After = state
 		steps[i] = step
 	}

@@ -5,10 +5,12 @@ package transcript_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
+	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/history/historytest"
 	"github.com/nestor-dev/nestor/internal/history/transcript"
@@ -153,23 +155,35 @@ func TestAReaderCanBeginAnywhere(t *testing.T) {
 	}
 }
 
-func TestAnEventOfALaterReleaseIsNamed(t *testing.T) {
+func TestAnEventThatCannotBeReadIsNamed(t *testing.T) {
 	l := open(t)
 	pen := historytest.Chat("team-a", "release", "uid")
 	if err := pen.Write(t.Context(), l, pen.Orchestrator()); err != nil {
 		t.Fatal(err)
 	}
-	later := ledger.Event{Type: "Dreamt", At: historytest.Start, Data: []byte(`{"v":99,"type":"Dreamt","at":1}`)}
-	if err := l.Append(t.Context(), ledger.Batch{Agent: "uid", After: 1, Events: []ledger.Event{later}}); err != nil {
+	quarantined, err := json.Marshal(agent.Event{At: 2, Fact: agent.Quarantined{Kind: agent.Orchestrator, Name: "release", Event: 2, Type: "Dreamt", Reason: "it is of a later release"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = l.Append(t.Context(), ledger.Batch{Agent: "uid", After: 1, Events: []ledger.Event{
+		{Type: "Dreamt", At: historytest.Start, Data: []byte(`{"v":99,"type":"Dreamt","at":1}`)},
+		{Type: "Quarantined", At: historytest.Start, Data: quarantined},
+	}})
+	if err != nil {
 		t.Fatal(err)
 	}
 	cursor, err := transcript.NewReader(l).Open(t.Context(), "uid", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = cursor.Read(t.Context(), 10)
-	if err == nil || !strings.Contains(err.Error(), "read event 2 of agent uid: event has version 99") {
-		t.Errorf("%v", err)
+	entries, _, err := cursor.Read(t.Context(), 10)
+	if err != nil || len(entries) != 3 {
+		t.Fatalf("%v (%v)", entries, err)
+	}
+	for i, words := range []string{"Event 2 (Dreamt) cannot be read: event has version 99", "has lost its history"} {
+		if e := entries[i+1]; e.Kind != api.EntryError || e.Error != "HistoryLost" || !strings.Contains(e.Content, words) {
+			t.Errorf("%+v", e)
+		}
 	}
 }
 

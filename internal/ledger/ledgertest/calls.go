@@ -22,11 +22,11 @@ func testModelCallKeepsEveryColumn(t *testing.T, db Database) {
 	call := ledger.ModelCall{
 		Key: "a/1/0", Parent: "parent/4/0", Seq: 1, Iteration: 3, Provider: "openai", Model: "gpt", RequestType: "Continuation",
 		SystemPrompt: "coder@3", ContextMode: "Summary", ContextTokens: ptr(int64(1200)), Request: json.RawMessage(`{"messages": []}`),
-		MaxIterations: 20, MaxDuration: 300 * time.Second, StartedAt: at(1), Metadata: json.RawMessage(`{"trace": "7"}`),
+		MaxIterations: 20, MaxDuration: 300 * time.Second, StartedAt: at(1), Files: []string{"a.go", "b c.go"},
 	}
 	result := ledger.ModelResult{
 		Key: call.Key, Status: ledger.StatusFailed, Response: json.RawMessage(`{"choices": []}`), Summary: "Did it.",
-		ToolCalls: json.RawMessage(`[{"id": "call_0"}]`), Files: []string{"a.go", "b c.go"}, PromptTokens: ptr(int64(100)),
+		ToolCalls: json.RawMessage(`[{"id": "call_0"}]`), PromptTokens: ptr(int64(100)),
 		CachedTokens: ptr(int64(40)), CompletionTokens: ptr(int64(7)), CostMicros: ptr(int64(1234)), Bailout: "IterationLimit",
 		Error: "stopped", FinishedAt: at(5),
 	}
@@ -39,8 +39,10 @@ func testModelCallKeepsEveryColumn(t *testing.T, db Database) {
 	if diff := cmp.Diff(want, must(l.ModelCall(t.Context(), call.Key))(t)); diff != "" {
 		t.Errorf("intent (-want +got):\n%s", diff)
 	}
-	Append(t, l, ledger.Batch{Agent: "a", After: 1, Events: Events("a", 1), ModelResults: []ledger.ModelResult{result}})
-	want.Result = &result
+	served := result // by a fallback
+	served.Provider, served.Model = "spare", "gpt-small"
+	Append(t, l, ledger.Batch{Agent: "a", After: 1, Events: Events("a", 1), ModelResults: []ledger.ModelResult{served}})
+	want.Provider, want.Model, want.Result = "spare", "gpt-small", &result
 	if diff := cmp.Diff(want, must(l.ModelCall(t.Context(), call.Key))(t)); diff != "" {
 		t.Errorf("with its result (-want +got):\n%s", diff)
 	}
@@ -138,6 +140,26 @@ func testOpenCallsAreVisible(t *testing.T, db Database) {
 	}
 }
 
+func testDecisionsAreKept(t *testing.T, db Database) {
+	l := db.Open(t)
+	batch := First(Agent("a"), 1)
+	approved, denied := toolCall("t1", "call_0", 3), toolCall("t2", "call_1", 4)
+	approved.Decision, approved.DecidedBy = ledger.DecisionApprove, "alice"
+	denied.Decision, denied.DecidedBy = ledger.DecisionDeny, "bob"
+	batch.ToolCalls = []ledger.ToolCall{approved, denied, toolCall("t3", "call_2", 5)}
+	batch.ToolResults = []ledger.ToolResult{{Key: "t2", Status: ledger.StatusDenied, FinishedAt: at(6)}}
+	Append(t, l, batch)
+
+	for key, want := range map[string]string{"t1": "Approve alice", "t2": "Deny bob", "t3": " "} {
+		if got := must(l.ToolCall(t.Context(), key))(t); string(got.Decision)+" "+got.DecidedBy != want {
+			t.Errorf("%s: %q by %q, want %q", key, got.Decision, got.DecidedBy, want)
+		}
+	}
+	if got := must(l.ToolCalls(t.Context(), "a", ledger.Page{}))(t).Items; len(got) != 3 || got[1].DecidedBy != "bob" || got[1].Result.Status != ledger.StatusDenied {
+		t.Errorf("in a list: %+v", got)
+	}
+}
+
 func testModelCallsByFilter(t *testing.T, db Database) {
 	l := db.Open(t)
 	batch := First(Agent("a"), 1)
@@ -223,7 +245,8 @@ func testOddTextIsTaken(t *testing.T, db Database) {
 	batch.ToolCalls = []ledger.ToolCall{{Key: "t", CallID: odd, Tool: odd, Arguments: odd, StartedAt: at(1)}}
 	batch.ToolResults = []ledger.ToolResult{{Key: "t", Status: ledger.StatusFailed, Output: []byte(odd), Error: odd, FinishedAt: at(2)}}
 	batch.ModelCalls = []ledger.ModelCall{modelCall("m", 1)}
-	batch.ModelResults = []ledger.ModelResult{{Key: "m", Status: ledger.StatusFailed, Error: odd, Summary: odd, Files: []string{odd}, FinishedAt: at(2)}}
+	batch.ModelCalls[0].Files = []string{odd}
+	batch.ModelResults = []ledger.ModelResult{{Key: "m", Status: ledger.StatusFailed, Error: odd, Summary: odd, FinishedAt: at(2)}}
 	Append(t, l, batch)
 	const kept = "nul \uFFFD, not UTF-8 \uFFFD(, \u2028 and 🙂 '; DROP TABLE events; --"
 	tool := must(l.ToolCall(t.Context(), "t"))(t)

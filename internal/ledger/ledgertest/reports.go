@@ -59,28 +59,22 @@ func testTreeHasTimings(t *testing.T, db Database) {
 	seedReports(t, l)
 	nodes := pages(t, 2, func(p ledger.Page) (ledger.List[ledger.TreeNode], error) { return l.Tree(t.Context(), "chat", p) })
 	type line struct {
-		Depth         int
-		UID           string
+		Parent, UID   string
 		Took, Thought time.Duration
 		Calls, Tools  int64
 	}
 	var got []line
-	var walk func(depth int, branches []*ledger.Branch)
-	walk = func(depth int, branches []*ledger.Branch) {
-		for _, b := range branches {
-			took := time.Duration(-1)
-			if !b.Live() {
-				took = b.FinishedAt.Sub(b.CreatedAt)
-			}
-			got = append(got, line{depth, b.UID, took, b.Models.TotalDuration, b.Models.Total, b.Tools})
-			walk(depth+1, b.Children)
+	for _, node := range nodes {
+		took := time.Duration(-1)
+		if !node.Live() {
+			took = node.FinishedAt.Sub(node.CreatedAt)
 		}
+		got = append(got, line{node.Parent, node.UID, took, node.Models.TotalDuration, node.Models.Total, node.Tools})
 	}
-	walk(0, ledger.Nest(nodes))
 	want := []line{
-		{0, "chat", -1, 2 * time.Second, 1, 0},
-		{1, "coder", 30 * time.Second, 4 * time.Second, 2, 2},
-		{2, "tester", 10 * time.Second, 2 * time.Second, 1, 0},
+		{"", "chat", -1, 2 * time.Second, 1, 0},
+		{"chat", "coder", 30 * time.Second, 4 * time.Second, 2, 2},
+		{"coder", "tester", 10 * time.Second, 2 * time.Second, 1, 0},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("tree (-want +got):\n%s", diff)

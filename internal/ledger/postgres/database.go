@@ -6,6 +6,8 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -64,10 +66,43 @@ func (d *database) begin(ctx context.Context) (pgx.Tx, error) {
 	}
 }
 
+// FenceSQL implements sqlstore.Driver. Whoever takes the shard waits for the transactions that have read its epoch.
+func (d *database) FenceSQL() string {
+	return `SELECT 1 FROM shards WHERE shard = $1 AND epoch = $2 FOR SHARE`
+}
+
+// attendKey is the first half of the advisory locks of those who attend; the second is the shard.
+const attendKey = 0x6e657374
+
+// Attend implements sqlstore.Driver: an advisory lock lasts as long as its connection.
+func (d *database) Attend(ctx context.Context, shard int) (leave func() error, err error) {
+	pooled, err := d.pool.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn := pooled.Hijack()
+	var locked bool
+	err = conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1, $2)", attendKey, shard).Scan(&locked)
+	if err == nil && !locked {
+		err = ledger.ErrAttended
+	}
+	if err != nil {
+		return nil, errors.Join(err, conn.Close(context.WithoutCancel(ctx)))
+	}
+	return func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
+		defer cancel()
+		return conn.Close(ctx)
+	}, nil
+}
+
+// leaveTimeout bounds how long a server may take to say goodbye.
+const leaveTimeout = 5 * time.Second
+
 // Vacuum implements sqlstore.Driver. A plain VACUUM lets readers and writers go on; the server's own autovacuum does
 // the same in its time.
 func (d *database) Vacuum(ctx context.Context) error {
-	for _, table := range []string{"events", "snapshots", "tool_calls", "model_calls", "agents"} {
+	for _, table := range []string{"events", "snapshots", "tool_calls", "model_calls", "agents", "quota_usage", "quota_reservations"} {
 		if _, err := d.pool.Exec(ctx, "VACUUM (ANALYZE) "+table); err != nil {
 			return err
 		}
@@ -110,4 +145,19 @@ func (t transaction) Int64(ctx context.Context, query string, args ...any) (int6
 	var n int64
 	err := t.tx.QueryRow(ctx, query, args...).Scan(&n)
 	return n, err
+}
+
+// Query implements sqlstore.Tx.
+func (t transaction) Query(ctx context.Context, scan func(sqlstore.Row) error, query string, args ...any) error {
+	rows, err := t.tx.Query(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }

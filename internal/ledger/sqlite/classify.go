@@ -16,7 +16,12 @@ import (
 )
 
 // Classify implements sqlstore.Driver. There are no secrets in the path of a file.
-func (d *database) Classify(err error) (ledger.Reason, string) { return classify(err), err.Error() }
+func (d *database) Classify(err error) (ledger.Reason, string) {
+	if d.file != nil && d.missing() { // whatever SQLite says about it
+		return ledger.ReasonMissing, err.Error()
+	}
+	return classify(err), err.Error()
+}
 
 func classify(err error) ledger.Reason {
 	var failure *sqlite.Error

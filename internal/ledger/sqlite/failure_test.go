@@ -207,3 +207,40 @@ func meetReadOnlyFile(ctx context.Context, dsn string) error {
 	}
 	return l.Close()
 }
+
+// TestADeletedFileIsNoticed deletes, and replaces, the file under an open ledger: what is written to it afterwards would be lost with
+// the process, and nobody would know.
+func TestADeletedFileIsNoticed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ledger.db")
+	l, err := sqlite.Open(t.Context(), "sqlite:"+file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	if err := l.Append(t.Context(), ledgertest.First(ledgertest.Agent("a"), 1)); err != nil {
+		t.Fatal(err)
+	}
+	next := ledger.Batch{Agent: "a", After: 1, Events: ledgertest.Events("a", 1)}
+	aside := file + ".aside"
+	if err := os.Rename(file, aside); err != nil {
+		t.Fatal(err)
+	}
+	if err := expect(l.Append(t.Context(), next), ledger.ReasonMissing, file); err != nil {
+		t.Errorf("deleted: %v", err)
+	}
+	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("there is a new file in its place (%v)", err)
+	}
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := expect(l.Append(t.Context(), next), ledger.ReasonMissing, file); err != nil {
+		t.Errorf("replaced: %v", err)
+	}
+	if err := os.Rename(aside, file); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Append(t.Context(), next); err != nil {
+		t.Errorf("put back: %v", err)
+	}
+}

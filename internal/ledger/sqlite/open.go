@@ -61,16 +61,19 @@ func connect(dsn string) (*database, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &database{name: Scheme + file}
+	db := &database{name: Scheme + file, path: file}
 	if err := create(file); err != nil {
 		return nil, sqlstore.Fail(db, "open", err)
 	}
-	if db.reader, err = sql.Open("sqlite", uri(file, "query_only(1)", "busy_timeout(10000)")); err != nil {
+	if db.file, err = os.Stat(file); err != nil {
+		return nil, sqlstore.Fail(db, "open", err)
+	}
+	if db.reader, err = sql.Open("sqlite", existing(file, "query_only(1)", "busy_timeout(10000)")); err != nil {
 		return nil, sqlstore.Fail(db, "open", err)
 	}
 	db.reader.SetMaxOpenConns(maxReaders())
 	db.reader.SetMaxIdleConns(maxReaders())
-	pool, err := sql.Open("sqlite", uri(file, writing...))
+	pool, err := sql.Open("sqlite", existing(file, writing...))
 	if err != nil {
 		return nil, errors.Join(sqlstore.Fail(db, "open", err), db.reader.Close())
 	}
@@ -126,6 +129,10 @@ func syncDirectory(path string) error {
 	}
 	return errors.Join(dir.Sync(), dir.Close())
 }
+
+// existing is uri for a file that must be there: a connection that is opened later must not make a new file in place of one that was
+// deleted.
+func existing(file string, pragmas ...string) string { return uri(file, pragmas...) + "&mode=rw" }
 
 // uri escapes the path, in which a question mark would begin the parameters.
 func uri(file string, pragmas ...string) string {

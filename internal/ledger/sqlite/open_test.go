@@ -58,7 +58,7 @@ func TestVacuumShrinksTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	batch := ledgertest.First(ledgertest.Agent("a"), 2000)
+	batch := ledgertest.First(ledgertest.Agent("a"), 4000)
 	batch.Finish = &ledger.Finish{Status: ledger.StatusSuccess, At: batch.Events[0].At}
 	ledgertest.Append(t, l, batch)
 	if err := l.Vacuum(t.Context()); err != nil {

@@ -155,3 +155,18 @@ func (t transaction) Int64(ctx context.Context, query string, args ...any) (int6
 	err := t.w.conn.QueryRowContext(ctx, query, args...).Scan(&n)
 	return n, err
 }
+
+// Query implements sqlstore.Tx.
+func (t transaction) Query(ctx context.Context, scan func(sqlstore.Row) error, query string, args ...any) error {
+	rows, err := t.w.conn.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // Err has told by then what went wrong.
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}

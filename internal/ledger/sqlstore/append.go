@@ -68,7 +68,7 @@ func (s *Store) commit(group []*pending) {
 
 // isFaultOfBatch reports whether one batch of a group may be at fault rather than the database.
 func (s *Store) isFaultOfBatch(err error) bool {
-	if errors.Is(err, ledger.ErrNoIntent) || errors.Is(err, ledger.ErrKeyTaken) {
+	if errors.Is(err, ledger.ErrNoIntent) || errors.Is(err, ledger.ErrKeyTaken) || errors.Is(err, ledger.ErrFenced) {
 		return true
 	}
 	reason, _ := s.driver.Classify(err)
@@ -82,7 +82,10 @@ func (s *Store) write(group []*pending) ([]*ledger.ConflictError, error) {
 	s.transactions.Add(1)
 	var conflicts []*ledger.ConflictError
 	err := s.driver.Write(ctx, func(tx Tx) error {
-		var err error
+		err := checkFences(ctx, tx, s.driver.FenceSQL(), group)
+		if err != nil {
+			return err
+		}
 		if conflicts, err = claim(ctx, tx, group); err != nil {
 			return err
 		}

@@ -12,9 +12,9 @@ import (
 
 const (
 	insertAgent = `INSERT INTO agents
-	(uid, kind, namespace, name, parent_uid, root_uid, chat, role, depth, provider, model, created_at)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (uid) DO NOTHING`
-	claimAgent = `UPDATE agents SET last_seq = $1 WHERE uid = $2 AND last_seq = $3 AND expired_at IS NULL`
+	(uid, kind, namespace, namespace_uid, name, parent_uid, root_uid, chat, role, depth, provider, model, created_at)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (uid) DO NOTHING`
+	claimAgent = `UPDATE agents SET last_seq = $1, bytes = bytes + $4 WHERE uid = $2 AND last_seq = $3 AND expired_at IS NULL`
 )
 
 // claim moves each agent on to the end of its batch, and finds those that another writer has moved.
@@ -24,11 +24,11 @@ func claim(ctx context.Context, tx Tx, group []*pending) ([]*ledger.ConflictErro
 	for i, p := range group {
 		b := &p.batch
 		if a := b.Create; a != nil {
-			statements = append(statements, statement(insertAgent, a.UID, text(a.Kind), text(a.Namespace), text(a.Name),
+			statements = append(statements, statement(insertAgent, a.UID, text(a.Kind), text(a.Namespace), text(a.NamespaceUID), text(a.Name),
 				a.Parent, a.Root, text(a.Chat), text(a.Role), a.Depth, text(a.Provider), text(a.Model), micros(a.CreatedAt)))
 		}
 		claims[i] = len(statements)
-		statements = append(statements, statement(claimAgent, b.After+int64(len(b.Events)), b.Agent, b.After))
+		statements = append(statements, statement(claimAgent, b.After+int64(len(b.Events)), b.Agent, b.After, int64(p.size-len(b.Snapshot))))
 	}
 	changed, err := tx.Exec(ctx, statements...)
 	if err != nil {
@@ -73,6 +73,7 @@ const (
 	insertEvent  = `INSERT INTO events (agent_uid, seq, type, at, data) VALUES ($1, $2, $3, $4, $5)`
 	saveSnapshot = `INSERT INTO snapshots (agent_uid, seq, data) VALUES ($1, $2, $3)
 	ON CONFLICT (agent_uid) DO UPDATE SET seq = excluded.seq, data = excluded.data`
+	updateAgent = `UPDATE agents SET role = $1, provider = $2, model = $3 WHERE uid = $4`
 	finishAgent = `UPDATE agents SET status = $1, error_kind = $2, finished_at = $3 WHERE uid = $4`
 )
 
@@ -89,9 +90,12 @@ func appendSteps(steps []step, b *ledger.Batch) []step {
 	for i := range b.ModelResults {
 		steps = append(steps, modelResult(b.Agent, &b.ModelResults[i]))
 	}
-	steps = toolSteps(steps, b)
+	steps = imageSteps(toolSteps(steps, b), b)
 	if b.Snapshot != nil {
 		steps = append(steps, step{Statement: statement(saveSnapshot, b.Agent, last, string(b.Snapshot))})
+	}
+	if u := b.Update; u != nil {
+		steps = append(steps, step{Statement: statement(updateAgent, text(u.Role), text(u.Provider), text(u.Model), b.Agent)})
 	}
 	if f := b.Finish; f != nil {
 		steps = append(steps, step{Statement: statement(finishAgent, string(f.Status), text(f.ErrorKind), micros(f.At), b.Agent)})

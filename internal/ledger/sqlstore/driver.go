@@ -21,6 +21,11 @@ type Driver interface {
 	Write(ctx context.Context, fn func(Tx) error) error
 	// Classify says what an error of the database means, and gives its text without secrets.
 	Classify(err error) (ledger.Reason, string)
+	// FenceSQL is a statement that changes or finds the row of a shard ($1) in an epoch ($2), and keeps the epoch from changing until
+	// the transaction ends. It affects no row in any other epoch.
+	FenceSQL() string
+	// Attend is the one of ledger.Shards.
+	Attend(ctx context.Context, shard int) (leave func() error, err error)
 	// Vacuum gives freed space back to the system while writers go on.
 	Vacuum(ctx context.Context) error
 	// Close closes the connections.
@@ -33,6 +38,13 @@ type Tx interface {
 	Exec(ctx context.Context, statements ...Statement) ([]int64, error)
 	// Int64 returns the one number that the query gives.
 	Int64(ctx context.Context, query string, args ...any) (int64, error)
+	// Query calls scan for each row of a query.
+	Query(ctx context.Context, scan func(Row) error, query string, args ...any) error
+}
+
+// Row is one row of a result.
+type Row interface {
+	Scan(dest ...any) error
 }
 
 // Statement is a statement with its arguments.

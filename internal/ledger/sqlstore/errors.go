@@ -40,7 +40,7 @@ func Fail(driver Driver, op string, err error) error {
 }
 
 func isOwn(err error) bool {
-	for _, target := range []error{ledger.ErrInvalid, ledger.ErrNotFound, ledger.ErrNoIntent, ledger.ErrKeyTaken, ledger.ErrClosed} {
+	for _, target := range []error{ledger.ErrInvalid, ledger.ErrNotFound, ledger.ErrPruned, ledger.ErrNoIntent, ledger.ErrKeyTaken, ledger.ErrFenced, ledger.ErrClosed} {
 		if errors.Is(err, target) {
 			return true
 		}

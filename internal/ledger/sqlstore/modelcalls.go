@@ -13,31 +13,35 @@ import (
 )
 
 const (
-	insertModelCall = `INSERT INTO model_calls (key, parent_key, agent_uid, seq, namespace, root_uid, chat, role, depth,
+	insertModelCall = `INSERT INTO model_calls (key, parent_key, agent_uid, seq, namespace, namespace_uid, root_uid, chat, role, depth,
 	iteration, provider, model, request_type, system_prompt, context_mode, context_tokens, max_iterations, max_duration,
-	metadata, started_at, request)
-	SELECT $1, $2, uid, $3, namespace, root_uid, chat, role, depth, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15
+	files, started_at, request)
+	SELECT $1, $2, uid, $3, namespace, namespace_uid, root_uid, chat, role, depth, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15
 	FROM agents WHERE uid = $16 ON CONFLICT (key) DO NOTHING`
-	endModelCall = `UPDATE model_calls SET status = $1, response = $2, summary = $3, tool_calls = $4, files = $5,
-	prompt_tokens = $6, cached_tokens = $7, completion_tokens = $8, cost_micros = $9, bailout = $10, error = $11, finished_at = $12
-	WHERE key = $13 AND agent_uid = $14 AND finished_at IS NULL`
-	modelCallColumns = `key, parent_key, agent_uid, seq, namespace, root_uid, chat, role, depth, iteration, provider, model,
-	request_type, system_prompt, context_mode, context_tokens, max_iterations, max_duration, metadata, started_at, status,
-	summary, tool_calls, files, prompt_tokens, cached_tokens, completion_tokens, cost_micros, bailout, error, finished_at`
+	endModelCall = `UPDATE model_calls SET status = $1, response = $2, summary = $3, tool_calls = $4,
+	prompt_tokens = $5, cached_tokens = $6, completion_tokens = $7, cost_micros = $8, bailout = $9, error = $10, finished_at = $11,
+	provider = CASE WHEN $12 = '' THEN provider ELSE $12 END, model = CASE WHEN $13 = '' THEN model ELSE $13 END
+	WHERE key = $14 AND agent_uid = $15 AND finished_at IS NULL`
+	modelCallColumns = `key, parent_key, agent_uid, seq, namespace, namespace_uid, root_uid, chat, role, depth, iteration, provider, model,
+	request_type, system_prompt, context_mode, context_tokens, max_iterations, max_duration, files, started_at, status,
+	summary, tool_calls, prompt_tokens, cached_tokens, completion_tokens, cost_micros, bailout, error, finished_at, pruned_at`
 )
+
+// unreadable stands for what is damaged.
+const unreadable = "(unreadable)"
 
 func modelIntent(agent string, c *ledger.ModelCall) step {
 	return step{otherwise: keyTaken("model call", c.Key), Statement: statement(insertModelCall,
 		text(c.Key), text(c.Parent), c.Seq, c.Iteration, text(c.Provider), text(c.Model), text(c.RequestType), text(c.SystemPrompt),
-		text(c.ContextMode), number(c.ContextTokens), c.MaxIterations, c.MaxDuration.Microseconds(), jsonText(c.Metadata),
+		text(c.ContextMode), number(c.ContextTokens), c.MaxIterations, c.MaxDuration.Microseconds(), jsonList(c.Files),
 		micros(c.StartedAt), string(c.Request), agent)}
 }
 
 func modelResult(agent string, r *ledger.ModelResult) step {
 	return step{otherwise: noIntent("model call", r.Key), Statement: statement(endModelCall,
-		string(r.Status), jsonText(r.Response), text(r.Summary), jsonText(r.ToolCalls), jsonList(r.Files), number(r.PromptTokens),
+		string(r.Status), jsonText(r.Response), text(r.Summary), jsonText(r.ToolCalls), number(r.PromptTokens),
 		number(r.CachedTokens), number(r.CompletionTokens), number(r.CostMicros), text(r.Bailout), text(r.Error), micros(r.FinishedAt),
-		text(r.Key), agent)}
+		text(r.Provider), text(r.Model), text(r.Key), agent)}
 }
 
 // ModelCall implements ledger.Calls.
@@ -68,7 +72,9 @@ func (s *Store) ModelCalls(ctx context.Context, filter ledger.CallFilter, page l
 func scanWholeModelCall(r row) (ledger.ModelCall, error) {
 	var request, response []byte
 	call, err := scanModelCallAnd(r, &request, &response)
-	call.Request = request
+	if call.PrunedAt.IsZero() {
+		call.Request = request
+	}
 	if call.Result != nil && response != nil {
 		call.Result.Response = response
 	}
@@ -82,24 +88,25 @@ func scanModelCallAnd(r row, more ...any) (ledger.ModelCall, error) {
 	var c ledger.ModelCall
 	var res ledger.ModelResult
 	var started, maxDuration int64
-	var contextTokens, prompt, cached, completion, cost, finished sql.NullInt64
+	var contextTokens, prompt, cached, completion, cost, finished, pruned sql.NullInt64
 	var files []byte
-	err := r.Scan(append([]any{&c.Key, &c.Parent, &c.Agent, &c.Seq, &c.Namespace, &c.Root, &c.Chat, &c.Role, &c.Depth, &c.Iteration,
+	err := r.Scan(append([]any{&c.Key, &c.Parent, &c.Agent, &c.Seq, &c.Namespace, &c.NamespaceUID, &c.Root, &c.Chat, &c.Role, &c.Depth, &c.Iteration,
 		&c.Provider, &c.Model, &c.RequestType, &c.SystemPrompt, &c.ContextMode, &contextTokens, &c.MaxIterations, &maxDuration,
-		(*[]byte)(&c.Metadata), &started, &res.Status, &res.Summary, (*[]byte)(&res.ToolCalls), &files,
-		&prompt, &cached, &completion, &cost, &res.Bailout, &res.Error, &finished}, more...)...)
+		&files, &started, &res.Status, &res.Summary, (*[]byte)(&res.ToolCalls),
+		&prompt, &cached, &completion, &cost, &res.Bailout, &res.Error, &finished, &pruned}, more...)...)
 	if err != nil {
 		return ledger.ModelCall{}, err
 	}
 	c.StartedAt, c.MaxDuration = fromMicros(started), time.Duration(maxDuration)*time.Microsecond
 	c.ContextTokens = numberOf(contextTokens)
+	if files != nil && json.Unmarshal(files, &c.Files) != nil {
+		c.Files = []string{unreadable} // one damaged row does not fail a list
+	}
+	if pruned.Valid {
+		c.PrunedAt = fromMicros(pruned.Int64)
+	}
 	if !finished.Valid {
 		return c, nil
-	}
-	if files != nil {
-		if err := json.Unmarshal(files, &res.Files); err != nil {
-			return ledger.ModelCall{}, err
-		}
 	}
 	res.Key, res.FinishedAt = c.Key, fromMicros(finished.Int64)
 	res.PromptTokens, res.CachedTokens, res.CompletionTokens = numberOf(prompt), numberOf(cached), numberOf(completion)

@@ -21,9 +21,7 @@ type querier interface {
 }
 
 // row is what a scan function reads from: one row, or the current one of many.
-type row interface {
-	Scan(dest ...any) error
-}
+type row = Row
 
 // list returns all rows of a query.
 func list[T any](ctx context.Context, db querier, scan func(row) (T, error), query string, args ...any) ([]T, error) {
@@ -70,6 +68,10 @@ func (w *where) arg(arg any) string {
 // scope adds the conditions of a scope; at is the column of time.
 func (w *where) scope(s ledger.Scope, at string) {
 	w.equal("namespace", s.Namespace)
+	if s.NamespaceUID != "" {
+		w.conditions = append(w.conditions, fmt.Sprintf("(namespace_uid = %s OR (namespace_uid = '' AND %s >= %s))",
+			w.arg(text(s.NamespaceUID)), at, w.arg(micros(s.NamespaceSince))))
+	}
 	w.equal("chat", s.Chat)
 	w.equal("root_uid", s.Root)
 	w.equal("role", s.Role)

@@ -24,8 +24,18 @@ var pruneSteps = [...]string{
 	SELECT c.key FROM agents a JOIN tool_calls c ON c.agent_uid = a.uid WHERE a.expired_at IS NOT NULL LIMIT $1)`,
 	`DELETE FROM model_calls WHERE key IN (
 	SELECT c.key FROM agents a JOIN model_calls c ON c.agent_uid = a.uid WHERE a.expired_at IS NOT NULL LIMIT $1)`,
+	`DELETE FROM image_uses WHERE (agent_uid, digest) IN (
+	SELECT u.agent_uid, u.digest FROM agents a JOIN image_uses u ON u.agent_uid = a.uid WHERE a.expired_at IS NOT NULL LIMIT $1)`,
 	`DELETE FROM agents WHERE uid IN (SELECT uid FROM agents WHERE expired_at IS NOT NULL LIMIT $1)`,
 }
+
+// oldQuotas delete what no quota counts any more. A month has at most 31 days, whatever the retention is.
+var oldQuotas = [...]string{
+	`DELETE FROM quota_usage WHERE hour < $1`,
+	`DELETE FROM quota_namespaces WHERE settled_at < $1`,
+}
+
+const quotaMemory = 32 * 24 * time.Hour
 
 // Prune implements ledger.Upkeep. Agents first become expired, which hides them as a whole; then their rows go. Each
 // step runs only when the one before has left nothing, so a limit that is reached never leaves rows without an agent.
@@ -37,6 +47,11 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int64, 
 		if _, err := tx.Exec(ctx, statement(expireAgents, micros(time.Now()), micros(before), budget)); err != nil {
 			return err
 		}
+		for _, query := range oldQuotas {
+			if _, err := tx.Exec(ctx, statement(query, min(micros(before), micros(time.Now().Add(-quotaMemory))))); err != nil {
+				return err
+			}
+		}
 		for _, query := range pruneSteps {
 			changed, err := tx.Exec(ctx, statement(query, budget-deleted))
 			if err != nil {
@@ -46,7 +61,11 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int64, 
 				return nil
 			}
 		}
-		return nil
+		changed, err := tx.Exec(ctx, statement(dropImages, micros(before), budget-deleted))
+		if err == nil {
+			deleted += changed[0]
+		}
+		return err
 	})
 	if err != nil {
 		return 0, s.fail("prune", err)

@@ -18,14 +18,16 @@ type Store struct {
 
 	batches      atomic.Int64
 	transactions atomic.Int64
+
+	pruned pruneProgress
 }
 
 var _ ledger.Ledger = (*Store)(nil)
 
-// Defaults of the options. The timeout is far above what a healthy database needs for a group.
+// How many batches share a transaction, and how long one may take. The timeout is far above what a healthy database needs for a group.
 const (
-	defaultGroupLimit    = 512
-	defaultCommitTimeout = 30 * time.Second
+	defaultGroupLimit = 512
+	commitTimeout     = 30 * time.Second
 	// groupBytes bounds a group by its size, so that a transaction stays short even when batches are large.
 	groupBytes = 8 << 20
 )
@@ -34,8 +36,7 @@ const (
 type Option func(*options)
 
 type options struct {
-	groupLimit    int
-	commitTimeout time.Duration
+	groupLimit int
 }
 
 // GroupLimit sets how many batches may share a transaction; 1 turns the group commit off.
@@ -43,18 +44,13 @@ func GroupLimit(batches int) Option {
 	return func(o *options) { o.groupLimit = max(1, batches) }
 }
 
-// CommitTimeout sets how long a transaction may take before it is given up.
-func CommitTimeout(timeout time.Duration) Option {
-	return func(o *options) { o.commitTimeout = timeout }
-}
-
 // New returns the ledger in a database whose schema is current; see Migrate. It owns the driver.
 func New(driver Driver, opts ...Option) *Store {
-	o := options{groupLimit: defaultGroupLimit, commitTimeout: defaultCommitTimeout}
+	o := options{groupLimit: defaultGroupLimit}
 	for _, opt := range opts {
 		opt(&o)
 	}
-	s := &Store{driver: driver, timeout: o.commitTimeout}
+	s := &Store{driver: driver, timeout: commitTimeout}
 	s.queue = newQueue(o.groupLimit, groupBytes, s.commit)
 	return s
 }

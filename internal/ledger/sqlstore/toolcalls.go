@@ -8,20 +8,22 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
 const (
-	insertToolCall = `INSERT INTO tool_calls (key, call_id, agent_uid, seq, model_call, tool, arguments, repeatable, started_at)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (key) DO NOTHING`
-	insertEndedToolCall = `INSERT INTO tool_calls (key, call_id, agent_uid, seq, model_call, tool, arguments, repeatable, started_at,
-	status, output, error, finished_at)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (key) DO NOTHING`
+	insertToolCall = `INSERT INTO tool_calls (key, call_id, agent_uid, seq, model_call, tool, arguments, repeatable, decision, decided_by,
+	started_at)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (key) DO NOTHING`
+	insertEndedToolCall = `INSERT INTO tool_calls (key, call_id, agent_uid, seq, model_call, tool, arguments, repeatable, decision, decided_by,
+	started_at, status, output, error, finished_at)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT (key) DO NOTHING`
 	endToolCall = `UPDATE tool_calls SET status = $1, output = $2, error = $3, finished_at = $4
 	WHERE key = $5 AND agent_uid = $6 AND finished_at IS NULL`
-	toolCallColumns = `key, call_id, agent_uid, seq, model_call, tool, arguments, repeatable, started_at, status, error,
-	finished_at, COALESCE(length(output), 0)`
+	toolCallColumns = `key, call_id, agent_uid, seq, model_call, tool, arguments, repeatable, decision, decided_by, started_at, status,
+	error, finished_at, COALESCE(length(output), 0)`
 )
 
 // toolSteps write the tool calls of a batch. A call that begins and ends in it is one row from the beginning.
@@ -30,7 +32,8 @@ func toolSteps(steps []step, b *ledger.Batch) []step {
 	for i := range b.ToolCalls {
 		c := &b.ToolCalls[i]
 		row := step{otherwise: keyTaken("tool call", c.Key), Statement: statement(insertToolCall,
-			text(c.Key), text(c.CallID), b.Agent, c.Seq, text(c.ModelCall), text(c.Tool), text(c.Arguments), c.Repeatable, micros(c.StartedAt))}
+			text(c.Key), text(c.CallID), b.Agent, c.Seq, text(c.ModelCall), text(c.Tool), text(c.Arguments), c.Repeatable,
+			string(c.Decision), text(c.DecidedBy), micros(c.StartedAt))}
 		if at := slices.IndexFunc(b.ToolResults, func(r ledger.ToolResult) bool { return r.Key == c.Key }); at >= 0 {
 			r := &b.ToolResults[at]
 			row.Statement = statement(insertEndedToolCall, append(row.Args, string(r.Status), r.Output, text(r.Error), micros(r.FinishedAt))...)
@@ -92,16 +95,26 @@ func (s *Store) OpenCalls(ctx context.Context, agent string) (ledger.OpenCalls, 
 	return calls, s.fail("list open calls of agent "+agent, err)
 }
 
+// The tree is that of the agent's root. A call that is named with its agent comes first, then the agent's own.
+const findToolOutput = `SELECT COALESCE(substr(c.output, $1, $2), ''), COALESCE(length(c.output), 0), c.pruned_at IS NOT NULL
+	FROM agents self JOIN agents a ON a.root_uid = self.root_uid AND a.namespace = self.namespace AND a.expired_at IS NULL
+	JOIN tool_calls c ON c.agent_uid = a.uid
+	WHERE self.uid = $3 AND c.finished_at IS NOT NULL AND (c.call_id = $4 OR (a.name = $5 AND c.call_id = $6))
+	ORDER BY CASE WHEN a.name = $5 AND c.call_id = $6 THEN 0 WHEN a.uid = self.uid THEN 1 ELSE 2 END, c.started_at DESC, c.key DESC LIMIT 1`
+
 // ToolOutput implements ledger.Calls.
-func (s *Store) ToolOutput(ctx context.Context, agent, callID string, offset int64, limit int) (ledger.ToolOutput, error) {
-	op := fmt.Sprintf("read output of tool call %s of agent %s", callID, agent)
+func (s *Store) ToolOutput(ctx context.Context, agent, call string, offset int64, limit int) (ledger.ToolOutput, error) {
+	op := fmt.Sprintf("read output of tool call %s in the tree of agent %s", call, agent)
 	if offset < 0 || limit <= 0 {
 		return ledger.ToolOutput{}, fmt.Errorf("%s: %w: offset %d and limit %d", op, ledger.ErrInvalid, offset, limit)
 	}
+	name, id, _ := strings.Cut(call, "/") // names of agents have no slash
 	var part ledger.ToolOutput
-	err := s.driver.Reader().QueryRowContext(ctx, `SELECT COALESCE(substr(output, $1, $2), ''), COALESCE(length(output), 0) FROM tool_calls
-	WHERE agent_uid = $3 AND call_id = $4 AND finished_at IS NOT NULL ORDER BY started_at DESC, key DESC LIMIT 1`,
-		offset+1, limit, agent, text(callID)).Scan(&part.Data, &part.Size)
+	var pruned bool
+	err := s.driver.Reader().QueryRowContext(ctx, findToolOutput, offset+1, limit, agent, text(call), text(name), text(id)).Scan(&part.Data, &part.Size, &pruned)
+	if err == nil && pruned {
+		err = ledger.ErrPruned
+	}
 	return part, s.fail(op, err)
 }
 
@@ -113,7 +126,7 @@ func scanToolCallAnd(r row, more ...any) (ledger.ToolCall, error) {
 	var res ledger.ToolResult
 	var started int64
 	var finished sql.NullInt64
-	err := r.Scan(append([]any{&c.Key, &c.CallID, &c.Agent, &c.Seq, &c.ModelCall, &c.Tool, &c.Arguments, &c.Repeatable, &started,
+	err := r.Scan(append([]any{&c.Key, &c.CallID, &c.Agent, &c.Seq, &c.ModelCall, &c.Tool, &c.Arguments, &c.Repeatable, &c.Decision, &c.DecidedBy, &started,
 		&res.Status, &res.Error, &finished, &res.OutputSize}, more...)...)
 	if err != nil {
 		return ledger.ToolCall{}, err

@@ -35,6 +35,6 @@
 //
 // A provider may name others to go to. A call whose expected wait exceeds the scheduler's patience, when it is
 // submitted or when its provider backs off, goes to the first of them that is expected to serve it in time. One that has
-// in fact waited that long looks where it would wait less. And one that has failed twice at its own provider is tried at the
-// fallbacks, one after the other.
+// in fact waited that long looks where it would wait less. And one that has failed twice at its own provider, or once if its tries would not
+// reach all of the fallbacks otherwise, is tried at the fallbacks, one after the other.
 package schedule

@@ -38,6 +38,40 @@ func (g *granted) list() []string {
 
 func (g *granted) release(i int, result schedule.Result) { g.held[i].Release(result) }
 
+// A fallback is asked whatever the number of tries, as long as there is one for each.
+func TestFewTriesReachEveryFallback(t *testing.T) {
+	for name, tc := range map[string]struct {
+		fallback []string
+		tries    int
+		want     []string
+	}{
+		"two tries, one fallback":      {[]string{"b"}, 2, []string{"a", "b"}},
+		"three tries, one fallback":    {[]string{"b"}, 3, []string{"a", "a", "b"}},
+		"three tries, two fallbacks":   {[]string{"b", "c"}, 3, []string{"a", "b", "c"}},
+		"five tries, two fallbacks":    {[]string{"b", "c"}, 5, []string{"a", "a", "b", "c", "b"}},
+		"three tries, without any":     {nil, 3, []string{"a", "a", "a"}},
+		"one try leaves none for them": {[]string{"b"}, 1, []string{"a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := schedule.New(schedule.Options{})
+			s.SetProvider(schedule.Provider{Name: "a", Fallback: tc.fallback})
+			for _, other := range tc.fallback {
+				s.SetProvider(schedule.Provider{Name: other})
+			}
+			var got []string
+			for failures := range tc.tries {
+				mustSubmit(t, s, schedule.Ticket{Provider: "a", Namespace: "n", Failures: failures, Tries: tc.tries}, func(g *schedule.Grant) {
+					got = append(got, g.Provider)
+					g.Release(schedule.Result{})
+				})
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("asked (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestBackOffHoldsTheWholeProvider(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := schedule.New(schedule.Options{})
@@ -176,7 +210,7 @@ func TestACallThatKeepsFailingGoesToTheFallbacksInTurn(t *testing.T) {
 	s.SetProvider(schedule.Provider{Name: "third"})
 	s.SetProvider(schedule.Provider{Name: "alone"})
 	at := func(provider string, failures int) (got string) {
-		mustSubmit(t, s, schedule.Ticket{Provider: provider, Failures: failures}, func(grant *schedule.Grant) {
+		mustSubmit(t, s, schedule.Ticket{Provider: provider, Failures: failures, Tries: 6}, func(grant *schedule.Grant) {
 			got = grant.Provider
 			grant.Release(schedule.Result{})
 		})

@@ -27,22 +27,23 @@ func (s *Scheduler) route(call *Call, from *provider, patience time.Duration, no
 	return best
 }
 
-// triesAtHome is how often a call may fail at its own provider before a fallback is tried.
+// triesAtHome is how often a call may fail at its own provider before a fallback is tried. With fewer tries than that leaves to
+// the fallbacks it is once.
 const triesAtHome = 2
 
-// after is where a call belongs that has failed so many times: with its own provider at first, then with each of the fallbacks
-// in turn.
-func (s *Scheduler) after(primary *provider, failures int) *provider {
+// after is where a call belongs that may have failed: with its own provider at first, then with each of the fallbacks in turn.
+func (s *Scheduler) after(primary *provider, t Ticket) *provider {
 	var fallbacks []*provider
 	for _, name := range primary.choices[1:] {
 		if p := s.providers[name]; p != nil {
 			fallbacks = append(fallbacks, p)
 		}
 	}
-	if failures < triesAtHome || len(fallbacks) == 0 {
+	home := min(triesAtHome, max(1, t.Tries-len(fallbacks)))
+	if t.Failures < home || len(fallbacks) == 0 {
 		return primary
 	}
-	return fallbacks[(failures-triesAtHome)%len(fallbacks)]
+	return fallbacks[(t.Failures-home)%len(fallbacks)]
 }
 
 // backOff leaves a provider alone until a time and sends its waiting calls elsewhere where they would wait too long. It

@@ -28,8 +28,8 @@ type Ticket struct {
 	Chat      string
 	// Tokens is the estimate of what the call will use.
 	Tokens int64
-	// Failures is how often the call has failed already, wherever it was made.
-	Failures int
+	// Failures is how often the call has failed already, wherever it was made, and Tries how often it may be made in all.
+	Failures, Tries int
 }
 
 // Result is what became of a call.
@@ -153,7 +153,7 @@ func (s *Scheduler) Submit(ticket Ticket, granted func(*Grant)) (*Call, error) {
 		}
 		call.submitted = now
 		call.choices = primary.choices
-		p := s.route(call, s.after(primary, ticket.Failures), s.options.Patience, now)
+		p := s.route(call, s.after(primary, ticket), s.options.Patience, now)
 		p.enqueue(call, now)
 		return []*provider{p}
 	})

@@ -101,8 +101,9 @@ type chatFunction struct {
 type content struct {
 	text string
 	set  bool
-	// parts are the types of the parts, when it is a list.
-	parts []string
+	// parts are the types of the parts, when it is a list, and images the addresses of those that are images.
+	parts  []string
+	images []string
 }
 
 // UnmarshalJSON accepts the three forms.
@@ -122,6 +123,9 @@ func (c *content) UnmarshalJSON(data []byte) error {
 		Type    string `json:"type"`
 		Text    string `json:"text"`
 		Refusal string `json:"refusal"`
+		Image   struct {
+			URL string `json:"url"`
+		} `json:"image_url"`
 	}
 	if err := json.Unmarshal(data, &parts); err != nil {
 		return fmt.Errorf("content must be a string or a list of parts: %w", err)
@@ -130,6 +134,9 @@ func (c *content) UnmarshalJSON(data []byte) error {
 	var b strings.Builder
 	for _, p := range parts {
 		c.parts = append(c.parts, p.Type)
+		if p.Type == "image_url" {
+			c.images = append(c.images, p.Image.URL)
+		}
 		b.WriteString(p.Text)
 		b.WriteString(p.Refusal)
 	}
@@ -201,7 +208,11 @@ func (c *conversation) last() *chatMessage {
 // toolResults calls yield for the tool messages at the end of the conversation with the name of their tool, in order,
 // until it returns true.
 func (c *conversation) toolResults(yield func(tool, result string) bool) bool {
-	first := len(c.Messages)
+	end := len(c.Messages)
+	if end > 1 && len(c.Messages[end-1].Content.images) > 0 && c.Messages[end-2].Role == "tool" {
+		end-- // the images of the results, which a tool message cannot hold
+	}
+	first := end
 	for first > 0 && c.Messages[first-1].Role == "tool" {
 		first--
 	}
@@ -209,7 +220,7 @@ func (c *conversation) toolResults(yield func(tool, result string) bool) bool {
 		return false
 	}
 	calls := c.Messages[first-1].ToolCalls
-	for _, m := range c.Messages[first:] {
+	for _, m := range c.Messages[first:end] {
 		for _, call := range calls {
 			if call.ID == m.ToolCallID && yield(call.Function.Name, m.Content.text) {
 				return true

@@ -20,6 +20,8 @@ type match struct {
 	History *pattern `yaml:"history"`
 	// ToolResult fits one of the tool results at the end of the conversation.
 	ToolResult *toolResult `yaml:"toolResult"`
+	// Images is how many images the newest message shows.
+	Images *int `yaml:"images"`
 	// Tools are all offered. NoTools: none is.
 	Tools   names `yaml:"tools"`
 	NoTools bool  `yaml:"noTools"`
@@ -38,6 +40,7 @@ func (m *match) fits(c *conversation, captures map[string]any) bool {
 	case m.Turn != 0 && m.Turn != c.turn,
 		m.From != "" && m.From != c.last().Role,
 		m.NoTools && len(c.Tools) > 0,
+		m.Images != nil && *m.Images != len(c.last().Content.images),
 		len(m.Role) > 0 && !slices.Contains(m.Role, c.roleKey),
 		!m.fitsTools(c),
 		!m.Model.match(c.Model, captures),

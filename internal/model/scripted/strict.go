@@ -5,6 +5,7 @@ package scripted
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -183,7 +184,22 @@ func (m *chatMessage) validate(i int) error {
 			}
 		}
 	}
+	for _, url := range m.Content.images {
+		if !usableImage(url) {
+			return badRequest(at(i, "content"), "Invalid image_url: expected an address, or 'data:image/png;base64,...' of a PNG, JPEG, GIF or WebP image.")
+		}
+	}
 	return m.validateCalls(i)
+}
+
+// usableImage reports whether a model could look at an image.
+func usableImage(url string) bool {
+	if strings.HasPrefix(url, "https://") {
+		return true
+	}
+	mediaType, data, ok := strings.Cut(strings.TrimPrefix(url, "data:"), ";base64,")
+	decoded, err := base64.StdEncoding.DecodeString(data)
+	return ok && err == nil && len(decoded) > 0 && slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, mediaType)
 }
 
 func (m *chatMessage) validateCalls(i int) error {

@@ -36,6 +36,7 @@ func TestStrictModeRefusesWhatTheAPIRefuses(t *testing.T) {
 		"a call whose arguments are not JSON":    {messages(user, strings.Replace(call, `"{}"`, `"{"`, 1), result), "not JSON"},
 		"calls in a user message":                {messages(strings.Replace(call, "assistant", "user", 1)), "expected a non-empty string"},
 		"calls beside a user's content":          {messages(strings.Replace(strings.Replace(call, "assistant", "user", 1), "null", `"x"`, 1)), "only allowed in messages with role 'assistant'"},
+		"an image that is none":                  {messages(`{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:text/plain;base64,eA=="}}]}`), "Invalid image_url"},
 		"an image in a tool message":             {messages(user, call, `{"role":"tool","tool_call_id":"a","content":[{"type":"image_url","image_url":{"url":"data:"}}]}`), "only allowed in messages with role 'user'"},
 		"null content without calls":             {messages(user, `{"role":"assistant","content":null}`, user), "It may be null only with 'tool_calls'"},
 		"an empty assistant message":             {messages(user, `{"role":"assistant","content":""}`, user), "got an empty one"},
@@ -81,7 +82,7 @@ func TestStrictModeRefusesWhatTheAPIRefuses(t *testing.T) {
 		_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, "fallback: {text: Hello.}")}})
 		for _, body := range []string{
 			messages(user, call, result, user),
-			messages(`{"role":"developer","content":"x"}`, `{"role":"user","name":"alice","content":[{"type":"image_url","image_url":{"url":"data:"}}]}`),
+			messages(`{"role":"developer","content":"x"}`, `{"role":"user","name":"alice","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,eA=="}}]}`),
 			messages(user, `{"role":"assistant","content":null,"refusal":"no"}`, user),
 			tool(`{"name":"ls","description":"d","strict":true,"parameters":{"type":"object","properties":{},"additionalProperties":false}}`),
 			with(`"tools":[{"type":"function","function":{"name":"ls"}}],"tool_choice":"none","n":1,"seed":3,"parallel_tool_calls":true`),

@@ -26,7 +26,20 @@ func (o outputs) WholeOutput(_ context.Context, agent, callID string) (string, e
 	if !ok {
 		return "", fmt.Errorf("call %s of %s: %w", callID, agent, builtin.ErrNoResult)
 	}
+	if text == pruned {
+		return "", fmt.Errorf("call %s of %s: %w", callID, agent, builtin.ErrPruned)
+	}
 	return text, nil
+}
+
+// pruned stands for an output that was deleted.
+const pruned = "pruned"
+
+func TestReadResultSaysThatAnOutputWasDeleted(t *testing.T) {
+	set := makeSet(t, builtin.Options{Results: outputs{"agent-1/call_9": pruned}})
+	if result := execute(t, set, builtin.ReadResult, `{"call_id": "call_9"}`); !strings.Contains(result.Text, `The output of call "call_9" was deleted because of its age.`) {
+		t.Errorf("the model is answered %q", result.Text)
+	}
 }
 
 func makeSet(t *testing.T, options builtin.Options) tool.Set {

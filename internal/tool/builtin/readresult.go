@@ -15,11 +15,16 @@ import (
 // ErrNoResult is what Results returns for a call that it does not know.
 var ErrNoResult = errors.New("no such result")
 
+// ErrPruned is what Results returns for an output that was deleted because of its age.
+var ErrPruned = errors.New("deleted because of its age")
+
 // Results finds the whole output of earlier calls. The engine reads the ledger.
 type Results interface {
-	// WholeOutput returns the text of the call with this id that the agent made,
-	// or an error that wraps ErrNoResult. One agent never reads another's.
-	WholeOutput(ctx context.Context, agent, callID string) (string, error)
+	// WholeOutput returns the text of a call that the agent, or another one of
+	// its tree, made, or an error that wraps ErrNoResult or ErrPruned. The reference is what
+	// the marker in a shortened output names. Outputs of other trees are not
+	// found.
+	WholeOutput(ctx context.Context, agent, reference string) (string, error)
 }
 
 const (
@@ -39,7 +44,7 @@ func readResult(results Results) definition {
 			"required": ["call_id"],
 			"additionalProperties": false,
 			"properties": {
-				"call_id": {"type": "string", "minLength": 1, "maxLength": 256, "description": "The id of the earlier call"},
+				"call_id": {"type": "string", "minLength": 1, "maxLength": 512, "description": "The call, as the marker names it"},
 				"offset":  {"type": "integer", "minimum": 0, "default": 0, "description": "The byte to start from"},
 				"limit":   {"type": "integer", "minimum": 100, "maximum": 32000, "default": 16000, "description": "The most bytes to return"}
 			}
@@ -53,6 +58,9 @@ func readResult(results Results) definition {
 		whole, err := results.WholeOutput(ctx, call.Agent, a.CallID)
 		if errors.Is(err, ErrNoResult) {
 			return refused("There is no output of a call %q. Use the call_id that the marker in the shortened output names.", a.CallID), nil
+		}
+		if errors.Is(err, ErrPruned) {
+			return refused("The output of call %q was deleted because of its age. Only what you were shown of it is left; make the call again if you need the rest.", a.CallID), nil
 		}
 		if err != nil {
 			return tool.Output{}, fmt.Errorf("read output of call %s: %w", a.CallID, err)

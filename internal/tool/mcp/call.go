@@ -62,7 +62,7 @@ func (s *Session) send(ctx context.Context, conn *connection, name string, call 
 	case err == nil:
 		return result, nil, nil
 	case seen.taken() && errors.As(err, &answer):
-		return nil, nil, fmt.Errorf("the server answers: %s", seen.words(errors.New(answer.Message)))
+		return nil, nil, fmt.Errorf("the server answers: %s", seen.line(errors.New(answer.Message), maxAnswer))
 	default:
 		return nil, &lostCall{err, seen}, nil
 	}

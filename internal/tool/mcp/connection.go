@@ -4,6 +4,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
 // pingTimeout is how long a connection under suspicion may take to answer.
@@ -31,11 +34,12 @@ type connection struct {
 	cancel      context.CancelCauseFunc
 	over, ended chan struct{}
 	once        sync.Once
+	why         error // why it has ended, if it was not closed here
 }
 
 // connect opens a connection and lists the server's tools.
 func (s *Session) connect() (*connection, listing, error) {
-	transport, err := s.server.transport(s.options.HTTP)
+	transport, err := s.server.transport(s.options.HTTP, &s.tasks)
 	if err != nil {
 		return nil, listing{}, fmt.Errorf("%w: %w", errInvalidServer, err)
 	}
@@ -58,6 +62,11 @@ func (s *Session) connect() (*connection, listing, error) {
 	conn := &connection{session: session, listChanged: changed, cancel: cancel, over: make(chan struct{}), ended: make(chan struct{})}
 	go conn.watch()
 	tools, err := s.list(ctx, session)
+	if errors.Is(err, context.Canceled) && s.ctx.Err() == nil && !errors.Is(context.Cause(ctx), errSlowConnect) {
+		// The connection has ended meanwhile, and so has its context: what ended it is the reason.
+		<-conn.ended
+		err = cmp.Or(conn.why, sdk.ErrConnectionClosed)
+	}
 	if err != nil {
 		err = connectError(ctx, seen, fmt.Errorf("list tools: %w", err))
 		conn.close()
@@ -71,6 +80,10 @@ func connectError(ctx context.Context, seen *exchange, err error) error {
 	switch {
 	case errors.Is(context.Cause(ctx), errSlowConnect):
 		return errSlowConnect
+	case errors.As(seen.cause(), new(*outbound.NotAllowedError)) || errors.Is(seen.cause(), errRedirect):
+		return &unusableError{NotAllowed, seen.words(err)}
+	case seen.cause() != nil || errors.As(err, new(*unusableError)):
+		return &unusableError{BadAnswer, seen.words(err)}
 	case seen.unauthorized():
 		return fmt.Errorf("%w (%s): check headersFrom and the Secret that it names", errUnauthorized, seen.words(err))
 	default:
@@ -99,7 +112,7 @@ func (s *Session) client(changed chan<- struct{}) *sdk.Client {
 
 // watch notices the end of the connection.
 func (c *connection) watch() {
-	_ = c.session.Wait() // why it ended shows in the calls
+	c.why = c.session.Wait()
 	c.close()
 	c.cancel(nil)
 	close(c.ended)
@@ -111,6 +124,19 @@ func (c *connection) close() {
 		close(c.over)
 		go func() { _ = c.session.Close() }() // nobody is left to whom an error matters
 	})
+}
+
+// rest waits, and reports whether the connection and ctx outlast it.
+func (c *connection) rest(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-c.over:
+	case <-ctx.Done():
+	}
+	return false
 }
 
 // alive asks whether the server still knows the session.

@@ -13,9 +13,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// maxImage is the largest image that is handed to a model.
-const maxImage = 5 << 20
-
 // output turns a server's result into a tool's output. What is not text is named
 // at its place in the text, so that a model without eyes knows that it was there.
 func output(result *sdk.CallToolResult) (tool.Output, error) {
@@ -74,11 +71,7 @@ func resource(r *sdk.ResourceContents) (string, *tool.Image) {
 }
 
 func picture(what, mimeType string, data []byte) (string, *tool.Image) {
-	text := describe(what, mimeType, len(data))
-	if len(data) > maxImage {
-		return text + " (too large to show)", nil
-	}
-	return text, &tool.Image{MIMEType: mimeType, Data: data}
+	return describe(what, mimeType, len(data)), &tool.Image{MIMEType: mimeType, Data: data}
 }
 
 func describe(what, mimeType string, size int) string {

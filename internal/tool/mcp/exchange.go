@@ -13,12 +13,16 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/nestor-dev/nestor/internal/tool"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
 const (
-	// maxWords bounds an error text, which a server may have written.
-	maxWords = 1000
+	// maxWords bounds an error text, and maxAnswer an error with which a server
+	// answers a call, which the model should be able to act on.
+	maxWords  = 300
+	maxAnswer = 1000
 	// shortestSecret is the shortest header value that is removed from texts: to
 	// remove every "1" would hide nothing and garble everything.
 	shortestSecret = 6
@@ -33,6 +37,7 @@ type exchange struct {
 	accepted bool // the server took a message, whatever came after
 	status   int  // of the last answer, 0 while there is none
 	secrets  map[string]bool
+	problem  error // why the server is not usable, if that was seen here
 }
 
 type exchangeKey struct{}
@@ -68,6 +73,23 @@ func (e *exchange) answered(method string, status int) {
 	defer e.mu.Unlock()
 	e.status = status
 	e.accepted = e.accepted || method == http.MethodPost && status >= 200 && status < 300
+}
+
+// failed remembers why the server is not usable, and returns err.
+func (e *exchange) failed(err error) error {
+	if errors.As(err, new(*outbound.NotAllowedError)) || errors.Is(err, outbound.ErrTooMuch) || errors.Is(err, errRedirect) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.problem = err
+	}
+	return err
+}
+
+// cause returns why the server is not usable, or nil.
+func (e *exchange) cause() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.problem
 }
 
 // guard remembers header values that must not show.
@@ -116,10 +138,27 @@ func (e *exchange) throttled() bool {
 	return e.status == http.StatusTooManyRequests
 }
 
-// words returns the text of err, fit to be shown: bounded, without header values
-// and without what an address may hold besides its host and path, and without the
-// local port, which differs each time.
+// undecodable are the beginnings of errors of the SDK that repeat what a server
+// sent. A server that does not speak MCP may be any service of the network.
+var undecodable = []string{"failed to decode", "malformed line", "unmarshaling", "invalid message version tag", "error reading event", "missing endpoint", "mismatching session IDs"}
+
+// words returns the text of err, fit to be shown: bounded, on a line, without
+// header values and without what an address may hold besides its host and path, and
+// without the local port, which differs each time.
 func (e *exchange) words(err error) string {
+	if problem := e.cause(); problem != nil {
+		return e.line(problem, maxWords)
+	}
+	for _, beginning := range undecodable {
+		if strings.Contains(err.Error(), beginning) && !errors.As(err, new(*jsonrpc.Error)) {
+			return "the server's answer is not MCP"
+		}
+	}
+	return e.line(err, maxWords)
+}
+
+// line is words for an error that may be longer.
+func (e *exchange) line(err error, limit int) string {
 	text := err.Error()
 	var request *url.Error
 	if errors.As(err, &request) {
@@ -139,6 +178,5 @@ func (e *exchange) words(err error) string {
 			text = strings.ReplaceAll(text, secret, "[secret]")
 		}
 	}
-	text, _ = tool.Page(strings.ToValidUTF8(text, "\uFFFD"), 0, maxWords)
-	return text
+	return outbound.Line(text, limit)
 }

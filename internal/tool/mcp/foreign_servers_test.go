@@ -141,6 +141,22 @@ func TestServerEverythingGetsNoModel(t *testing.T) {
 	}
 }
 
+// Its tool for research appears after initialization too, and says that it can only run as an MCP task.
+func TestServerEverythingsTaskToolIsLeftOut(t *testing.T) {
+	c := makeClient(t, mcp.Options{})
+	session := c.connect(t, foreign("every", mcp.StreamableHTTP, startEverything(t, "streamableHttp")+"/mcp"))
+	for !strings.Contains(session.Status().Message, "simulate-research-query: it can only run as an MCP task") {
+		select {
+		case <-c.changed:
+		case <-time.After(30 * time.Second):
+			t.Fatalf("the status says %q", session.Status().Message)
+		}
+	}
+	if _, ok := session.Tools().Lookup("every__simulate-research-query"); ok {
+		t.Error("the tool is offered")
+	}
+}
+
 func TestServerFilesystem(t *testing.T) {
 	directory, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -11,75 +11,164 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/nestor-dev/nestor/internal/outbound"
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
 // Bounds of what one server may put before a model.
 const (
-	maxTools       = 1000
+	maxTools       = 200
+	maxPages       = 64
+	maxCursor      = 4 << 10
+	maxToolName    = 128
 	maxDescription = 8 << 10
+	maxSchema      = 64 << 10
+	// maxListing bounds the schemas and descriptions of all tools together.
+	maxListing = 2 << 20
 )
 
 // listing is what a server offers.
 type listing struct {
 	set    tool.Set
+	listed []listed
 	status []ToolStatus
-	left   []string // what is not offered, and why
+	left   []string // what is not offered, and why; at most maxLeftOut and a sum
 }
 
 // list asks the server for its tools and makes them usable.
 func (s *Session) list(ctx context.Context, session *sdk.ClientSession) (listing, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.options.ConnectTimeout)
 	defer cancel()
+	offered, more, err := pages(ctx, session)
+	if err != nil {
+		return listing{}, err
+	}
 	var l listing
 	var tools []*tool.Tool
 	names := map[string]bool{}
-	count := 0
-	for offered, err := range session.Tools(ctx, nil) {
-		if err != nil {
-			return listing{}, err
+	skipped := 0
+	leave := func(text string) {
+		if skipped++; skipped <= maxLeftOut {
+			l.left = append(l.left, text)
 		}
-		if count++; count > maxTools {
-			l.left = append(l.left, fmt.Sprintf("whatever comes after %d tools", maxTools))
-			break
-		}
-		made, err := s.makeTool(offered)
-		if err == nil && names[made.Name()] {
+	}
+	for _, o := range offered {
+		made, err := s.makeListed(o)
+		if err == nil && (names[made.pin] || names[made.trusting.Name()]) {
 			err = errors.New("another tool has its name")
 		}
 		if err != nil {
-			l.left = append(l.left, fmt.Sprintf("%s: %v", offered.Name, err))
+			leave(fmt.Sprintf("%s: %s", outbound.Line(o.Name, maxToolName/2), outbound.Line(err.Error(), maxWords/2)))
 			continue
 		}
-		names[made.Name()] = true
-		tools = append(tools, made)
-		l.status = append(l.status, ToolStatus{offered.Name, made.Spec().Description, made.Spec().ReadOnly})
+		names[made.pin], names[made.trusting.Name()] = true, true
+		tools = append(tools, made.trusting)
+		l.listed = append(l.listed, made)
+		spec := made.trusting.Spec()
+		l.status = append(l.status, ToolStatus{
+			Name: o.Name, Description: spec.Description, ReadOnly: spec.ReadOnly, Cautious: made.cautious.Spec().ReadOnly, Pin: made.pin, Digest: made.digest,
+		})
+	}
+	if skipped > maxLeftOut {
+		l.left = append(l.left, fmt.Sprintf("and %d more", skipped-maxLeftOut))
+	}
+	if more {
+		l.left = append(l.left, fmt.Sprintf("all after the first %d tools", maxTools))
 	}
 	slices.SortFunc(l.status, func(a, b ToolStatus) int { return cmp.Compare(a.Name, b.Name) })
-	var err error
 	l.set, err = tool.NewSet(tools...)
 	return l, err
 }
 
-// makeTool turns a server's tool into one that calls it.
-func (s *Session) makeTool(offered *sdk.Tool) (*tool.Tool, error) {
-	parameters, err := json.Marshal(offered.InputSchema)
+// offeredTool is a tool as the server lists it, with its schema encoded.
+type offeredTool struct {
+	*sdk.Tool
+	parameters json.RawMessage
+}
+
+// pages asks for the tools page by page, and says whether there are more than are used. A server decides how many pages there are: one that
+// does not come to an end is not used at all.
+func pages(ctx context.Context, session *sdk.ClientSession) (tools []offeredTool, more bool, err error) {
+	seen, size := map[string]bool{}, 0
+	params := &sdk.ListToolsParams{}
+	for range maxPages {
+		page, err := session.ListTools(ctx, params)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, t := range page.Tools {
+			if t == nil {
+				continue
+			}
+			if len(tools) == maxTools {
+				return tools, true, nil
+			}
+			parameters, err := json.Marshal(t.InputSchema)
+			if err != nil {
+				return nil, false, fmt.Errorf("encode the schema of a tool: %w", err)
+			}
+			if size += len(parameters) + len(t.Description); size > maxListing {
+				return nil, false, &unusableError{BadAnswer, fmt.Sprintf("the schemas and descriptions of the server's tools have more than %d MiB", maxListing>>20)}
+			}
+			tools = append(tools, offeredTool{t, parameters})
+		}
+		next := page.NextCursor
+		switch {
+		case next == "":
+			return tools, false, nil
+		case len(next) > maxCursor || seen[next]:
+			return nil, false, &unusableError{BadAnswer, "the server's list of tools does not end: a cursor repeats or is too long"}
+		}
+		seen[next], params.Cursor = true, next
+	}
+	return nil, false, &unusableError{BadAnswer, fmt.Sprintf("the server's list of tools does not end after %d pages", maxPages)}
+}
+
+// makeListed makes a server's tool usable, with its hints and without.
+func (s *Session) makeListed(offered offeredTool) (listed, error) {
+	digest, err := digestOf(offered.Tool)
 	if err != nil {
-		return nil, fmt.Errorf("encode schema: %w", err)
+		return listed{}, err
+	}
+	trusting, err := s.makeTool(offered, true)
+	if err != nil {
+		return listed{}, err
+	}
+	cautious := trusting
+	if hints := offered.Annotations; hints != nil && (hints.ReadOnlyHint || hints.IdempotentHint) {
+		if cautious, err = s.makeTool(offered, false); err != nil {
+			return listed{}, err
+		}
+	}
+	return listed{pin: PinName(offered.Name), digest: digest, trusting: trusting, cautious: cautious}, nil
+}
+
+// makeTool turns a server's tool into one that calls it. The server's hints count if it is trusted.
+func (s *Session) makeTool(offered offeredTool, trusted bool) (*tool.Tool, error) {
+	if s.tasks.requires(offered.Name) {
+		return nil, errors.New("it can only run as an MCP task, which is not supported")
+	}
+	if utf8.RuneCountInString(offered.Name) > maxToolName || strings.ContainsFunc(offered.Name, func(r rune) bool { return !unicode.IsGraphic(r) }) {
+		return nil, fmt.Errorf("its name is longer than %d characters, or has invisible ones", maxToolName)
+	}
+	if len(offered.parameters) > maxSchema {
+		return nil, fmt.Errorf("its schema is larger than %d KiB", maxSchema>>10)
 	}
 	description := strings.TrimSpace(cmp.Or(offered.Description, offered.Title, offered.Name))
 	description, _ = tool.Page(description, 0, maxDescription)
 	spec := tool.Spec{
 		Name:        toolName(s.server.Prefix, offered.Name),
 		Description: description,
-		Parameters:  parameters,
+		Parameters:  offered.parameters,
 		ReadOnly:    slices.Contains(s.server.ReadOnlyTools, offered.Name),
 		Timeout:     s.server.Timeout,
 	}
-	if hints := offered.Annotations; hints != nil {
+	if hints := offered.Annotations; hints != nil && trusted {
 		spec.ReadOnly = spec.ReadOnly || hints.ReadOnlyHint
 		spec.Idempotent = hints.IdempotentHint
 	}

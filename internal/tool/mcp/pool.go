@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
 // Options are the settings of a pool. The zero Options have defaults.
@@ -25,7 +27,8 @@ type Options struct {
 	ConnectTimeout time.Duration
 	// KeepAlive is how often a connection is checked; zero is 30 seconds.
 	KeepAlive time.Duration
-	// HTTP makes the requests; nil is a transport of the pool's own.
+	// HTTP makes the requests; nil is a transport of the pool's own, which connects
+	// to this machine, too.
 	HTTP http.RoundTripper
 }
 
@@ -61,7 +64,7 @@ func NewPool(options Options) *Pool {
 		options.KeepAlive = defaultKeepAlive
 	}
 	if options.HTTP == nil {
-		options.HTTP = http.DefaultTransport.(*http.Transport).Clone()
+		options.HTTP = outbound.New(outbound.Options{AllowLoopback: true})
 	}
 	return &Pool{options: options, sessions: map[Key]*Session{}}
 }

@@ -8,10 +8,18 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/time/rate"
 
 	"github.com/nestor-dev/nestor/internal/tool"
+)
+
+// How often a server's tools are listed again because it says that they changed.
+const (
+	relistEvery = 10 * time.Second
+	relistBurst = 10
 )
 
 // Session is the use of one server by one namespace. It keeps itself connected.
@@ -19,12 +27,14 @@ type Session struct {
 	server   Server
 	options  Options
 	progress observers
+	tasks    taskTools
 	ctx      context.Context
 	stop     context.CancelFunc
 
 	mu     sync.Mutex
 	conn   *connection // nil while there is none
 	tools  tool.Set
+	listed []listed
 	status Status
 	turn   chan struct{} // closed and replaced when anything above changes
 }
@@ -48,7 +58,7 @@ func (s *Session) Status() Status {
 	return s.status
 }
 
-// Tools returns the server's tools as last listed.
+// Tools returns the server's tools as last listed, whether they are as they were pinned or not.
 func (s *Session) Tools() tool.Set {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,10 +88,16 @@ func (s *Session) run() {
 	defer s.become(Closed, "the server was changed or removed")
 	for attempt := 1; s.ctx.Err() == nil; attempt++ {
 		conn, tools, err := s.connect()
+		var unusable *unusableError
 		switch {
 		case err == nil:
-			attempt = 1
+			began := time.Now()
 			s.serve(conn, tools)
+			if time.Since(began) > longestPause {
+				attempt = 1
+			}
+		case errors.As(err, &unusable):
+			s.become(unusable.reason, err.Error())
 		case errors.Is(err, errInvalidServer):
 			s.become(InvalidServer, err.Error())
 			<-s.ctx.Done() // only another revision can help
@@ -99,11 +115,15 @@ func (s *Session) run() {
 // serve offers tools on conn until the connection or the session ends.
 func (s *Session) serve(conn *connection, tools listing) {
 	var err error
+	turns := rate.NewLimiter(rate.Every(relistEvery), relistBurst)
 	for err == nil {
 		s.offer(conn, tools)
 		select {
 		case <-conn.listChanged:
-			tools, err = s.list(s.ctx, conn.session)
+			// A server that says without end that its tools changed gets a turn now and then.
+			if conn.rest(s.ctx, turns.Reserve().Delay()) {
+				tools, err = s.list(s.ctx, conn.session)
+			}
 		case <-conn.over:
 			err = sdk.ErrConnectionClosed
 		case <-s.ctx.Done():
@@ -119,9 +139,9 @@ func (s *Session) serve(conn *connection, tools listing) {
 
 func (s *Session) offer(conn *connection, tools listing) {
 	s.update(func() {
-		s.conn, s.tools = conn, tools.set
+		s.conn, s.tools, s.listed = conn, tools.set, tools.listed
 		s.status = Status{
-			Ready: true, Reason: Connected, Tools: tools.status,
+			Ready: true, Reason: Connected, Tools: tools.status, Digest: digestOfAll(tools.status), LeftOut: tools.left,
 			Message: connectedMessage(tools.set.Len(), tools.left),
 		}
 	})

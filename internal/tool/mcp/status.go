@@ -19,8 +19,18 @@ const (
 	ConnectFailed Reason = "ConnectFailed"
 	Unauthorized  Reason = "Unauthorized"
 	InvalidServer Reason = "InvalidServer"
+	NotAllowed    Reason = "NotAllowed"      // the server is where the operator does not connect to
+	BadAnswer     Reason = "InvalidResponse" // the server's answers are too large, or not MCP
 	Closed        Reason = "Closed"
 )
+
+// unusableError says why a server that can be reached, or could be, is not used.
+type unusableError struct {
+	reason  Reason
+	message string
+}
+
+func (e *unusableError) Error() string { return e.message }
 
 // trying reports whether a connection may come any moment, without a pause.
 func (r Reason) trying() bool { return r == Connecting || r == Reconnecting }
@@ -31,6 +41,10 @@ type ToolStatus struct {
 	Name        string
 	Description string
 	ReadOnly    bool
+	// Cautious is ReadOnly without the server's hints.
+	Cautious bool
+	// Pin is the name under which the tool is pinned, and Digest sums it up.
+	Pin, Digest string
 }
 
 // Status is a snapshot of a session.
@@ -42,7 +56,14 @@ type Status struct {
 	Message string
 	// Tools are the tools of the server, in order, as last listed.
 	Tools []ToolStatus
+	// Digest sums up Tools.
+	Digest string
+	// LeftOut names tools that cannot be used, and why.
+	LeftOut []string
 }
+
+// maxLeftOut is how many of the tools that cannot be used are named.
+const maxLeftOut = 5
 
 // connectedMessage sums up a list of tools and names those that were left out.
 func connectedMessage(offered int, left []string) string {
@@ -53,11 +74,5 @@ func connectedMessage(offered int, left []string) string {
 	if len(left) == 0 {
 		return message
 	}
-	const most = 5
-	more := ""
-	if len(left) > most {
-		more = fmt.Sprintf("; and %d more", len(left)-most)
-		left = left[:most]
-	}
-	return message + "; left out: " + strings.Join(left, "; ") + more
+	return message + "; left out: " + strings.Join(left, "; ")
 }

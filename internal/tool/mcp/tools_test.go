@@ -4,8 +4,14 @@
 package mcp_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"image"
+	"image/jpeg"
+	"image/png"
 	"strings"
 	"testing"
 
@@ -32,13 +38,14 @@ func TestToolsAreListedWithTheirMarks(t *testing.T) {
 			want := mcp.Status{
 				Ready: true, Reason: mcp.Connected, Message: "4 tools are offered",
 				Tools: []mcp.ToolStatus{
-					{Name: "look", Description: "look", ReadOnly: true},
-					{Name: "peek", Description: "peek", ReadOnly: true},
-					{Name: "put", Description: "put"},
-					{Name: "write", Description: "Writes."},
+					{Name: "look", Description: "look", ReadOnly: true, Pin: "look"},
+					{Name: "peek", Description: "peek", ReadOnly: true, Cautious: true, Pin: "peek"},
+					{Name: "put", Description: "put", Pin: "put"},
+					{Name: "write", Description: "Writes.", Pin: "write"},
 				},
 			}
-			if diff := cmp.Diff(want, session.Status()); diff != "" {
+			digests := cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".Digest" }, cmp.Ignore())
+			if diff := cmp.Diff(want, session.Status(), digests); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff([]string{"lab__look", "lab__peek", "lab__put", "lab__write"}, session.Tools().Names()); diff != "" {
@@ -68,14 +75,18 @@ func TestToolsThatCannotBeUsedAreNamed(t *testing.T) {
 }
 
 func TestResultsOfAllKinds(t *testing.T) {
-	picture := []byte("\x89PNG...")
+	var drawn, photo bytes.Buffer
+	if err := errors.Join(png.Encode(&drawn, image.NewGray(image.Rect(0, 0, 2, 2))), jpeg.Encode(&photo, image.NewGray(image.Rect(0, 0, 2, 2)), nil)); err != nil {
+		t.Fatal(err)
+	}
+	picture := drawn.Bytes()
 	server := lab(
 		addTool(sdk.Tool{Name: "mixed"}, answer(
 			text("before"),
 			&sdk.ImageContent{MIMEType: "image/png", Data: picture},
 			&sdk.AudioContent{MIMEType: "audio/wav", Data: []byte("abc")},
 			&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "lab://notes", MIMEType: "text/plain", Text: "some notes"}},
-			&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "lab://photo", MIMEType: "image/jpeg", Blob: []byte("jpeg")}},
+			&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "lab://photo", MIMEType: "image/jpeg", Blob: photo.Bytes()}},
 			&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "lab://blob", MIMEType: "application/zip", Blob: []byte("zip!")}},
 			&sdk.ResourceLink{URI: "lab://more", Name: "more", Description: "Read on."},
 		)),
@@ -90,13 +101,13 @@ func TestResultsOfAllKinds(t *testing.T) {
 
 	mixed := run(t.Context(), session, "lab__mixed", `{}`)
 	want := strings.Join([]string{
-		"before", "[image: image/png, 7 bytes]", "[audio: audio/wav, 3 bytes]", "[resource lab://notes]\nsome notes",
-		"[resource lab://photo: image/jpeg, 4 bytes]", "[resource lab://blob: application/zip, 4 bytes]", "[link to more: lab://more] Read on.",
+		"before", fmt.Sprintf("[image: image/png, %d bytes]", len(picture)), "[audio: audio/wav, 3 bytes]", "[resource lab://notes]\nsome notes",
+		fmt.Sprintf("[resource lab://photo: image/jpeg, %d bytes]", photo.Len()), "[resource lab://blob: application/zip, 4 bytes]", "[link to more: lab://more] Read on.",
 	}, "\n")
 	if diff := cmp.Diff(want, mixed.Text); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)
 	}
-	images := []tool.Image{{MIMEType: "image/png", Data: picture}, {MIMEType: "image/jpeg", Data: []byte("jpeg")}}
+	images := []tool.Image{{MIMEType: "image/png", Data: picture}, {MIMEType: "image/jpeg", Data: photo.Bytes()}}
 	if diff := cmp.Diff(images, mixed.Output.Images); diff != "" {
 		t.Errorf("images (-want +got):\n%s", diff)
 	}

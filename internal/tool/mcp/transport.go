@@ -4,31 +4,51 @@
 package mcp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
 const (
 	// maxBody bounds an answer that is not a stream, and maxEvent one event of a
-	// stream. Both have room for a large image.
-	maxBody  = 16 << 20
-	maxEvent = 16 << 20
+	// stream. Both have room for 10 MB of images; decoded, they are in memory several
+	// times.
+	maxBody  = 14 << 20
+	maxEvent = 14 << 20
+	// maxPage bounds one page of a list of tools.
+	maxPage = 4 << 20
+	// maxErrorBody is how much of the body of an error is read.
+	maxErrorBody = 64 << 10
+	// noticeTimeout is how long a server may take to accept a message to which
+	// there is no answer. What it sends meanwhile is queued in memory.
+	noticeTimeout = 10 * time.Second
 )
 
+// streamBytes and streamLines bound what a server may send on its own, without end.
+var (
+	streamBytes = outbound.Pace{Burst: 32 << 20, PerSecond: 1 << 20}
+	streamLines = outbound.Pace{Burst: 20000, PerSecond: 1000}
+)
+
+var errRedirect = errors.New("the server redirects, which is not followed: set spec.url to where it is")
+
 // transport returns the SDK's transport for the server.
-func (s Server) transport(base http.RoundTripper) (sdk.Transport, error) {
+func (s Server) transport(base http.RoundTripper, tasks *taskTools) (sdk.Transport, error) {
 	origin, err := s.origin()
 	if err != nil {
 		return nil, err
 	}
 	client := &http.Client{
-		Transport: &guardedTripper{base: base, origin: origin, headers: s.Headers},
+		Transport: &guardedTripper{base: base, origin: origin, headers: s.Headers, tasks: tasks},
 		// A redirect would carry requests and headers to somebody else.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -44,6 +64,7 @@ type guardedTripper struct {
 	base    http.RoundTripper
 	origin  *url.URL
 	headers Headers
+	tasks   *taskTools
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -64,31 +85,52 @@ func (g *guardedTripper) RoundTrip(request *http.Request) (*http.Response, error
 			request.Header[http.CanonicalHeaderKey(name)] = values
 		}
 	}
+	sent := messageOf(request)
+	if request.Method == http.MethodPost && !sent.wantsAnswer() {
+		limited, cancel := context.WithTimeout(ctx, noticeTimeout)
+		request = request.WithContext(limited)
+		defer cancel()
+	}
 	response, err := g.base.RoundTrip(request)
 	if err != nil {
-		return nil, err
+		return nil, seen.failed(err)
 	}
 	seen.answered(request.Method, response.StatusCode)
-	if !strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
-		response.Body = &boundedBody{ReadCloser: response.Body, left: maxBody}
+	if response.StatusCode >= 300 && response.StatusCode < 400 {
+		_ = response.Body.Close() // nothing of it is used
+		return nil, seen.failed(errRedirect)
 	}
+	response.Body = &observedBody{bound(sent, response), seen}
+	g.tasks.watch(request, sent, response)
 	return response, nil
 }
 
-var errTooLong = errors.New("the server's answer is too long")
+// bound returns the body of a response, with an end.
+func bound(sent message, response *http.Response) io.ReadCloser {
+	switch {
+	case response.StatusCode >= 400:
+		return outbound.Beginning(response.Body, maxErrorBody)
+	case strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream"):
+		return outbound.Stream(response.Body, streamBytes, streamLines)
+	case sent.Method == "tools/list":
+		return outbound.Body(response.Body, maxPage)
+	default:
+		return outbound.Body(response.Body, maxBody)
+	}
+}
 
-// boundedBody fails when more than a number of bytes is read.
-type boundedBody struct {
+// observedBody tells the exchange why a body could not be read, which the SDK does
+// not hand on as an error.
+type observedBody struct {
 	io.ReadCloser
-	left int
+	seen *exchange
 }
 
 // Read implements io.Reader.
-func (b *boundedBody) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, errTooLong
+func (b *observedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, outbound.ErrTooMuch) {
+		err = b.seen.failed(err)
 	}
-	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
-	b.left -= n
 	return n, err
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -136,4 +137,14 @@ func TestCancellingACallEndsTheCommand(t *testing.T) {
 	if _, err := io.ReadAll(pipe); err != nil {
 		t.Errorf("the command goes on: %v", err)
 	}
+}
+
+func TestBashMayHaveOnlySoManyProcesses(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("processes are counted on Linux only")
+	}
+	c := serve(t, nil, func(o *workspace.Options) { o.Shell.MaxProcesses = 200 })
+	c.fails("bash", args{"command": "for i in $(seq 400); do sleep 1000 & done; echo all started; wait"}, "processes and threads at once, and may have 200]", "[exit code 137, ")
+	contains(t, c.ok("bash", args{"command": "for i in $(seq 20); do sleep 0.01 & done; wait; echo done"}), "done\n[exit code 0, ")
+	contains(t, c.ok("bash", args{"command": "ulimit -u; echo \"$0 $#\""}), "1600\nbash 0\n[exit code 0, ")
 }

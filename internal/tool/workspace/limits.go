@@ -20,6 +20,9 @@ type Limits struct {
 	// ShellTime is the time limit of a command that asks for none, and
 	// MaxShellTime the longest that one may ask for.
 	ShellTime, MaxShellTime time.Duration
+	// ShellProcesses is how many processes and threads a command may have at
+	// once; 0 is no limit.
+	ShellProcesses int
 }
 
 // DefaultLimits suit a model's context and a small pod.
@@ -32,5 +35,6 @@ func DefaultLimits() Limits {
 		SearchTime:      time.Minute,
 		ShellTime:       2 * time.Minute,
 		MaxShellTime:    10 * time.Minute,
+		ShellProcesses:  1024,
 	}
 }

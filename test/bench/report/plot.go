@@ -37,10 +37,12 @@ type point struct{ x, y float64 }
 // Plot draws throughput and overhead by the number of agents, as SVG.
 func (r *Report) Plot() string {
 	throughput := chart{title: "tool turns a second", x: "concurrent agents", y: "turns/s", lines: []line{
-		r.line("latency 0", 0, Result.TurnsPerSecond), r.line("latency 200 ms", 200, Result.TurnsPerSecond),
+		r.line("MCP tool, latency 0", true, 0, Result.TurnsPerSecond), r.line("MCP tool, latency 200 ms", true, 200, Result.TurnsPerSecond),
+		r.line("calculator, latency 0", false, 0, Result.TurnsPerSecond), r.line("calculator, latency 200 ms", false, 200, Result.TurnsPerSecond),
 	}}
-	overhead := chart{title: "overhead of a turn", x: "concurrent agents", y: "ms", lines: []line{
-		r.line("latency 0, p50", 0, median), r.line("latency 0, p95", 0, late), r.line("latency 200 ms, p50", 200, median), r.line("latency 200 ms, p95", 200, late),
+	overhead := chart{title: "overhead of a turn with an MCP tool", x: "concurrent agents", y: "ms", lines: []line{
+		r.line("latency 0, p50", true, 0, median), r.line("latency 0, p95", true, 0, late),
+		r.line("latency 200 ms, p50", true, 200, median), r.line("latency 200 ms, p95", true, 200, late),
 	}}
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="11">`+"\n", 2*plotWidth, plotHeight)
@@ -61,11 +63,11 @@ func (r Result) overhead(of func(Distribution) float64) float64 {
 	return of(*r.OverheadMillis)
 }
 
-// line takes the runs of five tool turns with a latency. A logarithmic axis has no place for zero.
-func (r *Report) line(name string, latency float64, value func(Result) float64) line {
+// line takes the runs of five tool turns with a kind of tool and a latency. A logarithmic axis has no place for zero.
+func (r *Report) line(name string, mcp bool, latency float64, value func(Result) float64) line {
 	l := line{name: name}
 	for _, result := range r.Results {
-		fits := strings.HasPrefix(result.Name, "agents-") && result.ToolTurns == 5 && result.LatencyMillis == latency && result.Error == ""
+		fits := strings.HasPrefix(result.Name, "agents-") && result.ToolTurns == 5 && result.LatencyMillis == latency && result.Error == "" && strings.HasSuffix(result.Name, "-mcp") == mcp
 		if y := value(result); fits && y > 0 {
 			l.points = append(l.points, point{float64(result.Agents), y})
 		}

@@ -58,7 +58,7 @@ func TestFiguresComeFromCounts(t *testing.T) {
 // fast is a result that reaches what 1,000 agents are to reach.
 func fast() report.Result {
 	return report.Result{
-		Name: "agents-1000x5", Agents: 1000, ToolTurns: 5, WallSeconds: 5, Turns: 5000, Created: 1000, LedgerBytes: 5000 << 11, PeakRSSBytes: 100 << 20,
+		Name: "agents-1000x5-mcp", Agents: 1000, ToolTurns: 5, WallSeconds: 5, Turns: 5000, Created: 1000, LedgerBytes: 5000 << 11, PeakRSSBytes: 100 << 20,
 		Writes:         map[string]int64{"POST agenttasks": 1000, "POST subagents": 1000, "PUT agenttasks/status": 2000},
 		OverheadMillis: &report.Distribution{Count: 5000, P50: 3, P95: 20, P99: 30, Max: 40},
 		CPUSeconds:     map[string]float64{"operator": 2.5},
@@ -83,7 +83,7 @@ func TestVerdicts(t *testing.T) {
 	broken.Error = "not done"
 	failing.Failures = 1
 	other := fast()
-	other.Name = "agents-1x5"
+	other.Name = "agents-1x5-mcp"
 	for want, r := range map[string]report.Result{"reached": fast(), "not measured": other} {
 		if got := verdict(t, r, what); got.Verdict != want {
 			t.Errorf("verdict %q, want %q", got.Verdict, want)
@@ -104,9 +104,9 @@ func TestVerdicts(t *testing.T) {
 }
 
 func whole() *report.Report {
-	failed := report.Result{Name: "fanout-50", Error: "not done within 5s\nlast words"}
+	failed := report.Result{Name: "fanout-50-mcp", Error: "not done within 5s\nlast words"}
 	delayed := fast()
-	delayed.Name, delayed.LatencyMillis = "agents-1000x5-200ms", 200
+	delayed.Name, delayed.LatencyMillis = "agents-1000x5-200ms-mcp", 200
 	return &report.Report{
 		At: time.Date(2026, 11, 15, 5, 0, 0, 0, time.UTC), Version: "v1", Ledger: "SQLite", OperatorFlags: "--log-level=warn", Machine: report.Machine{Processor: "P", Cores: 2},
 		Bounds: report.Bounds{StatusPut2KB: 400, SQLiteRows2KB: 10000, Agents: 120}, Results: []report.Result{fast(), delayed, failed},
@@ -130,10 +130,10 @@ func TestAReportIsWrittenAndReadBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"| agents-1000x5 | 5.00 s | 1000 | 2.50 | 3.0 ms | 20.0 ms | 30.0 ms | - | - | 0 |",
-		"| agents-1000x5 | 0.60 | 4.0 | 2.00 | 2.0 | 0.10 | 0.0 MiB | 2.5 s | 0.50 ms | 100.0 MiB |",
-		"| agents-1000x5 | POST agenttasks: 1000, POST subagents: 1000, PUT agenttasks/status: 2000 |",
-		"| Nestor | v1, ledger SQLite, `--log-level=warn` |", "| status PUTs of 2 KB | 400 |", "could not make more than 600 turns a\nsecond", "with twenty no more than 2400;", "](r.svg)", "## fanout-50 failed", "    last words",
+		"| agents-1000x5-mcp | 5.00 s | 1000 | 2.50 | 3.0 ms | 20.0 ms | 30.0 ms | - | - | 0 |",
+		"| agents-1000x5-mcp | 0.60 | 4.0 | 2.00 | 2.0 | 0.10 | 0.0 MiB | 2.5 s | 0.50 ms | 100.0 MiB |",
+		"| agents-1000x5-mcp | POST agenttasks: 1000, POST subagents: 1000, PUT agenttasks/status: 2000 |",
+		"| Nestor | v1, ledger SQLite, `--log-level=warn` |", "| status PUTs of 2 KB | 400 |", "could not make more than 600 turns a\nsecond", "with twenty no more than 2400;", "](r.svg)", "## fanout-50-mcp failed", "    last words",
 	} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %q:\n%s", want, page)
@@ -176,13 +176,13 @@ func TestComparing(t *testing.T) {
 	got := report.Compare(older, newer)
 	for _, want := range []string{
 		"# v2 compared with v1",
-		"| agents-1000x5 | turns/s | 1000 | 2000 | +100 % | better |",
-		"| agents-1000x5 | turns/s ÷ bound | 2.5 | 5 | +100 % | better |",
-		"| agents-1000x5 | wall, s | 5 | 2.5 | -50 % | better |",
-		"| agents-1000x5 | peak memory, MiB | 100 | 104 | +4 % |  |",
-		"| agents-1000x5 | failures | 0 | 2 | - | **worse** |",
+		"| agents-1000x5-mcp | turns/s | 1000 | 2000 | +100 % | better |",
+		"| agents-1000x5-mcp | turns/s ÷ bound | 2.5 | 5 | +100 % | better |",
+		"| agents-1000x5-mcp | wall, s | 5 | 2.5 | -50 % | better |",
+		"| agents-1000x5-mcp | peak memory, MiB | 100 | 104 | +4 % |  |",
+		"| agents-1000x5-mcp | failures | 0 | 2 | - | **worse** |",
 		"| chat-1000 | | | | only in the new report | |",
-		"| fanout-50 | | | | only in the old report | |",
+		"| fanout-50-mcp | | | | only in the old report | |",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the comparison lacks %q:\n%s", want, got)

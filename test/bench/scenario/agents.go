@@ -12,14 +12,15 @@ import (
 )
 
 // Agents has n standalone tasks make tool turns, all at the same time.
-func Agents(n, turns int, latency time.Duration) Scenario {
+func Agents(n, turns int, latency time.Duration, tool Tool) Scenario {
 	s := Scenario{
-		Name: fmt.Sprintf("agents-%dx%d", n, turns), Title: fmt.Sprintf("%d agents x %d tool turns, latency %d ms", n, turns, latency.Milliseconds()),
-		Agents: n, ToolTurns: turns, Latency: latency, script: sumsScript(turns, latency), warm: "Success",
+		Name: fmt.Sprintf("agents-%dx%d", n, turns), Title: fmt.Sprintf("%d agents x %d tool turns with %s, latency %d ms", n, turns, tool.words, latency.Milliseconds()),
+		Agents: n, ToolTurns: turns, Latency: latency, Tool: tool, script: turnsScript(tool, turns, latency), warm: "Success",
 	}
 	if latency > 0 {
 		s.Name += fmt.Sprintf("-%s", latency)
 	}
+	s.Name += tool.suffix
 	s.run = func(ctx context.Context, r *rig, result *report.Result) error {
 		t := newTasks("agent", n, "Success")
 		err := t.run(ctx, r)

@@ -21,17 +21,19 @@ func All() []Scenario {
 	var all []Scenario
 	for _, latency := range []time.Duration{0, modelLatency} {
 		for _, n := range []int{1, 10, 100, 500, 1000, 5000} {
-			all = append(all, Agents(n, 5, latency))
+			all = append(all, Agents(n, 5, latency, MCPTool), Agents(n, 5, latency, CalculatorTool))
 		}
-		all = append(all, Agents(1000, 20, latency))
+		all = append(all, Agents(1000, 20, latency, MCPTool), Agents(1000, 20, latency, CalculatorTool))
+	}
+	for _, n := range []int{10, 50, 500} {
+		all = append(all, FanOut(n, modelLatency, MCPTool), FanOut(n, modelLatency, CalculatorTool))
 	}
 	return append(all,
-		FanOut(10, modelLatency), FanOut(50, modelLatency), FanOut(500, modelLatency),
 		Chat(1000), Waiting(10_000), Recovery(1000), FinishedAgents(1000, 5), LongHistories(10, 200))
 }
 
 // Choose picks scenarios by names or globs, separated by spaces or commas; nothing picks all. A name may also have numbers of
-// its own, as in agents-50x2-1s or fanout-20.
+// its own, as in agents-50x2-1s-mcp or fanout-20.
 func Choose(patterns string) ([]Scenario, error) {
 	globs := strings.FieldsFunc(patterns, func(r rune) bool { return r == ',' || r == ' ' })
 	if len(globs) == 0 {
@@ -73,7 +75,7 @@ func matching(glob string) ([]Scenario, error) {
 	return []Scenario{s}, nil
 }
 
-var customName = regexp.MustCompile(`^(agents|fanout|chat|waiting|recovery)-([1-9]\d{0,5})(?:x(\d{1,3}))?(?:-(\d+m?s))?$`)
+var customName = regexp.MustCompile(`^(agents|fanout|chat|waiting|recovery)-([1-9]\d{0,5})(?:x(\d{1,3}))?(?:-(\d+m?s))?(-mcp)?$`)
 
 // custom makes a scenario with numbers of its own.
 func custom(name string) (Scenario, bool) {
@@ -81,14 +83,21 @@ func custom(name string) (Scenario, bool) {
 	if words == nil || (words[1] == "agents") != (words[3] != "") || words[1] != "agents" && words[4] != "" {
 		return Scenario{}, false
 	}
+	tool, throughput := CalculatorTool, words[1] == "agents" || words[1] == "fanout"
+	if words[5] != "" {
+		tool = MCPTool
+	}
+	if tool.server && !throughput {
+		return Scenario{}, false
+	}
 	n, _ := strconv.Atoi(words[2])
 	switch words[1] {
 	case "agents":
 		turns, _ := strconv.Atoi(words[3])
 		latency, _ := time.ParseDuration(words[4])
-		return Agents(n, turns, latency), true
+		return Agents(n, turns, latency, tool), true
 	case "fanout":
-		return FanOut(n, modelLatency), true
+		return FanOut(n, modelLatency, tool), true
 	case "chat":
 		return Chat(n), true
 	case "waiting":

@@ -14,11 +14,11 @@ import (
 )
 
 // FanOut has a chat start n agents with two tool turns each, and wait for all of their results.
-func FanOut(n int, latency time.Duration) Scenario {
+func FanOut(n int, latency time.Duration, tool Tool) Scenario {
 	const turns = 2
 	s := Scenario{
-		Name: fmt.Sprintf("fanout-%d", n), Title: fmt.Sprintf("a chat fans out to %d agents x %d tool turns and gathers their results, latency %d ms", n, turns, latency.Milliseconds()),
-		Agents: n, ToolTurns: turns, Latency: latency, script: chatScript(turns, latency), warm: "Success", prepare: openChat,
+		Name: fmt.Sprintf("fanout-%d%s", n, tool.suffix), Title: fmt.Sprintf("a chat fans out to %d agents x %d tool turns with %s and gathers their results, latency %d ms", n, turns, tool.words, latency.Milliseconds()),
+		Agents: n, ToolTurns: turns, Latency: latency, Tool: tool, script: chatScript(tool, turns, latency), warm: "Success", prepare: openChat,
 	}
 	s.run = func(ctx context.Context, r *rig, result *report.Result) error {
 		talk := startTalk(ctx, r)
@@ -34,7 +34,7 @@ func FanOut(n int, latency time.Duration) Scenario {
 func Chat(n int) Scenario {
 	s := Scenario{
 		Name: fmt.Sprintf("chat-%d", n), Title: fmt.Sprintf("a chat of %d messages, each sent after the answer to the one before, latency 0 ms", n),
-		Agents: 1, script: chatScript(1, 0), warm: "Success", prepare: openChat,
+		Agents: 1, Tool: CalculatorTool, script: chatScript(CalculatorTool, 1, 0), warm: "Success", prepare: openChat,
 	}
 	s.run = func(ctx context.Context, r *rig, result *report.Result) error {
 		talk := startTalk(ctx, r)

@@ -19,7 +19,7 @@ func FinishedAgents(n, rounds int) Scenario {
 	const turns = 5
 	s := Scenario{
 		Name: "growth-finished", Title: fmt.Sprintf("%d rounds of %d agents x %d tool turns on one stack, latency 0 ms", rounds, n, turns),
-		Agents: n * rounds, ToolTurns: turns, script: sumsScript(turns, 0), warm: "Success",
+		Agents: n * rounds, ToolTurns: turns, Tool: CalculatorTool, script: turnsScript(CalculatorTool, turns, 0), warm: "Success",
 	}
 	s.run = func(ctx context.Context, r *rig, result *report.Result) error {
 		var costs []float64
@@ -58,7 +58,7 @@ func (r *rig) round(ctx context.Context, name string, n int, result *report.Resu
 
 // LongHistories has few agents make many turns. The cost is the median time of a turn.
 func LongHistories(n, turns int) Scenario {
-	s := Agents(n, turns, 0)
+	s := Agents(n, turns, 0, CalculatorTool)
 	s.Name = "growth-history"
 	run := s.run
 	s.run = func(ctx context.Context, r *rig, result *report.Result) error {

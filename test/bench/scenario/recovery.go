@@ -21,7 +21,7 @@ func Recovery(n int) Scenario {
 	const latency = 200 * time.Millisecond
 	s := Scenario{
 		Name: fmt.Sprintf("recovery-%d", n), Title: fmt.Sprintf("SIGKILL with %d live agents, latency %d ms, then a new operator", n, latency.Milliseconds()),
-		Agents: n, ToolTurns: turns, Latency: latency, script: sumsScript(turns, latency), warm: "Success",
+		Agents: n, ToolTurns: turns, Latency: latency, Tool: CalculatorTool, script: turnsScript(CalculatorTool, turns, latency), warm: "Success",
 	}
 	s.run = func(ctx context.Context, r *rig, result *report.Result) error {
 		t := newTasks("agent", n, "Success")

@@ -34,6 +34,8 @@ type rig struct {
 	api    *drive.Client
 	ledger *measure.Ledger
 	say    func(format string, args ...any)
+	// toolServer is the MCP server of scenarios that have one.
+	toolServer *stack.Process
 	// pprof is where the operator serves its profiles; empty: nowhere.
 	pprof string
 }
@@ -54,6 +56,7 @@ func startRig(ctx context.Context, env Environment, s Scenario) (r *rig, err err
 	options := stack.Options{
 		Ledger: env.Ledger, Programs: env.Programs, Scripts: []string{script},
 		ModelFlags: []string{"--record=-1", "--strict=false"}, OperatorFlags: env.OperatorFlags,
+		Build: []string{ToolPackage},
 	}
 	if env.Profiles != "" {
 		if r.pprof, err = stack.FreeAddress(ctx); err != nil {
@@ -90,7 +93,7 @@ func (r *rig) prepare(ctx context.Context, s Scenario) error {
 	defer cancel()
 	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
 	provider.Spec.BaseURL, provider.Spec.DefaultModel, provider.Spec.MaxConcurrentRequests = r.stack.ModelURL, "scripted", 20_000
-	worker := role(workerRole, "You do sums.", "calculator")
+	worker := role(workerRole, "You work.", s.Tool.allow)
 	orchestrator := role("orchestrator", "You lead.")
 	orchestrator.Spec.Delegation = &v1alpha1.Delegation{Roles: []v1alpha1.Name{workerRole}}
 	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
@@ -99,6 +102,9 @@ func (r *rig) prepare(ctx context.Context, s Scenario) error {
 	}
 	if err := errors.Join(r.stack.API.Create(limited, provider), r.stack.API.Create(limited, worker), r.stack.API.Create(limited, orchestrator)); err != nil {
 		return fmt.Errorf("create the provider and the roles: %w", err)
+	}
+	if err := r.serveTool(limited, s.Tool); err != nil {
+		return err
 	}
 	warmUp := newTasks("warm-up", 1, s.warm)
 	if err := warmUp.run(limited, r); err != nil {
@@ -122,6 +128,9 @@ func role(name, prompt string, tools ...v1alpha1.ToolGlob) *v1alpha1.AgentRole {
 // processes are those of the stack, by the name that the report uses.
 func (r *rig) processes() (map[string]int, error) {
 	pids := map[string]int{"operator": r.stack.Operator.Pid, "model": r.stack.Model.Pid, "driver": os.Getpid()}
+	if r.toolServer != nil {
+		pids["tool server"] = r.toolServer.Pid
+	}
 	run := filepath.Join(filepath.Dir(r.stack.Cluster.Kubeconfig), "run") // where the cluster's guard keeps the ids
 	for name, program := range map[string]string{"API server": "kube-apiserver", "etcd": "etcd", "garbage collector": "kube-controller-manager"} {
 		text, err := os.ReadFile(filepath.Join(run, program+".pid"))

@@ -19,6 +19,8 @@ type Scenario struct {
 	// Agents do ToolTurns each, of a model that takes Latency for an answer.
 	Agents, ToolTurns int
 	Latency           time.Duration
+	// Tool is the tool of the turns; CalculatorTool if there is none.
+	Tool Tool
 	// script is what the model plays; warm is the phase that a first agent must reach before anything is measured.
 	script string
 	warm   string

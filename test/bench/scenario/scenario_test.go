@@ -21,19 +21,20 @@ func TestChoosing(t *testing.T) {
 	if err != nil || len(all) != len(All()) {
 		t.Errorf("nothing chosen: %d scenarios (%v)", len(all), err)
 	}
-	some, err := Choose("fanout-50, agents-1000x5* fanout-* agents-7x3-1s recovery-8")
+	some, err := Choose("fanout-50, agents-1000x5* fanout-*0 agents-7x3-1s recovery-8 fanout-3-mcp agents-7x3-1s-mcp")
 	var names []string
 	for _, s := range some {
 		names = append(names, s.Name)
 	}
-	want := []string{"fanout-50", "agents-1000x5", "agents-1000x5-200ms", "fanout-10", "fanout-500", "agents-7x3-1s", "recovery-8"}
+	want := []string{"fanout-50", "agents-1000x5-mcp", "agents-1000x5", "agents-1000x5-200ms-mcp", "agents-1000x5-200ms", "fanout-10", "fanout-500", "agents-7x3-1s",
+		"recovery-8", "fanout-3-mcp", "agents-7x3-1s-mcp"}
 	if diff := cmp.Diff(want, names); diff != "" || err != nil {
 		t.Errorf("chosen (%v) (-want +got):\n%s", err, diff)
 	}
-	if s := some[5]; s.Agents != 7 || s.ToolTurns != 3 || s.Latency != time.Second {
+	if s := some[7]; s.Agents != 7 || s.ToolTurns != 3 || s.Latency != time.Second {
 		t.Errorf("agents-7x3-1s is %d agents x %d turns, latency %s", s.Agents, s.ToolTurns, s.Latency)
 	}
-	for _, wrong := range []string{"agents-7", "fanout-50 no-such", "[", "fanout-5x5", "chat-0", "chat-5-200ms"} {
+	for _, wrong := range []string{"agents-7", "fanout-50 no-such", "[", "fanout-5x5", "chat-0", "chat-5-200ms", "recovery-8-mcp"} {
 		if _, err := Choose(wrong); err == nil {
 			t.Errorf("%q was taken for a scenario", wrong)
 		}
@@ -89,11 +90,17 @@ func TestTheWallEndsWithTheLastThatGotThere(t *testing.T) {
 	}
 }
 
-// TestASmallRun measures three agents on a real stack.
-func TestASmallRun(t *testing.T) {
+// TestSmallRuns measures three agents on a real stack, with each kind of tool.
+func TestSmallRuns(t *testing.T) {
 	ctrl.SetLogger(logr.Discard())
+	for _, tool := range []Tool{MCPTool, CalculatorTool} {
+		t.Run(tool.words, func(t *testing.T) { smallRun(t, tool) })
+	}
+}
+
+func smallRun(t *testing.T, tool Tool) {
 	env := Environment{Ledger: stack.SQLite, Timeout: time.Minute, Say: t.Logf}
-	result := Agents(3, 2, 0).Run(t.Context(), env)
+	result := Agents(3, 2, 0, tool).Run(t.Context(), env)
 	if result.Error != "" || result.Failures != 0 {
 		t.Fatalf("%s", result)
 	}
@@ -109,5 +116,8 @@ func TestASmallRun(t *testing.T) {
 	}
 	if result.WritesPerTurn() <= 0 || result.LedgerBytes <= 0 || result.PeakRSSBytes < 10<<20 || result.CPUSeconds["operator"] <= 0 {
 		t.Errorf("something cost nothing: %+v", result)
+	}
+	if _, measured := result.CPUSeconds["tool server"]; measured != tool.server {
+		t.Errorf("a tool server was measured: %t, want %t", measured, tool.server)
 	}
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // The loop detection of agents is not what is measured, so no two calls of an agent are the same.
-const sums = `- {match: {turn: %d}, reply: {toolCalls: [{name: submit_result, arguments: {result: Work done.}}]}}
-- {reply: {toolCalls: [{name: calculator, arguments: {expression: '{{.turn}} * 7'}}]}}
+const turnsOf = `- {match: {turn: %d}, reply: {toolCalls: [{name: submit_result, arguments: {result: Work done.}}]}}
+- {reply: {toolCalls: [%s]}}
 `
 
 const orchestration = `- match: {role: orchestrator, lastMessage: '/^Fan out (?P<n>\d+)$/'}
@@ -27,14 +27,14 @@ const question = `- {match: {turn: 1}, reply: {toolCalls: [{name: ask_user, argu
 - {reply: {toolCalls: [{name: submit_result, arguments: {result: Work done.}}]}}
 `
 
-// sumsScript has each agent make tool turns and submit.
-func sumsScript(turns int, latency time.Duration) string {
-	return head(latency) + fmt.Sprintf(sums, turns+1)
+// turnsScript has each agent make tool turns and submit.
+func turnsScript(tool Tool, turns int, latency time.Duration) string {
+	return head(latency) + fmt.Sprintf(turnsOf, turns+1, tool.call)
 }
 
 // chatScript answers in a chat, and fans out to agents with two tool turns each.
-func chatScript(turns int, latency time.Duration) string {
-	return head(latency) + orchestration + fmt.Sprintf(sums, turns+1)
+func chatScript(tool Tool, turns int, latency time.Duration) string {
+	return head(latency) + orchestration + fmt.Sprintf(turnsOf, turns+1, tool.call)
 }
 
 // questionScript has each agent ask a person at once.

@@ -19,7 +19,7 @@ const rest = 10 * time.Second
 func Waiting(n int) Scenario {
 	s := Scenario{
 		Name: fmt.Sprintf("waiting-%d", n), Title: fmt.Sprintf("%d agents wait for a person, then 100 of them are answered", n),
-		Agents: n, script: questionScript(), warm: "Waiting",
+		Agents: n, Tool: CalculatorTool, script: questionScript(), warm: "Waiting",
 	}
 	s.run = func(ctx context.Context, r *rig, result *report.Result) error {
 		t := newTasks("agent", n, "Waiting")

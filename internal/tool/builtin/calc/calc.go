@@ -25,9 +25,6 @@ type Value struct {
 // Exact reports whether nothing was rounded on the way to the value.
 func (v Value) Exact() bool { return !v.rounded }
 
-// Rat returns the value as a new rational.
-func (v Value) Rat() *big.Rat { return new(big.Rat).Set(v.rat) }
-
 // Eval evaluates an expression. Its errors tell whoever wrote the expression
 // where it is wrong and why.
 func Eval(ctx context.Context, expression string) (Value, error) {

@@ -7,71 +7,110 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/nestor-dev/nestor/internal/tool/workspace/giturl"
 )
 
 // Source is what to clone, and where to.
 type Source struct {
 	Dir   string // the workspace's root; must exist
-	URL   string // https, http, ssh, git@host:path, or file
+	URL   string // https, http or ssh; file if there are no credentials
 	Ref   string // a branch, a tag or a commit; empty for the default branch
 	Depth int    // commits of history; 0 for all
 	// Credentials is a directory with the files username and password, or
 	// ssh-privatekey and known_hosts; empty for none.
 	Credentials string
-	// AskPass is the program that answers git's questions (see [Answer]); usually
+	// Program answers git's requests for credentials (see [AnswerGit]); usually
 	// os.Executable().
-	AskPass string
+	Program string
 }
 
-// Clone fetches the source into the directory. A directory that has a commit
-// checked out already is left alone, so that a restart loses no work; what an
-// interrupted clone left is completed.
+// unfinished is in the workspace's root while it is being cloned.
+const unfinished = ".nestor-cloning"
+
+// Clone fetches the source into the directory. A directory that has been cloned
+// is left alone, so that a restart loses no work; what an interrupted clone left
+// is cloned again.
+//
+// It never runs git in a repository that it finds: commands may have written the
+// repository's configuration, which can name programs for git to run, and here
+// they would run beside the credentials.
 func Clone(ctx context.Context, s Source) error {
-	if err := s.validate(); err != nil {
+	remote, err := s.validate()
+	if err != nil {
 		return err
 	}
-	git, cleanup, err := s.prepare()
+	if s.cloned() {
+		return nil
+	}
+	if err := s.begin(); err != nil {
+		return err
+	}
+	git, cleanup, err := s.prepare(remote)
 	if err != nil {
 		return err
 	}
 	defer cleanup()
-	if git.run(ctx, "rev-parse", "--quiet", "--verify", "HEAD") == nil {
-		return nil
+	for _, step := range [][]string{{"init", "--quiet"}, {"remote", "add", "--", "origin", s.URL}} {
+		if err := git.run(ctx, step...); err != nil {
+			return err
+		}
 	}
-	if err := git.run(ctx, "init", "--quiet"); err != nil {
+	if err := git.checkout(ctx, s.Ref, s.Depth); err != nil {
 		return err
 	}
-	if err := git.setRemote(ctx, s.URL); err != nil {
-		return err
+	if err := os.Remove(filepath.Join(s.Dir, unfinished)); err != nil {
+		return fmt.Errorf("finish the clone: %w", err)
 	}
-	return git.checkout(ctx, s.Ref, s.Depth)
+	return nil
 }
 
-func (s Source) validate() error {
+func (s Source) cloned() bool {
+	_, repository := os.Lstat(filepath.Join(s.Dir, ".git"))
+	_, mark := os.Lstat(filepath.Join(s.Dir, unfinished))
+	return repository == nil && errors.Is(mark, os.ErrNotExist)
+}
+
+// begin leaves the mark and no repository.
+func (s Source) begin() error {
+	mark, err := os.OpenFile(filepath.Join(s.Dir, unfinished), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err == nil {
+		err = mark.Close()
+	}
+	if err != nil && !errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("begin the clone: %w", err)
+	}
+	if err := os.RemoveAll(filepath.Join(s.Dir, ".git")); err != nil {
+		return fmt.Errorf("remove what an earlier clone left: %w", err)
+	}
+	return nil
+}
+
+// local is the scheme of a repository on this machine.
+const local = "file://"
+
+func (s Source) validate() (giturl.Remote, error) {
 	if s.URL == "" {
-		return errors.New("url is empty; name the repository to clone")
+		return giturl.Remote{}, errors.New("url is empty; name the repository to clone")
 	}
-	// Both would be taken for options.
-	if strings.HasPrefix(s.URL, "-") || strings.HasPrefix(s.Ref, "-") {
-		return errors.New("url and ref must not begin with a dash")
+	if err := checkRef(s.Ref); err != nil {
+		return giturl.Remote{}, err
 	}
-	if strings.ContainsAny(s.Ref, " :\x00\n") {
-		return fmt.Errorf("ref %q is not the name of a branch, a tag or a commit", s.Ref)
+	if strings.HasPrefix(s.URL, local) && s.Credentials == "" {
+		return giturl.Remote{Scheme: "file"}, nil
 	}
-	parsed, err := url.Parse(s.URL)
-	if err != nil && strings.Contains(s.URL, "://") {
-		return errors.New("url cannot be parsed") // the parser's message would repeat it
-	}
-	if err == nil && parsed.User != nil {
-		if _, has := parsed.User.Password(); has || parsed.Scheme != "ssh" {
-			return errors.New("url contains credentials; put them into the credentials directory instead")
-		}
+	return giturl.Parse(s.URL)
+}
+
+// checkRef refuses what would be taken for an option or for more than a name.
+func checkRef(ref string) error {
+	if strings.HasPrefix(ref, "-") || strings.HasPrefix(ref, "+") || strings.ContainsAny(ref, " :^\x00\n") {
+		return fmt.Errorf("ref %q is not the name of a branch, a tag or a commit", ref)
 	}
 	return nil
 }
@@ -80,61 +119,17 @@ func (s Source) validate() error {
 type repository struct {
 	dir string
 	env []string
-}
-
-// prepare builds git's environment; cleanup removes the copy of the key.
-func (s Source) prepare() (git repository, cleanup func(), err error) {
-	git = repository{dir: s.Dir, env: []string{
-		"PATH=" + os.Getenv("PATH"),
-		"HOME=" + os.TempDir(),
-		"LANG=C.UTF-8",
-		"GIT_CONFIG_NOSYSTEM=1",
-		"GIT_CONFIG_GLOBAL=" + os.DevNull,
-		"GIT_TERMINAL_PROMPT=0",
-		// Others can run commands.
-		"GIT_ALLOW_PROTOCOL=https:http:ssh:git:file",
-	}}
-	cleanup = func() {}
-	if s.Credentials == "" {
-		return git, cleanup, nil
-	}
-	git.env = append(git.env, "GIT_ASKPASS="+s.AskPass, AskPassVariable+"="+s.Credentials)
-	key, err := os.ReadFile(filepath.Join(s.Credentials, "ssh-privatekey"))
-	if errors.Is(err, os.ErrNotExist) {
-		return git, cleanup, nil
-	}
-	if err != nil {
-		return git, cleanup, fmt.Errorf("read ssh key: %w", err)
-	}
-	// Ssh refuses a key that others may read, which a mounted Secret's may be.
-	dir, err := os.MkdirTemp("", "nestor-clone-")
-	if err != nil {
-		return git, cleanup, fmt.Errorf("create directory for ssh key: %w", err)
-	}
-	cleanup = func() { _ = os.RemoveAll(dir) }
-	private := filepath.Join(dir, "key")
-	if err := os.WriteFile(private, key, 0o600); err != nil {
-		return git, cleanup, fmt.Errorf("copy ssh key: %w", err)
-	}
-	git.env = append(git.env, fmt.Sprintf(
-		"GIT_SSH_COMMAND=ssh -i '%s' -o IdentitiesOnly=yes -o BatchMode=yes -o StrictHostKeyChecking=yes -o UserKnownHostsFile='%s'",
-		private, filepath.Join(s.Credentials, "known_hosts")))
-	return git, cleanup, nil
-}
-
-func (r repository) setRemote(ctx context.Context, url string) error {
-	if r.run(ctx, "remote", "get-url", "origin") == nil {
-		return r.run(ctx, "remote", "set-url", "origin", url)
-	}
-	return r.run(ctx, "remote", "add", "origin", url)
+	// private says that git has credentials, which the server may repeat.
+	private bool
 }
 
 // checkout fetches a branch, to work on it, or else whatever the ref names.
 func (r repository) checkout(ctx context.Context, ref string, depth int) error {
-	fetch := []string{"-c", "gc.auto=0", "fetch", "--quiet"}
+	fetch := []string{"-c", "gc.auto=0", "fetch", "--quiet", "--no-recurse-submodules"}
 	if depth > 0 {
 		fetch = append(fetch, "--depth", strconv.Itoa(depth))
 	}
+	fetch = append(fetch, "--", "origin")
 	if ref == "" {
 		name, err := r.defaultBranch(ctx)
 		if err != nil {
@@ -143,13 +138,13 @@ func (r repository) checkout(ctx context.Context, ref string, depth int) error {
 		ref = name
 	}
 	branch := "+refs/heads/" + ref + ":refs/remotes/origin/" + ref
-	if r.run(ctx, append(fetch, "origin", branch)...) == nil {
-		return r.run(ctx, "checkout", "--quiet", "-B", ref, "--track", "origin/"+ref)
+	if r.run(ctx, append(fetch, branch)...) == nil {
+		return r.run(ctx, "checkout", "--quiet", "--force", "-B", ref, "--track", "origin/"+ref)
 	}
-	if err := r.run(ctx, append(fetch, "origin", ref)...); err != nil {
+	if err := r.run(ctx, append(fetch, ref)...); err != nil {
 		return err
 	}
-	return r.run(ctx, "checkout", "--quiet", "--detach", "FETCH_HEAD")
+	return r.run(ctx, "checkout", "--quiet", "--force", "--detach", "FETCH_HEAD")
 }
 
 // defaultBranch asks the remote, which answers "ref: refs/heads/NAME<tab>HEAD".
@@ -163,7 +158,7 @@ func (r repository) defaultBranch(ctx context.Context) (string, error) {
 	if !ok {
 		return "", errors.New("the repository names no default branch; give a ref")
 	}
-	return name, nil
+	return name, checkRef(name)
 }
 
 func (r repository) run(ctx context.Context, args ...string) error {
@@ -173,7 +168,7 @@ func (r repository) run(ctx context.Context, args ...string) error {
 
 // output runs git and returns what it said; an error has git's own words.
 func (r repository) output(ctx context.Context, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "core.hooksPath=" + os.DevNull}, args...)...)
+	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = r.dir
 	cmd.Env = r.env
 	output, err := cmd.CombinedOutput()
@@ -181,10 +176,29 @@ func (r repository) output(ctx context.Context, args ...string) (string, error) 
 	if err == nil {
 		return said, nil
 	}
+	if r.private {
+		said = withoutRemote(said)
+	}
 	if said == "" {
 		said = err.Error()
 	}
+	if strings.Contains(said, "returned error: 30") {
+		said += " (the server redirects, and credentials are not sent on: name the address that it redirects to)"
+	}
 	return "", fmt.Errorf("git %s: %s", verb(args), said)
+}
+
+// withoutRemote leaves out what a server said: the error is shown to people and
+// models, and a server that repeats what it was sent would show them the
+// credentials. Git's own words tell what failed.
+func withoutRemote(said string) string {
+	var kept []string
+	for line := range strings.Lines(said) {
+		if !strings.Contains(line, "remote:") && !strings.Contains(line, "remote error:") {
+			kept = append(kept, strings.TrimSpace(line))
+		}
+	}
+	return strings.Join(kept, "\n")
 }
 
 // verb is the command among git's arguments, after options with their values.

@@ -5,9 +5,6 @@ package gitclone_test
 
 import (
 	"fmt"
-	"net/http"
-	"net/http/cgi"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,15 +14,13 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/gitclone"
 )
 
-// The test binary plays git's askpass helper.
+// The test binary plays git's credential helper.
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(gitclone.AskPassVariable); dir != "" {
-		answer, err := gitclone.Answer(dir, os.Args[1])
-		if err != nil {
+	if len(os.Args) > 1 && os.Args[1] == gitclone.HelperArgument {
+		if err := gitclone.AnswerGit(os.Args[2:], os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		fmt.Fprintln(os.Stdout, answer)
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
@@ -72,7 +67,7 @@ func source(t *testing.T, url, ref string) gitclone.Source {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return gitclone.Source{Dir: t.TempDir(), URL: url, Ref: ref, AskPass: program}
+	return gitclone.Source{Dir: t.TempDir(), URL: url, Ref: ref, Program: program}
 }
 
 func content(t *testing.T, dir string) string {
@@ -144,23 +139,8 @@ func TestInterruptedCloneIsCompleted(t *testing.T) {
 
 // A real git server that asks for a password.
 func TestCredentialsComeFromFilesAndStayThere(t *testing.T) {
-	const password = "hunter2-hunter2"
-	dir := upstream(t)
-	git(t, dir, "config", "http.receivepack", "false")
-	backend := &cgi.Handler{
-		Path: filepath.Join(git(t, dir, "--exec-path"), "git-http-backend"),
-		Env:  []string{"GIT_PROJECT_ROOT=" + filepath.Dir(dir), "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"},
-	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if user, given, _ := r.BasicAuth(); user != "robot" || given != password {
-			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
-			http.Error(w, "who are you?", http.StatusUnauthorized)
-			return
-		}
-		backend.ServeHTTP(w, r)
-	}))
-	defer server.Close()
-	url := server.URL + "/" + filepath.Base(dir) + "/.git"
+	handler, path := backend(t, upstream(t))
+	url := serve(t, withPassword(handler)) + path
 
 	s := source(t, url, "trunk")
 	if err := gitclone.Clone(t.Context(), s); err == nil {
@@ -193,14 +173,19 @@ func TestCredentialsComeFromFilesAndStayThere(t *testing.T) {
 
 func TestBadSourcesAreRefused(t *testing.T) {
 	for name, s := range map[string]gitclone.Source{
-		"no url":           {},
-		"option as url":    {URL: "--upload-pack=touch pwned"},
-		"option as ref":    {URL: "https://example.com/x", Ref: "--upload-pack=id"},
-		"password":         {URL: "https://me:hunter2@example.com/x"},
-		"token as user":    {URL: "https://hunter2@example.com/x"},
-		"broken url":       {URL: "https://me:hunter2@exam ple.com/%zz"},
-		"refspec":          {URL: "https://example.com/x", Ref: "a:b"},
-		"external command": {URL: "ext::sh -c touch% pwned", Ref: "a"},
+		"no url":                {},
+		"option as url":         {URL: "--upload-pack=touch pwned"},
+		"option as ref":         {URL: "https://example.com/x", Ref: "--upload-pack=id"},
+		"password":              {URL: "https://me:hunter2@example.com/x"},
+		"token as user":         {URL: "https://hunter2@example.com/x"},
+		"broken url":            {URL: "https://me:hunter2@exam ple.com/%zz"},
+		"refspec":               {URL: "https://example.com/x", Ref: "a:b"},
+		"external command":      {URL: "ext::sh -c touch% pwned", Ref: "a"},
+		"short form":            {URL: "git@example.com:x", Ref: "a"},
+		"two hosts":             {URL: "https://example.com?@evil.example/x"},
+		"ssh option":            {URL: "ssh://-oProxyCommand=touch%20pwned/x"},
+		"file with credentials": {URL: "file:///etc", Credentials: "/nowhere"},
+		"forced refspec":        {URL: "https://example.com/x", Ref: "+main"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.Dir = t.TempDir()

@@ -11,7 +11,7 @@
 // The pod can do little beyond its files: no root, no capabilities, no service
 // account token, a read-only image, limits on CPU, memory and the size of its
 // directories. The network policy lets only the operator in, and out only what
-// the source needs. The token comes by environment variable, not by file: the
+// the spec says: a name that the source needs is in the pod's own list of hosts. The token comes by environment variable, not by file: the
 // server hides its memory from the commands that bash runs, but could not hide a
 // mounted file.
 package pod

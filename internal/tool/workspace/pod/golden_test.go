@@ -6,12 +6,15 @@ package pod_test
 import (
 	"bytes"
 	"flag"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/yaml"
 
@@ -33,14 +36,19 @@ func spec(source pod.Source) pod.Spec {
 func TestObjectsAreAsReviewed(t *testing.T) {
 	limit := resource.MustParse("20Gi")
 	for name, source := range map[string]pod.Source{
-		"git-https":  {Git: &pod.Git{URL: "https://git.example.com/team/project.git", Ref: "main", SecretName: "git-login", SizeLimit: &limit}},
-		"git-ssh":    {Git: &pod.Git{URL: "git@git.example.com:team/project.git"}},
+		"git-https":  {Git: &pod.Git{URL: "https://git.example.com/team/project.git", Ref: "main", SecretName: "git-login"}},
+		"git-ssh":    {Git: &pod.Git{URL: "ssh://git@git.example.com/team/project.git"}},
 		"claim":      {PersistentVolumeClaim: &pod.PersistentVolumeClaim{ClaimName: "sources"}},
 		"claim-read": {PersistentVolumeClaim: &pod.PersistentVolumeClaim{ClaimName: "sources", ReadOnly: true}},
-		"empty":      {EmptyDir: &pod.EmptyDir{}},
+		"empty":      {EmptyDir: &pod.EmptyDir{SizeLimit: &limit}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := spec(source)
+			if source.Git != nil {
+				s.Egress = []networkingv1.NetworkPolicyEgressRule{pod.ToAddresses([]netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")}, 443)}
+				s.Hosts = []corev1.HostAlias{{IP: "192.0.2.7", Hostnames: []string{"git.example.com"}}, {IP: "2001:db8::7", Hostnames: []string{"git.example.com"}}}
+				s.MaxSize = resource.MustParse("2Gi")
+			}
 			if err := s.Validate(); err != nil {
 				t.Fatal(err)
 			}
@@ -98,6 +106,8 @@ func TestIncompleteSpecsAreRefused(t *testing.T) {
 		"port":             func(s *pod.Spec) { s.Source = pod.Source{Git: &pod.Git{URL: "https://example.com:99999/x"}} },
 		"password":         func(s *pod.Spec) { s.Source = pod.Source{Git: &pod.Git{URL: "https://me:hunter2@example.com/x"}} },
 		"unreadable url":   func(s *pod.Spec) { s.Source = pod.Source{Git: &pod.Git{URL: "https://me:hunter2@exam ple.com/x"}} },
+		"two hosts":        func(s *pod.Spec) { s.Source = pod.Source{Git: &pod.Git{URL: "https://example.com?@evil.example/x"}} },
+		"ssh option":       func(s *pod.Spec) { s.Source = pod.Source{Git: &pod.Git{URL: "ssh://-oProxyCommand=id/x"}} },
 		"external command": func(s *pod.Spec) { s.Source = pod.Source{Git: &pod.Git{URL: "ext::sh -c id"}} },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,7 +4,6 @@
 package pod
 
 import (
-	"fmt"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +19,7 @@ const (
 	credentialsPath = "/var/run/nestor/git"
 	filesVolume     = "files"
 	tempVolume      = "tmp"
+	cloneTempVolume = "clone-tmp"
 	credentialsName = "git-credentials"
 )
 
@@ -39,6 +39,7 @@ func Pod(s Spec) *corev1.Pod {
 			Volumes:                       volumes(s),
 			AutomountServiceAccountToken:  &no,
 			EnableServiceLinks:            &no,
+			HostAliases:                   s.Hosts,
 			RestartPolicy:                 corev1.RestartPolicyAlways,
 			TerminationGracePeriodSeconds: &grace,
 			Tolerations:                   []corev1.Toleration{leave("node.kubernetes.io/not-ready"), leave("node.kubernetes.io/unreachable")},
@@ -90,7 +91,7 @@ func clone(s Spec) corev1.Container {
 		Command:         []string{"nestor-workspace"},
 		Args:            []string{"clone", "--root=" + filesPath, "--url=" + git.URL, "--ref=" + git.Ref},
 		Resources:       s.resources(),
-		VolumeMounts:    []corev1.VolumeMount{{Name: filesVolume, MountPath: filesPath}, {Name: tempVolume, MountPath: "/tmp"}},
+		VolumeMounts:    []corev1.VolumeMount{{Name: filesVolume, MountPath: filesPath}, {Name: cloneTempVolume, MountPath: "/tmp"}},
 		SecurityContext: restricted(),
 		// What git says at the end is the pod's message when cloning fails.
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
@@ -105,8 +106,13 @@ func clone(s Spec) corev1.Container {
 func volumes(s Spec) []corev1.Volume {
 	temp := resource.MustParse("1Gi")
 	all := []corev1.Volume{
-		{Name: filesVolume, VolumeSource: s.Source.volume()},
+		{Name: filesVolume, VolumeSource: s.files()},
 		{Name: tempVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &temp}}},
+	}
+	if s.Source.Git != nil {
+		// Not the one of the server: a clone that is killed leaves a copy of the key in it.
+		own := resource.MustParse("16Mi")
+		all = append(all, corev1.Volume{Name: cloneTempVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &own}}})
 	}
 	if git := s.Source.Git; git != nil && git.SecretName != "" {
 		mode := int32(0o440)
@@ -117,22 +123,18 @@ func volumes(s Spec) []corev1.Volume {
 	return all
 }
 
-func (s Source) volume() corev1.VolumeSource {
-	if claim := s.PersistentVolumeClaim; claim != nil {
+func (s Spec) files() corev1.VolumeSource {
+	if claim := s.Source.PersistentVolumeClaim; claim != nil {
 		return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim.ClaimName, ReadOnly: claim.ReadOnly}}
 	}
-	var limit *resource.Quantity
-	switch {
-	case s.Git != nil:
-		limit = s.Git.SizeLimit
-	case s.EmptyDir != nil:
-		limit = s.EmptyDir.SizeLimit
+	limit := resource.MustParse("5Gi")
+	if !s.MaxSize.IsZero() && limit.Cmp(s.MaxSize) > 0 {
+		limit = s.MaxSize
 	}
-	if limit == nil {
-		otherwise := resource.MustParse("5Gi")
-		limit = &otherwise
+	if dir := s.Source.EmptyDir; dir != nil && dir.SizeLimit != nil {
+		limit = *dir.SizeLimit
 	}
-	return corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: limit}}
+	return corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &limit}}
 }
 
 func (s Spec) readOnly() bool {
@@ -175,11 +177,3 @@ func probe(period, failures int32) *corev1.Probe {
 }
 
 func uid(text string) types.UID { return types.UID(text) }
-
-func portNumber(text string) (int32, error) {
-	n, err := strconv.ParseUint(text, 10, 16)
-	if err != nil || n == 0 {
-		return 0, fmt.Errorf("git url has the port %q", text)
-	}
-	return int32(n), nil
-}

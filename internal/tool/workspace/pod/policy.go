@@ -4,15 +4,15 @@
 package pod
 
 import (
+	"net/netip"
+
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// NetworkPolicy lets the operator in and nobody else. Out it lets what the
-// source needs: name resolution and the port of the git server, but not the
-// cloud's metadata service; nothing for other sources.
+// NetworkPolicy lets the operator in and nobody else, and out what Egress says.
 func NetworkPolicy(s Spec) *networkingv1.NetworkPolicy {
 	return &networkingv1.NetworkPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
@@ -21,7 +21,7 @@ func NetworkPolicy(s Spec) *networkingv1.NetworkPolicy {
 			PodSelector: metav1.LabelSelector{MatchLabels: s.selector()},
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress},
 			Ingress:     []networkingv1.NetworkPolicyIngressRule{fromOperator(s.Operator)},
-			Egress:      append(gitEgress(s.Source.Git), s.Egress...),
+			Egress:      s.Egress,
 		},
 	}
 }
@@ -37,24 +37,26 @@ func fromOperator(operator Peer) networkingv1.NetworkPolicyIngressRule {
 	}
 }
 
-func gitEgress(git *Git) []networkingv1.NetworkPolicyEgressRule {
-	if git == nil {
-		return nil
+// ToAddresses lets the pod connect to a port of some addresses.
+func ToAddresses(addresses []netip.Addr, number int32) networkingv1.NetworkPolicyEgressRule {
+	rule := networkingv1.NetworkPolicyEgressRule{Ports: []networkingv1.NetworkPolicyPort{port(corev1.ProtocolTCP, number)}}
+	for _, address := range addresses {
+		block := &networkingv1.IPBlock{CIDR: netip.PrefixFrom(address, address.BitLen()).String()}
+		rule.To = append(rule.To, networkingv1.NetworkPolicyPeer{IPBlock: block})
 	}
-	number, err := gitPort(git.URL)
-	if err != nil {
-		// Validate refuses it; here the safe answer is to let nothing out.
-		return nil
-	}
-	return []networkingv1.NetworkPolicyEgressRule{
-		{Ports: []networkingv1.NetworkPolicyPort{port(corev1.ProtocolUDP, 53), port(corev1.ProtocolTCP, 53)}},
-		{
-			To: []networkingv1.NetworkPolicyPeer{
-				{IPBlock: &networkingv1.IPBlock{CIDR: "0.0.0.0/0", Except: []string{"169.254.0.0/16"}}},
-				{IPBlock: &networkingv1.IPBlock{CIDR: "::/0", Except: []string{"fe80::/10", "fd00:ec2::/32"}}},
-			},
-			Ports: []networkingv1.NetworkPolicyPort{port(corev1.ProtocolTCP, number)},
-		},
+	return rule
+}
+
+// ToPods lets the pod connect to a port of some pods. Where a Service leads to
+// them, policies see their addresses and ports and not its own.
+func ToPods(peer Peer, target intstr.IntOrString) networkingv1.NetworkPolicyEgressRule {
+	protocol := corev1.ProtocolTCP
+	return networkingv1.NetworkPolicyEgressRule{
+		To: []networkingv1.NetworkPolicyPeer{{
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": peer.Namespace}},
+			PodSelector:       &metav1.LabelSelector{MatchLabels: peer.Labels},
+		}},
+		Ports: []networkingv1.NetworkPolicyPort{{Protocol: &protocol, Port: &target}},
 	}
 }
 

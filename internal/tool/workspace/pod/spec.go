@@ -9,13 +9,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nestor-dev/nestor/internal/tool/workspace/giturl"
 )
 
 // Port is where the server listens in the pod, and the Service's port.
@@ -40,8 +41,13 @@ type Spec struct {
 	Resources corev1.ResourceRequirements
 	// Operator says which pods may connect.
 	Operator Peer
-	// Egress is added to what the source needs, for example a package registry.
+	// Egress is all that the pod may connect to; none is nothing. Hosts are the
+	// names that it finds without asking a name server.
 	Egress []networkingv1.NetworkPolicyEgressRule
+	Hosts  []corev1.HostAlias
+	// MaxSize bounds the files of a source that is not a volume of its own; zero
+	// is no bound.
+	MaxSize resource.Quantity
 }
 
 // Owner is the object that a workspace belongs to.
@@ -73,8 +79,6 @@ type Git struct {
 	// SecretName names a Secret with username and password, or ssh-privatekey and
 	// known_hosts. Only the init container sees it.
 	SecretName string
-	// SizeLimit bounds the checkout; the default is 5Gi.
-	SizeLimit *resource.Quantity
 }
 
 // PersistentVolumeClaim is an existing volume.
@@ -85,7 +89,7 @@ type PersistentVolumeClaim struct {
 
 // EmptyDir is a directory that is empty at first and goes with the pod.
 type EmptyDir struct {
-	// SizeLimit bounds the files; the default is 5Gi.
+	// SizeLimit bounds the files; the default is 5Gi, or MaxSize if that is less.
 	SizeLimit *resource.Quantity
 }
 
@@ -129,7 +133,7 @@ func (s Source) validate() error {
 		return errors.New("workspace must have exactly one of git, persistentVolumeClaim and emptyDir")
 	}
 	if s.Git != nil {
-		_, err := gitPort(s.Git.URL)
+		_, err := giturl.Parse(s.Git.URL)
 		return err
 	}
 	if s.PersistentVolumeClaim != nil && s.PersistentVolumeClaim.ClaimName == "" {
@@ -179,34 +183,4 @@ func (s Spec) meta() metav1.ObjectMeta {
 // selector is the labels by which the Service and the policy find the pod.
 func (s Spec) selector() map[string]string {
 	return map[string]string{"app.kubernetes.io/name": "nestor-workspace", "app.kubernetes.io/instance": s.Name()}
-}
-
-// gitPort is the port that git connects to for a URL.
-func gitPort(raw string) (int32, error) {
-	if !strings.Contains(raw, "://") {
-		// The short form of ssh: user@host:path.
-		if at, colon := strings.Index(raw, "@"), strings.Index(raw, ":"); at > 0 && colon > at {
-			return 22, nil
-		}
-		return 0, errors.New("git url must be https://, http://, ssh:// or user@host:path")
-	}
-	u, err := url.Parse(raw)
-	if err != nil || u.Hostname() == "" {
-		return 0, errors.New("git url cannot be parsed") // the parser's message would repeat it
-	}
-	if _, has := u.User.Password(); has {
-		return 0, errors.New("git url contains a password; use secretRef")
-	}
-	if u.Port() != "" {
-		return portNumber(u.Port())
-	}
-	switch u.Scheme {
-	case "https":
-		return 443, nil
-	case "http":
-		return 80, nil
-	case "ssh":
-		return 22, nil
-	}
-	return 0, fmt.Errorf("git url has the scheme %q; use https, http or ssh", u.Scheme)
 }

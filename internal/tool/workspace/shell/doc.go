@@ -16,6 +16,9 @@
 // The supervisor learns that it must stop by the end of its standard input,
 // which also happens when the server is killed, so nothing is left behind then.
 //
+// A command may have [Runner.MaxProcesses] processes and threads at once; see
+// limit.go for what bounds them.
+//
 // The commands run as the user that runs the server. On Linux with Landlock
 // (6.2 or later) the supervisor takes from them what a command in a workspace
 // does not need: changing files outside [Runner.Writable], looking into

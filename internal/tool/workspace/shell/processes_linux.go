@@ -57,39 +57,59 @@ func killAll(group int) {
 
 // descendants lists all processes below a process.
 func descendants(of int) []int {
+	var all []int
+	walk(of, func(pid, _ int) { all = append(all, pid) })
+	return all
+}
+
+// tasks counts all processes and threads below a process.
+func tasks(of int) (count int) {
+	walk(of, func(_, threads int) { count += threads })
+	return count
+}
+
+// walk visits all processes below a process, with the number of their threads.
+func walk(of int, visit func(pid, threads int)) {
 	children := map[int][]int{}
+	threads := map[int]int{}
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
-		return nil
+		return
 	}
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
 		if err != nil {
 			continue
 		}
-		if parent, ok := parentOf(pid); ok {
+		if parent, count, ok := statusOf(pid); ok {
 			children[parent] = append(children[parent], pid)
+			threads[pid] = count
 		}
 	}
-	var all []int
 	for queue := []int{of}; len(queue) > 0; queue = queue[1:] {
-		all = append(all, children[queue[0]]...)
+		for _, pid := range children[queue[0]] {
+			visit(pid, threads[pid])
+		}
 		queue = append(queue, children[queue[0]]...)
 	}
-	return all
 }
 
-// parentOf reads the fourth field of /proc/PID/stat; the second, the name, may
-// contain anything but is in parentheses.
-func parentOf(pid int) (int, bool) {
+// statusOf reads the parent and the number of threads, the fields 4 and 20 of
+// /proc/PID/stat; the second, the name, may contain anything but is in
+// parentheses.
+func statusOf(pid int) (parent, threads int, ok bool) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return 0, false
+		return 0, 0, false
 	}
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(fields) < 2 {
-		return 0, false
+	if len(fields) < 18 {
+		return 0, 0, false
 	}
-	parent, err := strconv.Atoi(string(fields[1]))
-	return parent, err == nil
+	parent, err = strconv.Atoi(string(fields[1]))
+	if err != nil {
+		return 0, 0, false
+	}
+	threads, err = strconv.Atoi(string(fields[17]))
+	return parent, threads, err == nil
 }

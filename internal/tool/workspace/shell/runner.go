@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"time"
 )
 
@@ -28,6 +29,9 @@ type Runner struct {
 	// Writable are the directories that commands may change, where the system can
 	// enforce that (see [CanConfine]); empty for all.
 	Writable []string
+	// MaxProcesses is how many processes and threads a command may have at once,
+	// where the system can count them (Linux); 0 is no limit.
+	MaxProcesses int
 	// HeadBytes and TailBytes say how much of the output is kept.
 	HeadBytes, TailBytes int
 }
@@ -50,7 +54,7 @@ func (r *Runner) Run(ctx context.Context, dir *os.File, command string, limit ti
 	defer cancel()
 
 	output := newClippedBuffer(r.HeadBytes, r.TailBytes)
-	cmd := exec.CommandContext(timed, r.Program, append([]string{SupervisorArgument, command}, r.Writable...)...)
+	cmd := exec.CommandContext(timed, r.Program, append([]string{SupervisorArgument, command, strconv.Itoa(r.MaxProcesses)}, r.Writable...)...)
 	cmd.ExtraFiles = []*os.File{dir}
 	cmd.Env = r.Env
 	cmd.Stdout = output

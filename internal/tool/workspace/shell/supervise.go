@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -19,7 +20,8 @@ const workingDirectory = 3
 // Supervise runs a command line until it ends or its control input does, ends
 // everything that it left running, and returns the exit code. It belongs in the
 // process that a Runner started; the arguments are those after
-// SupervisorArgument: the command line, then the directories that it may change.
+// SupervisorArgument: the command line, how many processes it may have (0 is no
+// limit), then the directories that it may change.
 func Supervise(arguments []string, control io.Reader, stdout, stderr io.Writer) int {
 	if err := adoptOrphans(); err != nil {
 		fmt.Fprintln(stderr, "supervise shell:", err)
@@ -29,10 +31,19 @@ func Supervise(arguments []string, control io.Reader, stdout, stderr io.Writer) 
 		return exitNotRun
 	}
 	closeInherited()
-	cmd := exec.Command("bash", "-c", arguments[0]) //nolint:noctx // ended by killAll below, with all of its descendants
+	if len(arguments) < 2 {
+		fmt.Fprintln(stderr, "supervise shell: no limit of processes")
+		return exitNotRun
+	}
+	limit, err := strconv.Atoi(arguments[1])
+	if err != nil {
+		fmt.Fprintln(stderr, "supervise shell:", err)
+		return exitNotRun
+	}
+	cmd := bash(arguments[0], limit)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	detach(cmd)
-	if err := start(cmd, arguments[1:]); err != nil {
+	if err := start(cmd, arguments[2:]); err != nil {
 		fmt.Fprintln(stderr, "start bash:", err)
 		return exitNotRun
 	}
@@ -43,12 +54,21 @@ func Supervise(arguments []string, control io.Reader, stdout, stderr io.Writer) 
 		_, _ = io.Copy(io.Discard, control)
 		close(stop)
 	}()
+	tooMany := make(chan int, 1)
+	if limit > 0 {
+		behind(cmd.Process.Pid)
+		go watchProcesses(limit, tooMany)
+	}
 	select {
 	case code := <-ended:
 		killAll(cmd.Process.Pid)
 		return code
 	case <-stop:
 		killAll(cmd.Process.Pid)
+		return exitKilled
+	case count := <-tooMany:
+		killAll(cmd.Process.Pid)
+		fmt.Fprintf(stderr, "\n[ended with all processes of the command: it had %d processes and threads at once, and may have %d]\n", count, limit)
 		return exitKilled
 	}
 }

@@ -1,0 +1,64 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Whoever has said something in a chat is one of those who asked, and stays it.
+func TestAChatRemembersWhoSpoke(t *testing.T) {
+	said := func(messages ...MessageArrived) Askers {
+		s, _ := Step(State{}, Event{At: 1, Fact: Started{Config: Config{Kind: Orchestrator, Name: "chat"}}})
+		for i, m := range messages {
+			m.Message, m.Text = fmt.Sprint(i), "hello"
+			s, _ = Step(s, Event{At: Time(i + 2), Fact: m})
+		}
+		return s.Askers
+	}
+	var crowd []MessageArrived
+	for i := range maxAskers + 1 {
+		crowd = append(crowd, MessageArrived{By: fmt.Sprint("user-", i)})
+	}
+	for name, c := range map[string]struct {
+		messages []MessageArrived
+		want     Askers
+		bob      bool
+	}{
+		"nobody":                   {nil, Askers{}, false},
+		"two people":               {[]MessageArrived{{By: "alice"}, {By: "carol"}, {By: "alice"}}, Askers{Users: []string{"alice", "carol"}}, true},
+		"the one who decides":      {[]MessageArrived{{By: "alice"}, {By: "bob"}}, Askers{Users: []string{"alice", "bob"}}, false},
+		"somebody unnamed":         {[]MessageArrived{{By: "alice"}, {Unnamed: true}}, Askers{Users: []string{"alice"}, Unknown: true}, false},
+		"only unnamed":             {[]MessageArrived{{Unnamed: true}}, Askers{Unknown: true}, false},
+		"an earlier release":       {[]MessageArrived{{}, {}}, Askers{}, false},
+		"after an earlier release": {[]MessageArrived{{}, {By: "alice"}}, Askers{Users: []string{"alice"}, Unknown: true}, false},
+		"more than are remembered": {crowd, Askers{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := said(c.messages...)
+			if len(c.messages) > maxAskers {
+				if !got.Unknown || len(got.Users) != maxAskers {
+					t.Errorf("%d users, unknown: %t", len(got.Users), got.Unknown)
+				}
+			} else if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if got.MayDecide("bob") != c.bob {
+				t.Errorf("bob may decide: %t", !c.bob)
+			}
+		})
+	}
+}
+
+func TestAskersAddUp(t *testing.T) {
+	first := Askers{Users: []string{"alice"}}
+	both := first.And(Askers{Users: []string{"bob", "alice"}, Unknown: true})
+	if !slices.Equal(both.Users, []string{"alice", "bob"}) || !both.Unknown || len(first.Users) != 1 || first.Unknown {
+		t.Errorf("got %+v of %+v", both, first)
+	}
+}

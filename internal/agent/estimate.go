@@ -1,0 +1,101 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import "github.com/nestor-dev/nestor/internal/tokens"
+
+// tokens estimates what the message costs in a prompt. Providers count differently; a history that is too long after all comes
+// back as ContextTooLong and is compacted.
+func (m Message) tokens() int64 {
+	sum := tokens.PerMessage + tokens.Of(m.Text) + tokens.PerImage*int64(len(m.Images))
+	for _, call := range m.Calls {
+		sum += tokens.PerCall + tokens.Of(call.ID) + tokens.Of(call.Tool) + tokens.Of(call.Arguments)
+	}
+	return sum
+}
+
+// toolTokens estimates what the tool list costs in a prompt.
+func (c Config) toolTokens() int64 {
+	var sum int64
+	for _, t := range Tools(c) {
+		sum += tokens.PerCall + tokens.Of(t.Name) + tokens.Of(t.Description) + tokens.Of(t.Parameters)
+	}
+	return sum
+}
+
+// promptTokens estimates the prompt of a call.
+func (s State) promptTokens(purpose Purpose, keep int) int64 {
+	if s.byBytes {
+		return s.promptTokensByBytes(purpose, keep)
+	}
+	if purpose == PurposeContext {
+		before, messages := s.undigested()
+		return tokens.Of(before) + tokens.PerPrompt + min(NewHistory(messages...).Tokens(), s.compactionRoom())
+	}
+	sum := tokens.Of(s.Summary) + tokens.PerPrompt
+	if purpose == PurposeCompact {
+		return sum + min(s.History.without(keep).Tokens(), s.compactionRoom())
+	}
+	sum += s.History.Tokens() + tokens.Of(SystemPrompt(s.Config))
+	if purpose == PurposeTurn {
+		sum += s.Config.toolTokens()
+	}
+	return sum
+}
+
+// compactionRoom is how much of the old messages a compaction call may show.
+func (s State) compactionRoom() int64 {
+	summary := tokens.Of(s.Summary)
+	if s.byBytes {
+		summary = int64(len(s.Summary) / bytesPerToken)
+	}
+	room := s.Config.Limits.ContextTokens - s.Config.Limits.MaxOutputTokens - tokens.PerPrompt - summary
+	return max(room, 1024)
+}
+
+// tokensOf estimates what a history costs in a prompt.
+func (s State) tokensOf(h History) int64 {
+	if s.byBytes {
+		return h.byBytes()
+	}
+	return h.Tokens()
+}
+
+// The estimate of earlier releases was a token for four bytes. What they recorded has to be replayed with it: another
+// estimate could lead to another call than the one whose answer comes next in the log.
+
+const bytesPerToken = 4
+
+// Estimate is how the program that recorded an event estimated tokens.
+type Estimate int
+
+const (
+	// EstimatePieces is internal/tokens.
+	EstimatePieces Estimate = 0
+	// EstimateBytes is a token for four bytes.
+	EstimateBytes Estimate = 1
+)
+
+func (m Message) tokensByBytes() int64 {
+	size := len(m.Text)
+	for _, call := range m.Calls {
+		size += len(call.ID) + len(call.Tool) + len(call.Arguments)
+	}
+	return int64(size)/bytesPerToken + 4
+}
+
+func (s State) promptTokensByBytes(purpose Purpose, keep int) int64 {
+	if purpose == PurposeCompact {
+		return min(s.History.without(keep).byBytes(), s.compactionRoom()) + int64(len(s.Summary)/bytesPerToken) + tokens.PerPrompt
+	}
+	sum := s.History.byBytes() + int64(len(s.Summary)+len(SystemPrompt(s.Config)))/bytesPerToken + tokens.PerPrompt
+	if purpose == PurposeTurn {
+		size := 0
+		for _, t := range Tools(s.Config) {
+			size += len(t.Name) + len(t.Description) + len(t.Parameters)
+		}
+		sum += int64(size / bytesPerToken)
+	}
+	return sum
+}

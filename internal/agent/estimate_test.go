@@ -1,0 +1,48 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// An event says how tokens were estimated when it was recorded; one of an earlier release says nothing.
+func TestEventsKeepTheirEstimate(t *testing.T) {
+	for _, want := range []Estimate{EstimatePieces, EstimateBytes} {
+		data, err := json.Marshal(Event{At: 1, Fact: Woke{}, Estimate: want})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read Event
+		if err := json.Unmarshal(data, &read); err != nil {
+			t.Fatal(err)
+		}
+		if read.Estimate != want {
+			t.Errorf("%s is read as %v, want %v", data, read.Estimate, want)
+		}
+	}
+}
+
+// The history of this log needs no compaction by the old estimate and one by the new one. The replay of an old log must make the
+// call that was made, or the reply to it would be taken for a summary.
+func TestAnOldLogIsReplayedWithTheOldEstimate(t *testing.T) {
+	config := Config{Kind: SubAgent, Name: "a", Depth: 1, MaxDepth: 1, Role: Role{Name: "coder"},
+		Limits: Limits{ContextTokens: 14_000, MaxOutputTokens: 1000}}
+	history := []Message{
+		{Speaker: User, Text: strings.Repeat("東京", 3000)}, {Speaker: Assistant, Text: "yes"},
+		{Speaker: User, Text: strings.Repeat("東京", 1000)}, {Speaker: Assistant, Text: "yes"},
+	}
+	purpose := func(estimate Estimate) Purpose {
+		s, _ := Step(State{}, Event{At: 1, Fact: Started{Config: config, History: history}, Estimate: estimate})
+		return s.Request.Purpose
+	}
+	if got := purpose(EstimateBytes); got != PurposeTurn {
+		t.Errorf("with the old estimate the first call is for %s", got)
+	}
+	if got := purpose(EstimatePieces); got != PurposeCompact {
+		t.Errorf("with the new estimate the first call is for %s", got)
+	}
+}

@@ -1,0 +1,65 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// nearest returns up to three of names that a model may have meant by name.
+func nearest(name string, names []string) []string {
+	type candidate struct {
+		name     string
+		distance int
+	}
+	wanted := fold(name)
+	var near []candidate
+	for _, n := range names {
+		folded := fold(n)
+		distance := editDistance(wanted, folded)
+		// The tool of another server, or without its server's prefix, is near whatever the distance.
+		_, base, prefixed := strings.Cut(n, "__")
+		sameBase := prefixed && fold(base) != "" && strings.HasSuffix(wanted, fold(base))
+		if sameBase || distance <= max(2, len(wanted)/3) {
+			near = append(near, candidate{n, distance})
+		}
+	}
+	slices.SortStableFunc(near, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
+	near = near[:min(3, len(near))]
+	found := make([]string, len(near))
+	for i, c := range near {
+		found[i] = c.name
+	}
+	return found
+}
+
+// fold removes what models mix up: case and the style of separators.
+func fold(name string) string {
+	return strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(strings.ToLower(name))
+}
+
+// editDistance is the Levenshtein distance of two names, in bytes. Only the head of a name counts: the model may have written
+// anything.
+func editDistance(a, b string) int {
+	a, b = a[:min(len(a), 64)], b[:min(len(b), 64)]
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			substituted := diagonal
+			if a[i] != b[j] {
+				substituted++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(substituted, diagonal+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,121 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+// maxParallelTools is how many plain tools of one agent run at a time.
+const maxParallelTools = 16
+
+// place is one call of a reply in the order in which the model made the calls.
+//
+// The calls of a reply are ordered like the holders of a read-write lock that is fair: read-only calls and delegations run
+// together, and a call that may change something runs alone, after everything before it and before everything after it.
+type place struct {
+	// queued calls wait to begin; begun calls run. A call that is neither is open all the same: it waits for a person.
+	queued, begun bool
+	// exclusive calls may change something.
+	exclusive bool
+	// tool says that the call is a plain tool and counts against maxParallelTools.
+	tool bool
+	// passable calls do not hold up an exclusive call that comes after them.
+	passable bool
+}
+
+// mayBegin returns the indices of the queued places that may begin now. Places that are done are not part of the list.
+func mayBegin(places []place) []int {
+	running := 0
+	for _, p := range places {
+		if p.tool && p.begun {
+			running++
+		}
+	}
+	var begin []int
+	earlier := false
+	for i, p := range places {
+		waits := (p.exclusive && earlier) || (p.tool && running >= maxParallelTools)
+		if p.queued && !waits {
+			begin = append(begin, i)
+			if p.tool {
+				running++
+			}
+		}
+		if p.exclusive {
+			break
+		}
+		earlier = earlier || !p.passable
+	}
+	return begin
+}
+
+// admissible returns the calls of the batch that may begin now, by their index.
+func (s State) admissible() []int {
+	var places []place
+	var indices []int
+	for i, c := range s.Batch {
+		if c.State == CallDone {
+			continue
+		}
+		p := place{queued: c.State == CallQueued, begun: c.State == CallRunning, passable: c.State == CallAsked}
+		if t, ok := s.plainTool(c.Tool); ok {
+			p.tool, p.exclusive = true, !t.ReadOnly
+		}
+		places, indices = append(places, p), append(indices, i)
+	}
+	begin := mayBegin(places)
+	for i, n := range begin {
+		begin[i] = indices[n]
+	}
+	return begin
+}
+
+// plainTool finds a tool that is not a control tool and not a role.
+func (s State) plainTool(name string) (Tool, bool) {
+	if s.Config.reserved(name) {
+		return Tool{}, false
+	}
+	return s.Config.tool(name)
+}
+
+// admit begins queued calls: a plain tool runs, a delegation starts its children.
+func admit(s State, indices []int) State {
+	for _, i := range indices {
+		c := s.Batch[i]
+		if _, ok := s.plainTool(c.Tool); ok {
+			c.State = CallRunning
+		} else {
+			s, c = s.delegate(c)
+		}
+		s = s.withCall(i, c)
+	}
+	return s
+}
+
+// admit lets queued children of an orchestrator begin: its tools run as tasks of their own, in the order of the calls of
+// their reply. Delegations wait for a tool that may change something, and no tool waits for a delegation, because an
+// orchestrator does not wait for one either.
+func (c Children) admit() Children {
+	queued := map[string]bool{}
+	for _, child := range c.Live {
+		if child.Queued && child.pending() {
+			queued[child.Reply] = true
+		}
+	}
+	for reply := range queued {
+		var places []place
+		var indices []int
+		for i, child := range c.Live {
+			if child.Reply != reply || !child.pending() {
+				continue
+			}
+			tool := child.Tool != ""
+			places = append(places, place{
+				queued: child.Queued && !child.Cancel, begun: !child.Queued, exclusive: child.Exclusive, tool: tool, passable: !tool,
+			})
+			indices = append(indices, i)
+		}
+		for _, n := range mayBegin(places) {
+			c = c.update(indices[n], func(child *Child) { child.Queued = false })
+		}
+	}
+	return c
+}

@@ -1,0 +1,88 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// An agent that is quarantined in any state ends, asks for nothing but that its parent hears of it, and stays ended.
+func TestAQuarantinedAgentEnds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sim, _ := newSimulation(t)
+		for range rapid.IntRange(0, 40).Draw(t, "steps") {
+			sim.next()
+		}
+		before := sim.state
+		f := Quarantined{Kind: before.Config.Kind, Name: before.Config.Name, Event: 7, Type: "ModelReplied", Reason: "it is damaged", Usage: Usage{PromptTokens: 5, ModelCalls: 1}, Requests: 99}
+		s, effects := Step(before, Event{At: before.Clock.Now + 1, Fact: f})
+		if len(effects) > 0 {
+			t.Fatalf("a quarantine asks for %v", effects)
+		}
+		if before.Phase.Terminal() {
+			if !s.Same(before) {
+				t.Fatal("a quarantine changes an agent that has ended")
+			}
+			return
+		}
+		if s.Usage.Total() < max(5, before.Usage.Total()) || s.Budget.Used.Tokens < before.Budget.Used.Tokens {
+			t.Fatalf("the usage %v was forgotten: %v", before.Usage, s.Usage)
+		}
+		if before.Config.Kind == Orchestrator {
+			if s.Phase != PhaseNew || s.Lost == nil || !strings.Contains(s.Lost.Reason, "Event 7 (ModelReplied)") || len(Outstanding(s)) > 0 {
+				t.Fatalf("a quarantined orchestrator is %v with %v", s, Outstanding(s))
+			}
+			return
+		}
+		if s.Phase != PhaseFailed || s.Outcome.Kind != KindHistoryLost || !strings.Contains(s.Outcome.Error, "Event 7 (ModelReplied)") || s.Children.Pending() != 0 {
+			t.Fatalf("a quarantined agent is %v: %v", s, s.Outcome)
+		}
+		for _, e := range Outstanding(s) {
+			if _, ok := e.(TellParent); !ok {
+				t.Fatalf("a quarantined agent asks for %v", e)
+			}
+		}
+	})
+}
+
+func TestAConversationAfterALostOneUsesNoIDAgainAndKeepsTheUsage(t *testing.T) {
+	config := Config{Kind: Orchestrator, Name: "chat", Limits: Limits{MaxIterations: 5, MaxTokens: 1000, MaxOutputTokens: 10}}
+	s := play(State{}, Started{Config: config}, MessageArrived{Message: "a", Text: "Hello"},
+		Quarantined{Kind: Orchestrator, Name: "chat", Event: 3, Type: "ModelReplied", Reason: "x", Usage: Usage{PromptTokens: 400, ModelCalls: 2}, Requests: 3},
+		MessageArrived{Message: "b", Text: "Who hears this?"})
+	if s.Phase != PhaseNew || len(s.Inbox) > 0 {
+		t.Fatalf("a lost orchestrator hears messages: %v", s)
+	}
+	s = play(s, Started{Config: config}, MessageArrived{Message: "c", Text: "Hello again"})
+	if s.Lost != nil || s.Request == nil || s.Request.ID != "m4" {
+		t.Fatalf("the new conversation is %v with the request %v", s, s.Request)
+	}
+	if s.Usage.Total() != 400 || s.Budget.Used.Tokens != 400 {
+		t.Errorf("the new conversation has used %v (%v)", s.Usage, s.Budget.Used)
+	}
+}
+
+func TestAnEventThatCannotBeReadLeavesTheStateAsItIs(t *testing.T) {
+	s := play(State{}, Started{Config: Config{Kind: Orchestrator, Name: "chat"}})
+	for name, data := range map[string]string{
+		"no JSON": "nonsense", "no version": "{}", "an unknown type": `{"v":1,"type":"Nonsense","at":1}`, "another shape": `{"v":1,"type":"MessageArrived","fact":{"text":5}}`,
+	} {
+		next, _, err := Read(s, json.RawMessage(data))
+		if err == nil || !next.Same(s) {
+			t.Errorf("%s: %v, %v", name, next, err)
+		}
+	}
+	broken := State{Phase: PhaseCancelling} // as no event leads to: it has no outcome
+	data, err := json.Marshal(Event{Fact: Woke{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if next, _, err := Read(broken, data); err == nil || !next.Same(broken) {
+		t.Errorf("the core went on from a state that it cannot go on from: %v", next)
+	}
+}

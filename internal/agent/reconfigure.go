@@ -1,0 +1,92 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import "slices"
+
+// Reconfigured says that the configuration of an orchestrator has changed. It takes effect with the next turn; other agents keep
+// what they started with. Exactly one of the fields is set.
+type Reconfigured struct {
+	// Config is the new configuration. What an agent is, such as its kind and name, stays.
+	Config *Config `json:"config,omitempty"`
+	// Hold says that the new configuration refers to something that does not exist. No turn begins until it does: the person who
+	// changed the configuration does not expect answers from the old one.
+	Hold *Hold `json:"hold,omitempty"`
+}
+
+func (Reconfigured) fact() {}
+
+// Hold is why no turn begins, in the words of a condition.
+type Hold struct {
+	// Generation is that of the configuration which is held up.
+	Generation int64  `json:"generation,omitempty"`
+	Reason     string `json:"reason"`
+	Message    string `json:"message,omitempty"`
+}
+
+// Generation is the newest generation of the agent's object that the agent has heard of: its configuration is in effect, takes effect
+// with the next turn, or is held up. Logs of earlier releases do not have it; they were configured once, from the first.
+func (s State) Generation() int64 {
+	switch {
+	case s.Hold != nil:
+		return s.Hold.Generation
+	case s.Next != nil:
+		return s.Next.Generation
+	}
+	return max(s.Config.Generation, 1)
+}
+
+// Settings are the newest configuration that the agent has heard of.
+func (s State) Settings() Config {
+	if s.Next != nil {
+		return *s.Next
+	}
+	return s.Config
+}
+
+// reconfigured remembers a configuration for the next turn.
+func reconfigured(s State, f Reconfigured) State {
+	if s.Config.Kind != Orchestrator {
+		return s
+	}
+	switch {
+	case f.Hold != nil:
+		if f.Hold.Generation < s.Generation() || (s.Hold != nil && *s.Hold == *f.Hold) {
+			return s
+		}
+		s.Hold = f.Hold
+	case f.Config != nil:
+		next := s.Config.with(*f.Config)
+		if next.Generation < s.Generation() || (s.Hold == nil && toJSON(next) == toJSON(s.Settings())) {
+			return s
+		}
+		s.Hold, s.Next = nil, &next
+	default:
+		return s
+	}
+	s.Edits++
+	return s
+}
+
+// with is the configuration after a change: an agent stays what it is and where it is.
+func (c Config) with(changed Config) Config {
+	changed.Kind, changed.Name, changed.TaskName, changed.Depth, changed.ParentRole = c.Kind, c.Name, c.TaskName, c.Depth, c.ParentRole
+	changed.Task, changed.Call, changed.Origin, changed.Conversation = c.Task, c.Call, c.Origin, c.Conversation
+	return changed
+}
+
+// takeConfig lets the new configuration take effect. Work that stopped because the budget was used up goes on if there is budget
+// again.
+func takeConfig(s State) State {
+	s.Config, s.Next = *s.Next, nil
+	s.Budget.Limit = s.Config.Limits.budget()
+	if s.Trouble == nil || s.Trouble.Kind != KindBudgetExhausted || s.Turn.Quiet || len(s.Inbox) > 0 {
+		return s
+	}
+	if _, ok := s.Budget.Reserve(s.Config.reserveFor(s.promptTokens(PurposeTurn, 0))); !ok {
+		return s
+	}
+	s.Inbox = append(slices.Clip(s.Inbox), Input{Kind: InputResumed, Text: textRaised, Trigger: s.Turn.InReplyTo, Thread: s.Turn.Thread})
+	return s
+}

@@ -1,0 +1,90 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"slices"
+	"strings"
+)
+
+// ChildName is the name by which the parent of the agent knows it: that of its task, which is the agent's own unless an object of
+// somebody else had that name.
+func (c Config) ChildName() string {
+	if c.TaskName != "" {
+		return c.TaskName
+	}
+	return c.Name
+}
+
+// PostName is the name of the message that an item becomes in a chat.
+func (i Item) PostName(chat string) string {
+	if i.Name != "" {
+		return i.Name
+	}
+	return chat + "-" + strings.ReplaceAll(i.ID, "/", "-")
+}
+
+// Suffixed makes another name of one that is taken. The result fits into a label, like every name that an agent chooses.
+func Suffixed(name, suffix string) string {
+	return strings.TrimRight(name[:min(len(name), maxName-len(suffix)-1)], "-.") + "-" + suffix
+}
+
+// nameTaken gives another name to a child that does not exist yet, or to a post that was not delivered. A name that nothing has
+// changes nothing, and neither does one that would lead to a name that is in use here.
+func nameTaken(s State, f NameTaken) State {
+	if f.Suffix == "" || len(f.Suffix) > maxSuffix {
+		return s
+	}
+	name := Suffixed(f.Name, f.Suffix)
+	if f.Item != "" {
+		return renamePost(s, f, name)
+	}
+	i := s.Children.find(f.Name)
+	if i < 0 || s.Children.named(name) || !s.Children.Live[i].pending() || s.Children.Live[i].Cancel || s.Children.Live[i].Waiting {
+		return s
+	}
+	s.Children = s.Children.update(i, func(c *Child) {
+		if c.Formerly == "" {
+			c.Formerly = c.Name
+		}
+		c.Name = name
+	})
+	return s
+}
+
+// maxSuffix is the longest suffix that leaves something of a name.
+const maxSuffix = 16
+
+func renamePost(s State, f NameTaken, name string) State {
+	i := slices.IndexFunc(s.Outbox, func(item Item) bool {
+		return item.Kind == ItemPost && item.ID == f.Item && item.PostName(s.Config.Name) == f.Name
+	})
+	if i < 0 {
+		return s
+	}
+	s.Outbox = slices.Clone(s.Outbox)
+	s.Outbox[i].Name = name
+	return s
+}
+
+// named says that a child has, or had, a name.
+func (c Children) named(name string) bool { return c.find(name) >= 0 || c.hasEnded(name) }
+
+// current is the name that a child has now. The model may have been told the one that the child was meant to have.
+func (c Children) current(name string) string {
+	if c.named(name) {
+		return name
+	}
+	for _, child := range slices.Backward(c.Live) {
+		if child.Formerly == name {
+			return child.Name
+		}
+	}
+	for _, ended := range slices.Backward(c.Ended) {
+		if ended.Formerly == name {
+			return ended.Name
+		}
+	}
+	return name
+}

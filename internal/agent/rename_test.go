@@ -1,0 +1,143 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// A taken name changes the name of one child or one post, and nothing else.
+func TestATakenNameRenamesOneThing(t *testing.T) {
+	renamed := map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		drawRun(t, func(s step) {
+			f, ok := s.event.Fact.(NameTaken)
+			if !ok {
+				return
+			}
+			if late := apply(s.before, Event{At: s.event.At, Fact: Woke{}}); !late.Same(s.before) {
+				return // time alone changes something
+			}
+			if s.before.Same(s.after) {
+				renamed["nothing"]++
+				if len(s.effects) > 0 {
+					t.Fatalf("%v changed nothing and leads to %v", f, s.effects)
+				}
+				return
+			}
+			name := Suffixed(f.Name, f.Suffix)
+			if f.Item != "" {
+				renamed["post"]++
+				checkRenamedPost(t, s, f, name)
+				return
+			}
+			renamed["child"]++
+			checkRenamedChild(t, s, f, name)
+		})
+	})
+	for _, want := range []string{"nothing", "post", "child"} {
+		if renamed[want] == 0 {
+			t.Errorf("no taken name ever renamed %s", want)
+		}
+	}
+}
+
+func checkRenamedChild(t *rapid.T, s step, f NameTaken, name string) {
+	before, after := s.before, s.after
+	i := before.Children.find(f.Name)
+	want := []string{"start/" + name}
+	if before.Children.Live[i].Queued {
+		want = []string{} // it starts under the new name when its turn comes
+	}
+	if got := keysOf(s.effects); !slices.Equal(got, want) {
+		t.Fatalf("renaming %s leads to %v, want %v", f.Name, got, want)
+	}
+	if before.OriginOf(f.Name) != after.OriginOf(name) || before.Children.Live[i].Group != after.Children.Live[i].Group {
+		t.Fatalf("renaming %s lost what it goes back to", f.Name)
+	}
+	for _, use := range []Fact{NameTaken{Name: f.Name, Suffix: f.Suffix}, ChildFinished{Child: f.Name, Outcome: Outcome{Result: &Result{}}}, ChildWaits{Child: f.Name, Waiting: true}} {
+		if next, effects := Step(after, Event{At: after.Clock.Now, Fact: use}); len(effects) > 0 || withoutClock(next) != withoutClock(after) {
+			t.Fatalf("%s of the old name %s still counts", FactType(use), f.Name)
+		}
+	}
+	// The model was told the old name, and people see the new one: both stop the child.
+	if got := after.Children.current(after.Children.Live[i].Formerly); got != name {
+		t.Fatalf("the old name %s leads to %q, want %q", f.Name, got, name)
+	}
+	cancelled := after
+	cancelled.Children = after.Children.cancel(func(c Child) bool { return c.Name == name })
+	if !slices.Contains(keysOf(Outstanding(cancelled)), "cancel/"+name) {
+		t.Fatalf("%s cannot be cancelled", name)
+	}
+	finished := apply(after, Event{At: after.Clock.Now, Fact: ChildFinished{Child: name, Outcome: Outcome{Result: &Result{Text: "done"}}}})
+	if finished.Children.Completed != after.Children.Completed+1 {
+		t.Fatalf("the end of %s is not booked", name)
+	}
+}
+
+func checkRenamedPost(t *rapid.T, s step, f NameTaken, name string) {
+	if got := keysOf(s.effects); !slices.Equal(got, []string{"deliver/" + f.Item + "/" + name}) {
+		t.Fatalf("renaming a post leads to %v, want its delivery as %s alone", got, name)
+	}
+	i := slices.IndexFunc(s.after.Outbox, func(item Item) bool { return item.ID == f.Item })
+	if got := s.after.Outbox[i].PostName(s.after.Config.Name); got != name {
+		t.Fatalf("the post is called %q, want %q", got, name)
+	}
+	again, _ := Step(s.after, Event{At: s.after.Clock.Now, Fact: f})
+	if withoutClock(again) != withoutClock(s.after) {
+		t.Fatal("the same taken name renamed the post again")
+	}
+	again, _ = Step(s.after, Event{At: s.after.Clock.Now, Fact: Delivered{ID: f.Item}})
+	if len(again.Outbox) != len(s.after.Outbox)-1 {
+		t.Fatal("a renamed post cannot be delivered")
+	}
+}
+
+// The names of the children of an agent are unique, and fit into a label, whatever was taken.
+func TestNamesOfChildrenAreUniqueAndFit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		drawRun(t, func(s step) {
+			seen := map[string]bool{}
+			for _, child := range s.after.Children.Live {
+				if seen[child.Name] || s.after.Children.hasEnded(child.Name) {
+					t.Fatalf("two children are called %s", child.Name)
+				}
+				if seen[child.Name] = true; len(child.Name) > maxName {
+					t.Fatalf("the name %s has %d characters", child.Name, len(child.Name))
+				}
+			}
+		})
+	})
+}
+
+func TestASuffixedNameFitsIntoALabel(t *testing.T) {
+	for _, name := range []string{"release-1", "a", strings.Repeat("a", 63), strings.Repeat("a", 56) + "-1", strings.Repeat("a", 250)} {
+		got := Suffixed(name, "x7k2p")
+		if len(got) > maxName || !strings.HasSuffix(got, "-x7k2p") || strings.Contains(got, "--") {
+			t.Errorf("%s with a suffix is %q", name, got)
+		}
+	}
+	if got := Suffixed("release-1", "x7k2p"); got != "release-1-x7k2p" {
+		t.Errorf("got %q, want release-1-x7k2p", got)
+	}
+}
+
+// A child that is cancelled, waits or has ended already exists under its name, so a taken name does not rename it.
+func TestATakenNameDoesNotRenameAChildThatExists(t *testing.T) {
+	s := State{Phase: PhaseIdle, Config: Config{Kind: Orchestrator, Name: "a"}}
+	s.Children = s.Children.start(Group{ID: "g"}, []ChildSpec{{Name: "a-1"}, {Name: "a-2"}, {Name: "a-3"}}, Child{})
+	s.Children = s.Children.update(0, func(c *Child) { c.Cancel = true }).update(1, func(c *Child) { c.Waiting = true })
+	s.Children, _ = s.Children.finish("a-3", Outcome{Result: &Result{}})
+	for i := range 3 {
+		fact := NameTaken{Name: fmt.Sprintf("a-%d", i+1), Suffix: "x7k2p"}
+		if next, effects := Step(s, Event{Fact: fact}); len(effects) > 0 || withoutClock(next) != withoutClock(s) {
+			t.Errorf("%+v changed the state", fact)
+		}
+	}
+}

@@ -1,0 +1,214 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nestor-dev/nestor/internal/tokens"
+)
+
+// This file is about what an agent is shown beside its task: a summary of the conversation of the agent that asked for it, that
+// conversation, or files. See docs/adr/0013-context-is-decided-by-the-parent.md.
+
+// Digest is a summary of an agent's conversation for the agents that it delegates to.
+type Digest struct {
+	Text string `json:"text"`
+	// Covers is how many messages of the history it is about.
+	Covers int `json:"covers"`
+}
+
+// Planned are the calls of a reply that are made when the conversation has been summarised.
+type Planned struct {
+	// Request is the model call whose reply they are, Attempt the try that was answered.
+	Request string        `json:"request"`
+	Attempt int           `json:"attempt,omitempty"`
+	Calls   []CallRequest `json:"calls"`
+}
+
+// act makes the calls of a reply. If one of them delegates with a summary of the conversation, the summary is made first: once for
+// all of them.
+func act(s State, asked Request, calls []CallRequest, tasksLeft *int64) State {
+	if !s.needsDigest(calls) {
+		return beginBatch(s, asked, calls, tasksLeft)
+	}
+	s.Planned = &Planned{Request: asked.ID, Attempt: asked.Attempt, Calls: calls}
+	return call(s, PurposeContext, 0)
+}
+
+// needsDigest says whether a call delegates with a summary. A reply that submits makes no other calls.
+func (s State) needsDigest(calls []CallRequest) bool {
+	submits := func(c CallRequest) bool {
+		_, ok := s.Config.submission(c)
+		return ok
+	}
+	return s.Config.Shares && slices.ContainsFunc(calls, s.delegatesWithSummary) && !slices.ContainsFunc(calls, submits)
+}
+
+func (s State) delegatesWithSummary(c CallRequest) bool {
+	var in struct {
+		delegation
+		Tasks []delegation `json:"tasks"`
+	}
+	if (c.Tool != ToolDelegate && c.Tool != ToolSpawn) || !s.Config.mayDelegate() || jsonInto(c.Arguments, &in) != nil {
+		return false
+	}
+	return slices.ContainsFunc(append(in.Tasks, in.delegation), func(d delegation) bool {
+		return contextModes[strings.ToLower(d.Context)] == ContextSummary
+	})
+}
+
+// digested makes the calls that waited for the summary.
+func digested(s State, f ModelReplied) State {
+	text := f.Text
+	if text == "" {
+		text = "(No summary could be made.)"
+	}
+	planned := *s.Planned
+	s.Planned, s.Digest = nil, &Digest{Text: text, Covers: s.History.Len() - 1}
+	return beginBatch(s, Request{ID: planned.Request, Attempt: planned.Attempt}, planned.Calls, f.TasksLeft)
+}
+
+// unplanned puts the calls that wait for a summary into the batch, to be answered without it.
+func (s State) unplanned() State {
+	if s.Planned == nil {
+		return s
+	}
+	for _, c := range s.Planned.Calls {
+		s.Batch = append(slices.Clip(s.Batch), Call{CallRequest: c, Request: s.Planned.Request, At: s.Clock.Now})
+	}
+	s.Planned = nil
+	return s
+}
+
+// undigested is what the next summary is made of: the messages since the last one, but for the reply that waits for it, and the
+// summary of what came before them.
+func (s State) undigested() (before string, messages []Message) {
+	before, messages = s.Summary, s.History.Messages()
+	if s.Digest != nil {
+		before, messages = s.Digest.Text, messages[min(s.Digest.Covers, len(messages)):]
+	}
+	return before, messages[:max(0, len(messages)-1)]
+}
+
+// digestPrompt asks for a summary of the conversation for another agent.
+func digestPrompt(s State) Prompt {
+	before, messages := s.undigested()
+	return Prompt{
+		System: "You condense the conversation of an agent for another agent, which is about to do a part of the work and knows nothing of it. " +
+			"Keep goals, decisions, facts, names, paths, numbers, results of tools and what the user asked for or ruled out. " +
+			"Leave out pleasantries and what turned out not to matter. Invent nothing. Answer with the summary alone.",
+		Messages: []Message{{Speaker: User, Text: condensable(before, messages, s.compactionRoom())}},
+	}
+}
+
+// condensable tells messages as text, the newest that fit, so that a call whose answers do not fit breaks no rule of the provider.
+func condensable(before string, messages []Message, room int64) string {
+	var parts []string
+	for _, m := range slices.Backward(messages) {
+		text := m.transcript()
+		if room -= tokens.Of(text); room < 0 {
+			parts = append(parts, "(earlier messages left out)")
+			break
+		}
+		parts = append(parts, text)
+	}
+	slices.Reverse(parts)
+	if before != "" {
+		parts = append([]string{"Summary of what came before: " + before}, parts...)
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// ShownTo is what a child is shown of this agent's conversation as it was when the child was asked for, in about so many tokens.
+func (s State) ShownTo(child string, room int64) string {
+	i := s.Children.find(child)
+	if i < 0 {
+		return ""
+	}
+	g := s.Children.group(s.Children.Live[i].Group)
+	if g < 0 {
+		return ""
+	}
+	group := s.Children.Groups[g]
+	switch s.Children.Live[i].Context {
+	case ContextSummary:
+		if group.Digest == "" { // of an earlier release
+			return condensable(s.Summary, s.History.Newest(newestShown), room)
+		}
+		return cutTo(group.Digest, room*bytesShown)
+	case ContextFull:
+		messages := slices.DeleteFunc(s.History.Messages(), func(m Message) bool { return group.At > 0 && m.At > group.At })
+		return condensable(cutTo(s.Summary, room*bytesShown/2), messages, room)
+	}
+	return ""
+}
+
+// bytesShown is how many bytes of a text are shown for a token: a little less than a token has in most texts.
+const bytesShown = 3
+
+// newestShown is how much of a conversation that has no summary stands for one.
+const newestShown = 6
+
+// cutTo keeps the beginning of a text, and says so.
+func cutTo(text string, bytes int64) string {
+	if int64(len(text)) <= bytes {
+		return text
+	}
+	return strings.ToValidUTF8(text[:bytes], "") + fmt.Sprintf("\n(%d bytes left out)", int64(len(text))-bytes)
+}
+
+// ContextRoom is how many tokens of the model's context an agent may be shown beside its task: half of what its answers leave.
+func (l Limits) ContextRoom() int64 {
+	if l.ContextTokens == 0 {
+		return defaultRoom
+	}
+	return max((l.ContextTokens-l.MaxOutputTokens)/2, minRoom)
+}
+
+const (
+	defaultRoom = 32_000
+	minRoom     = 512
+)
+
+// toolRead is the tool of a workspace that reads a file.
+const toolRead = "read"
+
+// readFirst reads the files that a sub-agent is shown. They are calls like any other: allowed by its role, approved where its role asks
+// for that, recorded, made again after a crash, and bounded. Files must not be a way around what a role forbids.
+func readFirst(s State) State {
+	if t, ok := s.Config.tool(toolRead); !ok || !s.Config.Role.allows(t) {
+		return end(s.hear(s.Config.Task.text()), Outcome{Kind: KindInvalidSpec, Error: textNoWorkspace})
+	}
+	s.Phase, s.Opening = PhaseActing, true
+	for i, file := range s.Config.Task.ContextFiles {
+		c := CallRequest{ID: fmt.Sprintf("context-%d", i+1), Tool: toolRead, Arguments: toJSON(map[string]string{"path": file})}
+		s.CallIDs = s.CallIDs.with(c.ID)
+		s.Batch = append(s.Batch, planTool(s, Call{CallRequest: c, At: s.Clock.Now}))
+	}
+	return s
+}
+
+// shownFiles makes the first message of what was read.
+func (s State) shownFiles() State {
+	task, left := s.Config.Task, s.Config.Limits.ContextRoom()*bytesShown
+	var parts []string
+	for i, c := range s.Batch {
+		text := c.Answer
+		switch {
+		case left <= 0:
+			text = "(left out: the files before it fill the context)"
+		case c.Outcome != ToolSucceeded:
+			text = "(could not be read: " + text + ")"
+		}
+		text = cutTo(text, max(left, 64))
+		left -= int64(len(text))
+		parts = append(parts, fmt.Sprintf("File %s:\n%s", task.ContextFiles[min(i, len(task.ContextFiles)-1)], text))
+	}
+	s.Batch, s.Opening = nil, false
+	task.Context, task.ContextFiles = strings.Join(parts, "\n\n"), nil
+	return s.hear(task.text())
+}

@@ -1,0 +1,165 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"strings"
+	"testing"
+)
+
+func delegating(kind Kind) Config {
+	return Config{Kind: kind, Name: "a", Shares: true, MaxDepth: 2, Delegates: []Delegate{{Name: "coder"}},
+		Limits: Limits{MaxIterations: 5, MaxOutputTokens: 100, ContextTokens: 8000, MaxRetries: 1}}
+}
+
+func delegate(id, mode string) CallRequest {
+	return CallRequest{ID: id, Tool: ToolDelegate, Arguments: `{"role":"coder","task":"work","context":"` + mode + `"}`}
+}
+
+// talk lets an orchestrator hear something and delegate.
+func talk(calls ...CallRequest) State {
+	return play(State{}, Started{Config: delegating(Orchestrator)}, MessageArrived{Message: "m", Text: "The colour is green."},
+		ModelReplied{Call: "m1", Text: "I will ask a coder.", Calls: calls})
+}
+
+func TestAFanOutPaysForOneSummary(t *testing.T) {
+	s := talk(delegate("c1", "summary"), delegate("c2", "summary"), delegate("c3", "none"))
+	if s.Request == nil || s.Request.Purpose != PurposeContext || s.Children.Started != 0 {
+		t.Fatalf("no summary is made first: %s", s)
+	}
+	if prompt := BuildPrompt(s); !strings.Contains(prompt.Messages[0].Text, "The colour is green.") || len(prompt.Tools) > 0 {
+		t.Errorf("the summary is made of %q", prompt.Messages[0].Text)
+	}
+	if s.Iterations != 1 {
+		t.Errorf("the summary counts as an iteration: %d", s.Iterations)
+	}
+	s = play(s, ModelReplied{Call: "m2", Text: "It is about green.", Usage: Usage{PromptTokens: 7}})
+	if s.Children.Started != 3 || s.Usage.PromptTokens != 7 {
+		t.Fatalf("%d children were started, and %d tokens counted", s.Children.Started, s.Usage.PromptTokens)
+	}
+	for child, want := range map[string]string{"a-1": "It is about green.", "a-2": "It is about green.", "a-3": "", "nobody": ""} {
+		if got := s.ShownTo(child, 1000); got != want {
+			t.Errorf("%s is shown %q, want %q", child, got, want)
+		}
+	}
+	if s.Request == nil || s.Request.Purpose != PurposeTurn {
+		t.Errorf("the turn does not go on: %s", s)
+	}
+	for _, c := range s.History.Messages() {
+		if c.Speaker == ToolSpeaker && c.Outcome != ToolSucceeded {
+			t.Errorf("a delegation failed: %s", c)
+		}
+	}
+}
+
+func TestTheNextSummaryBuildsOnTheLast(t *testing.T) {
+	s := play(talk(delegate("c1", "summary")), ModelReplied{Call: "m2", Text: "It is about green."}, ModelReplied{Call: "m3", Text: "Started."},
+		MessageArrived{Message: "n", Text: "And blue."}, ModelReplied{Call: "m4", Calls: []CallRequest{delegate("c2", "summary")}})
+	text := BuildPrompt(s).Messages[0].Text
+	if !strings.Contains(text, "It is about green.") || !strings.Contains(text, "And blue.") || strings.Contains(text, "The colour is green.") {
+		t.Errorf("the second summary is made of %q", text)
+	}
+	first, second := s.ShownTo("a-1", 1000), play(s, ModelReplied{Call: "m5", Text: "Green and blue."})
+	if first != "It is about green." || second.ShownTo("a-1", 1000) != first || second.ShownTo("a-2", 1000) != "Green and blue." {
+		t.Errorf("what a child is shown changes with a later summary: %q", second.ShownTo("a-1", 1000))
+	}
+}
+
+func TestEveryCallIsAnsweredWhenNoSummaryCanBeMade(t *testing.T) {
+	for name, facts := range map[string][]Fact{
+		"the model fails": {ModelFailed{Call: "m2", Attempt: 1, Failure: FailureFinal, Message: "broken"}},
+		"a cancel":        {Cancelled{}},
+		"no budget":       {ModelFailed{Call: "m2", Attempt: 1, Failure: FailureBudget, Message: "used up"}},
+	} {
+		s := play(talk(delegate("c1", "summary"), CallRequest{ID: "c2", Tool: "nothing"}), facts...)
+		answered := map[string]bool{}
+		for _, m := range s.History.Messages() {
+			if m.Speaker == ToolSpeaker {
+				answered[m.Call] = true
+			}
+		}
+		if !answered["c1"] || !answered["c2"] || s.Planned != nil || s.Phase != PhaseIdle || s.Children.Started != 0 {
+			t.Errorf("%s: answered %v, %s", name, answered, s)
+		}
+	}
+}
+
+func TestTheWholeConversationIsWhatItWasWhenTheChildWasAskedFor(t *testing.T) {
+	s := talk(delegate("c1", "full"))
+	if s.Request.Purpose != PurposeTurn {
+		t.Fatalf("no summary is needed: %s", s)
+	}
+	s = play(s, ModelReplied{Call: "m2", Text: "Started."}, MessageArrived{Message: "n", Text: "Something else."})
+	shown := s.ShownTo("a-1", 1000)
+	if !strings.Contains(shown, "The colour is green.") || !strings.Contains(shown, "I will ask a coder.") || strings.Contains(shown, "Something else.") {
+		t.Errorf("it is shown %q", shown)
+	}
+	if short := s.ShownTo("a-1", 20); !strings.Contains(short, "earlier messages left out") {
+		t.Errorf("in little room it is shown %q", short)
+	}
+}
+
+func TestSelectiveNeedsFiles(t *testing.T) {
+	s := talk(delegate("c1", "selective"))
+	messages := s.History.Messages()
+	if last := messages[len(messages)-1]; last.Outcome != ToolFailed || !strings.Contains(last.Text, "context_files") {
+		t.Errorf("the model reads %q", last.Text)
+	}
+}
+
+func reading(tools ...Tool) State {
+	config := delegating(SubAgent)
+	config.Depth, config.Tools, config.Role.Allow = 1, tools, []string{"read"}
+	config.Task = Task{Instruction: "Work.", Mode: ContextSelective, ContextFiles: []string{"a.txt", "b.txt"}}
+	return play(State{}, Started{Config: config})
+}
+
+func TestFilesAreReadBeforeTheFirstCall(t *testing.T) {
+	s := reading(Tool{Name: "read", ReadOnly: true})
+	if s.Phase != PhaseActing || len(Outstanding(s)) != 2 {
+		t.Fatalf("nothing is read: %s, %v", s, Outstanding(s))
+	}
+	s = play(s, ToolFinished{Call: "context-2", Outcome: ToolFailed, Text: "no such file"})
+	s = play(s, ToolFinished{Call: "context-1", Outcome: ToolSucceeded, Text: "buy milk"})
+	if s.Phase != PhaseRequesting || s.Opening {
+		t.Fatalf("it does not begin: %s", s)
+	}
+	messages := BuildPrompt(s).Messages
+	want := "Files to begin with:\nFile a.txt:\nbuy milk\n\nFile b.txt:\n(could not be read: no such file)\n\nWork."
+	if len(messages) != 1 || messages[0].Text != want {
+		t.Errorf("it begins with %q", messages[0].Text)
+	}
+}
+
+func TestFilesOfNoWorkspaceAreAFailure(t *testing.T) {
+	for name, s := range map[string]State{"no workspace": reading(), "a role that may not read": reading(Tool{Name: "read", ReadOnly: true}, Tool{})} {
+		if name == "a role that may not read" {
+			s.Config.Role.Deny = []string{"read"}
+			s = play(State{}, Started{Config: s.Config})
+		}
+		if s.Phase != PhaseFailed || s.Outcome.Kind != KindInvalidSpec || !strings.Contains(s.Outcome.Error, "workspace") {
+			t.Errorf("%s: it ended as %v", name, s.Outcome)
+		}
+	}
+}
+
+func TestACancelWhileFilesAreReadLeavesAHistory(t *testing.T) {
+	s := play(reading(Tool{Name: "read", ReadOnly: true}), Cancelled{})
+	if messages := s.History.Messages(); s.Phase != PhaseFailed || len(messages) != 1 || messages[0].Speaker != User {
+		t.Errorf("the history is %v", messages)
+	}
+}
+
+func TestALogOfAnEarlierReleaseLeadsToWhatItLedTo(t *testing.T) {
+	config := delegating(Orchestrator)
+	config.Shares = false
+	s := play(State{}, Started{Config: config}, MessageArrived{Message: "m", Text: "The colour is green."},
+		ModelReplied{Call: "m1", Calls: []CallRequest{delegate("c1", "summary"), delegate("c2", "selective")}})
+	if s.Children.Started != 2 || s.Request.Purpose != PurposeTurn {
+		t.Fatalf("it leads elsewhere: %s", s)
+	}
+	if shown := s.ShownTo("a-1", 1000); !strings.Contains(shown, "The colour is green.") {
+		t.Errorf("its child is shown %q", shown)
+	}
+}

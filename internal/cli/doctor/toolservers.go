@@ -1,0 +1,33 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// toolServers reports the tool servers of the namespace that are not ready, or whose tools changed since they were pinned. It
+// reports nothing if the user may not list them: another check reports missing rights.
+func (p Patient) toolServers(ctx context.Context) []Finding {
+	var list v1alpha1.ToolServerList
+	if err := p.API.List(ctx, &list, client.InNamespace(p.Namespace)); err != nil {
+		return nil
+	}
+	var findings []Finding
+	for i := range list.Items {
+		s := &list.Items[i]
+		if c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Reason != v1alpha1.ReasonReady {
+			findings = append(findings, found("tools", Warning, "the ToolServer %s is not ready: %s", s.Name, c.Reason).advise("%s", c.Message))
+		}
+		if c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionToolsChanged); c != nil && c.Reason == v1alpha1.ReasonToolsWithheld {
+			findings = append(findings, found("tools", Warning, "tools of the ToolServer %s changed, and are withheld", s.Name).advise("%s", c.Message))
+		}
+	}
+	return findings
+}

@@ -1,0 +1,50 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// A user who may not decide gets the reason before anything is sent.
+func TestWhoAskedMayNotDecide(t *testing.T) {
+	waiting := v1alpha1.Waiting{Kind: v1alpha1.WaitingApproval, ToolCall: "c1", Text: "bash {}", Separation: true}
+	chat := func(owner string, askers ...string) Snapshot {
+		status := v1alpha1.AgentChatStatus{Askers: askers, Waiting: []v1alpha1.ChatWaitingItem{{Task: "chat-1", Waiting: waiting}}}
+		return Snapshot{Chats: []v1alpha1.AgentChat{{ObjectMeta: metav1.ObjectMeta{Name: "chat"}, Spec: v1alpha1.AgentChatSpec{User: owner}, Status: status}}}
+	}
+	task := func(user string) Snapshot {
+		top := v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "work"}, Spec: v1alpha1.AgentTaskSpec{User: user}}
+		below := v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "work-1", Labels: map[string]string{v1alpha1.LabelParent: "work"}}}
+		below.Status.Waiting = &waiting
+		return Snapshot{Tasks: []v1alpha1.AgentTask{top, below}}
+	}
+	for name, c := range map[string]struct {
+		asks []Ask
+		want string
+	}{
+		"a speaker of the chat":            {chat("", "alice", "bob").Asks("chat"), "you (bob) did"},
+		"the user of the chat":             {chat("bob", "alice").Asks("chat"), "you (bob) did"},
+		"somebody else":                    {chat("alice", "alice").Asks("chat"), ""},
+		"a chat with an unknown speaker":   {chat("alice").Asks("chat"), "not known who did"},
+		"the user of a standalone task":    {task("bob").Asks(""), "you (bob) did"},
+		"somebody else, for a task":        {task("alice").Asks(""), ""},
+		"a standalone task without a name": {task("").Asks(""), "not known who did"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if len(c.asks) != 1 {
+				t.Fatalf("%d asks", len(c.asks))
+			}
+			err := c.asks[0].MayDecide("bob")
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,69 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// Standstill is why a chat or a run makes no progress although nothing has failed: the chat is paused at a limit, or a model call waits for
+// its provider or for a quota.
+type Standstill struct {
+	Reason, Message string
+	// Paused says that a chat has reached a limit and goes on with a person's next message. Else the work goes on by itself.
+	Paused bool
+}
+
+// pausedPrefix is what the reasons of a paused chat have in common.
+const pausedPrefix = "Paused"
+
+// StandstillOf reads conditions. It reports false if work goes on, or cannot.
+func StandstillOf(conditions []metav1.Condition) (Standstill, bool) {
+	for _, c := range conditions {
+		waits := (c.Type == v1alpha1.ConditionProgressing && c.Status == metav1.ConditionFalse) ||
+			(c.Reason == v1alpha1.ReasonQuotaExhausted && (c.Type == v1alpha1.ConditionReady && c.Status == metav1.ConditionFalse || c.Type == v1alpha1.ConditionSucceeded && c.Status == metav1.ConditionUnknown))
+		paused := c.Type == v1alpha1.ConditionReady && c.Status == metav1.ConditionTrue && strings.HasPrefix(c.Reason, pausedPrefix)
+		if waits || paused {
+			return Standstill{Reason: c.Reason, Message: c.Message, Paused: paused}, true
+		}
+	}
+	return Standstill{}, false
+}
+
+// Standstill is why the work of a node makes no progress.
+func (n *Node) Standstill() (Standstill, bool) {
+	if n.Over() {
+		return Standstill{}, false
+	}
+	if n.Agent != nil {
+		if s, ok := StandstillOf(n.Agent.Status.Conditions); ok {
+			return s, true
+		}
+	}
+	return StandstillOf(n.Task.Status.Conditions)
+}
+
+// String is the standstill in a sentence, with what to do about it.
+func (s Standstill) String() string {
+	if s.Paused {
+		words := sentence(strings.TrimPrefix(s.Message, "Paused: "))
+		if !strings.Contains(words, "to go on") {
+			words += " Send a message to go on."
+		}
+		return fmt.Sprintf("paused (%s): %s", s.Reason, words)
+	}
+	return fmt.Sprintf("waits (%s): %s", s.Reason, s.Message)
+}
+
+func sentence(text string) string {
+	if text = strings.TrimSpace(text); text == "" || strings.ContainsAny(text[len(text)-1:], ".!?") {
+		return text
+	}
+	return text + "."
+}

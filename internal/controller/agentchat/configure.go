@@ -1,0 +1,121 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agentchat
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/controller/run"
+	"github.com/nestor-dev/nestor/internal/controller/status"
+	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// begin starts the orchestrator, once everything that it needs is there. lost is why it begins anew, if it was quarantined.
+func (r *Reconciler) begin(ctx context.Context, chat *v1alpha1.AgentChat, lost *agent.Lost) (ctrl.Result, error) {
+	if err := r.Runner.Engine.Blocked(string(chat.UID)); err != nil {
+		return r.interrupted(ctx, chat, err) // it begins as soon as the ledger takes it
+	}
+	anew := hadBegun(chat) || lost != nil
+	if anew {
+		if result, done, err := r.lost(ctx, chat, lost); done || err != nil {
+			return result, err
+		}
+	}
+	config, namespaceUID, err := r.configure(ctx, chat)
+	condition, missing := status.FromMissing(chat.Generation, err)
+	r.Lacking.Set(client.ObjectKeyFromObject(chat), missing)
+	if missing {
+		next := *chat.Status.DeepCopy()
+		next.Phase = v1alpha1.ChatIdle
+		meta.SetStatusCondition(&next.Conditions, condition)
+		return run.Show(ctx, r.Runner, chat, &chat.Status, next, false)
+	}
+	if err != nil {
+		return r.interrupted(ctx, chat, err)
+	}
+	if anew {
+		config.Conversation = conversation(chat.UID, time.Now())
+	}
+	return ctrl.Result{}, r.Runner.Engine.Start(ledger.Agent{
+		UID: string(chat.UID), Kind: "AgentChat", Namespace: chat.Namespace, NamespaceUID: namespaceUID, Name: chat.Name, Root: string(chat.UID), Chat: chat.Name,
+		Role: chat.Spec.Role, Provider: config.Provider, Model: config.Model, CreatedAt: chat.CreationTimestamp.Time,
+	}, agent.Started{Config: config})
+}
+
+// reconfigure tells a live orchestrator what its chat says now, if the chat was edited, or if a role appeared that the orchestrator
+// may delegate to. No new turn starts while a reference is missing; the configuration is delivered
+// again when it appears.
+func (r *Reconciler) reconfigure(ctx context.Context, chat *v1alpha1.AgentChat, s agent.State) error {
+	r.Runner.Engine.Resize(engine.Crew{Key: engine.ChatCrew(string(chat.UID)), Limit: int(chat.Spec.Limits.MaxParallelTasks)})
+	name := client.ObjectKeyFromObject(chat)
+	absent := s.Settings().Absent
+	r.Lacking.Set(name, s.Hold != nil || len(absent) > 0)
+	if s.Generation() == chat.Generation && s.Hold == nil {
+		appeared, err := r.anyExists(ctx, chat.Namespace, absent)
+		if err != nil || !appeared {
+			return err
+		}
+	}
+	config, _, err := r.configure(ctx, chat)
+	if condition, missing := status.FromMissing(chat.Generation, err); missing {
+		r.Lacking.Set(name, true)
+		return r.Runner.Engine.Deliver(string(chat.UID), agent.Reconfigured{
+			Hold: &agent.Hold{Generation: chat.Generation, Reason: condition.Reason, Message: condition.Message}})
+	}
+	if err != nil {
+		return err
+	}
+	return r.Runner.Engine.Deliver(string(chat.UID), agent.Reconfigured{Config: &config})
+}
+
+// anyExists says whether one of some roles exists.
+func (r *Reconciler) anyExists(ctx context.Context, namespace string, roles []string) (bool, error) {
+	for _, name := range roles {
+		_, err := r.Runner.Finder.Role(ctx, namespace, name)
+		var missing *resolve.Missing
+		if err == nil || !errors.As(err, &missing) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// configure resolves what a chat says, and the UID of its namespace. What is missing is a *resolve.Missing.
+func (r *Reconciler) configure(ctx context.Context, chat *v1alpha1.AgentChat) (agent.Config, string, error) {
+	r.Runner.Finder.Begin(chat.Namespace)
+	resolved, err := r.Runner.Resolve(ctx, run.Subject{
+		Kind: agent.Orchestrator, Object: chat, Namespace: chat.Namespace, Name: chat.Name, Role: chat.Spec.Role,
+		Provider: chat.Spec.ModelProvider, Model: chat.Spec.Model, MaxDepth: int(chat.Spec.Limits.MaxDepth), Generation: chat.Generation,
+	})
+	if err != nil {
+		return agent.Config{}, "", err
+	}
+	resolved.Config.Limits = limitsOf(chat.Spec.Limits, resolved.Config.Limits)
+	resolved.Config.AutoAnswer = autoAnswer(chat.Spec.AutoAnswer)
+	return resolved.Config, resolved.NamespaceUID, resolved.NeedsPrice()
+}
+
+func autoAnswer(spec v1alpha1.AutoAnswer) agent.AutoAnswer {
+	out := agent.AutoAnswer{Enabled: true, MinConfidence: 70, MaxPerQuestion: 2}
+	if spec.Enabled != nil {
+		out.Enabled = *spec.Enabled
+	}
+	if spec.MinConfidence != nil {
+		out.MinConfidence = int(*spec.MinConfidence)
+	}
+	if spec.MaxPerQuestion != nil {
+		out.MaxPerQuestion = int(*spec.MaxPerQuestion)
+	}
+	return out
+}

@@ -1,0 +1,104 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agentchat
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/run"
+	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/ledger/connect"
+)
+
+// downLedger answers nothing.
+type downLedger struct{ ledger.Ledger }
+
+func (downLedger) Load(context.Context, string) (ledger.History, error) {
+	return ledger.History{}, &ledger.Error{Op: "load", Reason: ledger.ReasonUnavailable, Err: errors.New("connection refused")}
+}
+
+// reconcilerWith is a reconciler of a cluster with these objects, and a client for it.
+func reconcilerWith(t *testing.T, down bool, objects ...client.Object) (*Reconciler, client.Client) {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := connect.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var used engine.Ledger = kept
+	if down {
+		used = downLedger{kept}
+	}
+	eng := engine.New(engine.Options{Ledger: used})
+	t.Cleanup(func() {
+		if err := errors.Join(eng.Close(context.Background()), kept.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AgentChat{}).WithObjects(objects...).
+		WithIndex(&v1alpha1.AgentMessage{}, run.ChatField, func(o client.Object) []string { return []string{o.(*v1alpha1.AgentMessage).Spec.Chat} }).Build()
+	runner := &run.Runner{Client: api, Engine: eng, Ledger: kept, LedgerName: "sqlite:here", Pace: run.NewPace()}
+	runner.Finder.Live = api
+	return &Reconciler{Client: api, Runner: runner, Known: &run.Known{Engine: eng, Find: runner.Find, Kind: "AgentChat"}, Lacking: &run.Lacking{}}, api
+}
+
+func TestAChatSaysWhyItCannotGoOn(t *testing.T) {
+	began := metav1.NewTime(time.Now().Truncate(time.Second))
+	ready := []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonReady, LastTransitionTime: began}}
+	for name, test := range map[string]struct {
+		status v1alpha1.AgentChatStatus
+		down   bool
+		reason string
+		words  string
+	}{
+		"it had begun, and the ledger knows nothing of it": {v1alpha1.AgentChatStatus{StartTime: &began}, false, v1alpha1.ReasonHistoryLost, "The next message starts a new conversation."},
+		"so it had under an earlier release":               {v1alpha1.AgentChatStatus{Conditions: ready}, false, v1alpha1.ReasonHistoryLost, "a ledger was lost"},
+		"the ledger does not answer":                       {v1alpha1.AgentChatStatus{StartTime: &began, Conditions: ready}, true, v1alpha1.ReasonLedgerUnavailable, "The ledger sqlite:here fails"},
+		"nor to a chat that has not begun":                 {v1alpha1.AgentChatStatus{}, true, v1alpha1.ReasonLedgerUnavailable, "Nothing is lost."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat", UID: types.UID("uid"), CreationTimestamp: began}, Status: test.status}
+			r, api := reconcilerWith(t, test.down, chat)
+			var versions []string
+			for range 2 { // the second look finds nothing to write
+				result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(chat)})
+				if err != nil || result.IsZero() == test.down {
+					t.Fatalf("the reconcile ends with %+v (%v)", result, err)
+				}
+				if err := api.Get(t.Context(), client.ObjectKeyFromObject(chat), chat); err != nil {
+					t.Fatal(err)
+				}
+				versions = append(versions, chat.ResourceVersion)
+			}
+			c := meta.FindStatusCondition(chat.Status.Conditions, v1alpha1.ConditionReady)
+			if c == nil || c.Status != metav1.ConditionFalse || c.Reason != test.reason || !strings.Contains(c.Message, test.words) {
+				t.Errorf("the condition is %+v", c)
+			}
+			if versions[0] != versions[1] {
+				t.Error("it is written twice")
+			}
+			if !test.down && chat.Status.StartTime == nil {
+				t.Error("nothing says any more that it had begun")
+			}
+		})
+	}
+}

@@ -1,0 +1,137 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agentmessage
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// tree makes the objects of a standalone task NAME whose agent has delegated to NAME-1.
+func tree(name string) []client.Object {
+	owned := func(kind, by string) []metav1.OwnerReference {
+		yes := true
+		return []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: kind, Name: by, UID: types.UID(kind + "/" + by), Controller: &yes}}
+	}
+	meta := func(kind, name string, owners []metav1.OwnerReference) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: "a", Name: name, UID: types.UID(kind + "/" + name), OwnerReferences: owners}
+	}
+	return []client.Object{
+		&v1alpha1.AgentTask{ObjectMeta: meta("AgentTask", name, nil), Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent}},
+		&v1alpha1.SubAgent{ObjectMeta: meta("SubAgent", name, owned("AgentTask", name)), Spec: v1alpha1.SubAgentSpec{Task: name}},
+		&v1alpha1.AgentTask{ObjectMeta: meta("AgentTask", name+"-1", owned("SubAgent", name)), Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent}},
+		&v1alpha1.SubAgent{ObjectMeta: meta("SubAgent", name+"-1", owned("AgentTask", name+"-1")), Spec: v1alpha1.SubAgentSpec{Task: name + "-1"}},
+	}
+}
+
+// runTree puts the agents of a tree into the ledger: the one at the top waits for the other, which has made a call.
+func runTree(t *testing.T, r *Reconciler, kept ledger.Ledger, name string, call agent.CallRequest) {
+	t.Helper()
+	top, below := "SubAgent/"+name, "SubAgent/"+name+"-1"
+	put := func(uid, parent, name string, calls ...agent.CallRequest) {
+		config := agent.Config{Kind: agent.SubAgent, Name: name, Depth: 1, MaxDepth: 2, Limits: agent.Limits{MaxIterations: 10},
+			Role: agent.Role{Name: "general", Allow: []string{"*"}}, Tools: []agent.Tool{{Name: "write"}}, Delegates: []agent.Delegate{{Name: "general"}}}
+		if parent != "" {
+			config.Depth = 2
+		}
+		started := agent.Event{At: 1000, Fact: agent.Started{Config: config}}
+		state := agent.Replay(agent.State{}, []agent.Event{started})
+		replied := agent.Event{At: 2000, Fact: agent.ModelReplied{Call: state.Request.ID, Calls: calls}}
+		batch := ledger.Batch{Agent: uid, Create: &ledger.Agent{UID: uid, Kind: "SubAgent", Namespace: "a", Name: name, Parent: parent, Root: top, CreatedAt: time.Now()}}
+		for _, e := range []agent.Event{started, replied} {
+			data, err := json.Marshal(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			batch.Events = append(batch.Events, ledger.Event{Type: agent.FactType(e.Fact), At: time.UnixMilli(int64(e.At)), Data: data})
+		}
+		if err := kept.Append(t.Context(), batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(top, "", name, agent.CallRequest{ID: "d", Tool: "delegate_to_agent", Arguments: `{"role":"general","task":"Write."}`})
+	put(below, top, name+"-1", call)
+	for _, uid := range []string{top, below} {
+		if _, begun, err := r.Runner.State(t.Context(), uid); err != nil || !begun {
+			t.Fatalf("agent %s: begun %t (%v)", uid, begun, err)
+		}
+	}
+}
+
+func message(name string, spec v1alpha1.AgentMessageSpec) *v1alpha1.AgentMessage {
+	spec.Role = v1alpha1.RoleUser
+	return &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, UID: types.UID(name), ResourceVersion: "5", CreationTimestamp: metav1.Now()}, Spec: spec}
+}
+
+func TestAMessageToAStandaloneTaskReachesTheAgentBelow(t *testing.T) {
+	question := agent.CallRequest{ID: "q", Tool: "ask_user", Arguments: `{"question":"Which colour?"}`}
+	write := agent.CallRequest{ID: "w", Tool: "write", Arguments: `{"path":"a"}`}
+	approve := func(task, call string) v1alpha1.AgentMessageSpec {
+		return v1alpha1.AgentMessageSpec{Task: "mine", Approval: &v1alpha1.Approval{Task: task, ToolCall: call, Decision: v1alpha1.DecisionApprove}}
+	}
+	for name, test := range map[string]struct {
+		call   agent.CallRequest
+		spec   v1alpha1.AgentMessageSpec
+		phase  v1alpha1.MessagePhase
+		reason string
+	}{
+		"an answer":                           {question, v1alpha1.AgentMessageSpec{Task: "mine", Content: "Green"}, v1alpha1.MessageHandled, v1alpha1.ReasonHandled},
+		"an answer to the agent itself":       {question, v1alpha1.AgentMessageSpec{Task: "mine-1", Content: "Green"}, v1alpha1.MessageHandled, v1alpha1.ReasonHandled},
+		"an answer that nobody waits for":     {write, v1alpha1.AgentMessageSpec{Task: "mine", Content: "Green"}, v1alpha1.MessageRejected, v1alpha1.ReasonNotWaiting},
+		"an approval that names the task":     {write, approve("mine-1", "w"), v1alpha1.MessageHandled, v1alpha1.ReasonHandled},
+		"an approval that names the top":      {write, approve("mine", "w"), v1alpha1.MessageHandled, v1alpha1.ReasonHandled},
+		"an approval of another call":         {write, approve("mine", "v"), v1alpha1.MessageRejected, v1alpha1.ReasonNotWaiting},
+		"an approval in another tree":         {write, approve("yours-1", "w"), v1alpha1.MessageRejected, v1alpha1.ReasonTaskNotFound},
+		"an approval at the top of another":   {write, approve("yours", "w"), v1alpha1.MessageRejected, v1alpha1.ReasonTaskNotFound},
+		"a cancel in another tree":            {write, v1alpha1.AgentMessageSpec{Task: "mine", Cancel: &v1alpha1.Cancel{Task: "yours-1"}}, v1alpha1.MessageRejected, v1alpha1.ReasonTaskNotFound},
+		"a cancel of the agent below":         {write, v1alpha1.AgentMessageSpec{Task: "mine", Cancel: &v1alpha1.Cancel{Task: "mine-1"}}, v1alpha1.MessageHandled, v1alpha1.ReasonHandled},
+		"a decision that names nothing above": {write, v1alpha1.AgentMessageSpec{Task: "mine-1", Approval: &v1alpha1.Approval{Task: "mine", ToolCall: "w", Decision: v1alpha1.DecisionApprove}}, v1alpha1.MessageRejected, v1alpha1.ReasonTaskNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := append(append(tree("mine"), tree("yours")...), message("said", test.spec))
+			r, kept := reconcilerWith(t, objects...)
+			runTree(t, r, kept, "mine", test.call)
+			runTree(t, r, kept, "yours", test.call)
+			asks := r.Runner.Engine.AsksBelow("SubAgent/mine")
+			if len(asks) != 1 || asks[0].Agent.Name != "mine-1" || asks[0].Call != test.call.ID || asks[0].Since != 2000 {
+				t.Fatalf("the agents below ask %+v", asks)
+			}
+
+			request := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "a", Name: "said"}}
+			if _, err := r.Reconcile(t.Context(), request); err != nil {
+				t.Fatal(err)
+			}
+			var said v1alpha1.AgentMessage
+			if err := r.Client.Get(t.Context(), request.NamespacedName, &said); err != nil {
+				t.Fatal(err)
+			}
+			if said.Status.Phase != test.phase || said.Status.Reason != test.reason {
+				t.Errorf("the message is %s (%s), want %s (%s)", said.Status.Phase, said.Status.Reason, test.phase, test.reason)
+			}
+			heard := test.phase == v1alpha1.MessageHandled && test.spec.Cancel == nil
+			if left := len(r.Runner.Engine.AsksBelow("SubAgent/mine")); (left == 0) != heard {
+				t.Errorf("%d asks are left", left)
+			}
+			if left := len(r.Runner.Engine.AsksBelow("SubAgent/yours")); left != 1 {
+				t.Errorf("%d asks are left in the other tree", left)
+			}
+
+			// Whoever settles a message may die before it has said so: the next attempt must not answer something else.
+			verdict, err := r.handle(t.Context(), objects[0], &said)
+			if heard && (err != nil || verdict.phase != v1alpha1.MessageHandled) {
+				t.Errorf("once more it is %+v (%v)", verdict, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,181 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agentmessage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/controller/run"
+	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/tool"
+)
+
+// Messages that were created within one second reach the chat in the order of their resource versions, although eight workers
+// take them from the queue in any order.
+func TestABurstIsDeliveredInTheOrderOfCreation(t *testing.T) {
+	second := metav1.NewTime(time.Now().Truncate(time.Second))
+	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat", UID: "chat-uid"}}
+	objects, created := []client.Object{chat}, []string{}
+	for i := range 50 {
+		name := fmt.Sprintf("message-%02d", (i*37)%50)
+		created = append(created, name)
+		objects = append(objects, &v1alpha1.AgentMessage{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, UID: types.UID("uid-" + name), ResourceVersion: strconv.Itoa(1000 + i), CreationTimestamp: second},
+			Spec:       v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleUser, Content: "hello"},
+		})
+	}
+	r, kept := reconcilerWith(t, objects...)
+	if err := r.Runner.Engine.Start(ledger.Agent{UID: "chat-uid", Kind: "AgentChat", Namespace: "a", Name: "chat", Root: "chat-uid", Chat: "chat", CreatedAt: second.Time},
+		agent.Started{Config: agent.Config{Kind: agent.Orchestrator, Name: "chat"}}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, func() bool {
+		_, begun, err := r.Runner.State(t.Context(), "chat-uid")
+		return begun && err == nil
+	})
+
+	queue := make(chan string, len(created))
+	for _, i := range rand.Perm(len(created)) {
+		queue <- created[i]
+	}
+	close(queue)
+	var pool sync.WaitGroup
+	for range workers {
+		pool.Go(func() {
+			for name := range queue {
+				request := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "a", Name: name}}
+				if _, err := r.Reconcile(t.Context(), request); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		})
+	}
+	pool.Wait()
+	await(t, func() bool { return len(arrived(t, kept)) == len(created) })
+	if got := arrived(t, kept); !slices.Equal(got, created) {
+		t.Errorf("they arrived as %v", got)
+	}
+}
+
+// A message keeps its place when the operator has written to it, as to one that waits for its chat.
+func TestAMessageKeepsItsPlaceWhenItIsUpdated(t *testing.T) {
+	var o order
+	first := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "first", UID: "1", ResourceVersion: "5"}}
+	before := o.note(first)
+	first.ResourceVersion = "9"
+	if after := o.note(first); after != before || after.version != 5 {
+		t.Errorf("its place was %+v and is %+v", before, after)
+	}
+	again := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "first", UID: "2", ResourceVersion: "12"}}
+	if place := o.note(again); place.version != 12 {
+		t.Errorf("a new message of the same name has the place %+v", place)
+	}
+	o.forget(client.ObjectKeyFromObject(again))
+	if len(o.seen) != 0 {
+		t.Errorf("%d places are kept of messages that are settled", len(o.seen))
+	}
+}
+
+// arrived are the messages that the chat heard, in the order of the ledger.
+func arrived(t *testing.T, kept ledger.Ledger) []string {
+	t.Helper()
+	events, err := kept.Events(t.Context(), "chat-uid", 0, ledger.MaxLimit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range events {
+		var event agent.Event
+		if err := json.Unmarshal(e.Data, &event); err != nil {
+			t.Fatal(err)
+		}
+		if f, ok := event.Fact.(agent.MessageArrived); ok {
+			names = append(names, f.Message)
+		}
+	}
+	return names
+}
+
+// reconcilerWith is a reconciler of a cluster with these objects, and its ledger.
+func reconcilerWith(t *testing.T, objects ...client.Object) (*Reconciler, ledger.Ledger) {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := connect.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	eng := engine.New(engine.Options{Ledger: kept, Models: noModels{}, Tools: noTools{}, Trouble: func(err error) { t.Log(err) }})
+	t.Cleanup(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		if err := errors.Join(eng.Close(ctx), kept.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	message := func(field func(*v1alpha1.AgentMessage) string) client.IndexerFunc {
+		return func(o client.Object) []string { return []string{field(o.(*v1alpha1.AgentMessage))} }
+	}
+	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AgentMessage{}).WithObjects(objects...).
+		WithIndex(&v1alpha1.AgentMessage{}, run.ChatField, message(func(m *v1alpha1.AgentMessage) string { return m.Spec.Chat })).
+		WithIndex(&v1alpha1.AgentMessage{}, run.TaskField, message(func(m *v1alpha1.AgentMessage) string { return m.Spec.Task })).Build()
+	runner := &run.Runner{Client: api, Engine: eng, Ledger: kept, Pace: run.NewPace()}
+	runner.Finder.Live = api
+	return &Reconciler{Client: api, Runner: runner}, kept
+}
+
+// noModels knows no model.
+type noModels struct{}
+
+var errNoModel = errors.New("there is no model here")
+
+func (noModels) Route(context.Context, ledger.Agent) (string, error) { return "", errNoModel }
+
+func (noModels) Endpoint(context.Context, ledger.Agent, string) (engine.Endpoint, error) {
+	return engine.Endpoint{}, errNoModel
+}
+
+// noTools knows no tool.
+type noTools struct{}
+
+func (noTools) Set(context.Context, ledger.Agent, string) (tool.Set, error) {
+	return tool.Set{}, errNoModel
+}
+
+// await waits until something is so.
+func await(t *testing.T, so func() bool) {
+	t.Helper()
+	ticker, late := time.NewTicker(5*time.Millisecond), time.After(30*time.Second)
+	defer ticker.Stop()
+	for !so() {
+		select {
+		case <-ticker.C:
+		case <-late:
+			t.Fatal("it took too long")
+		}
+	}
+}

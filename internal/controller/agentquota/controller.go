@@ -1,0 +1,151 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package agentquota shows what namespaces have used of their AgentQuotas, and tells the engine when a quota changes. The engine enforces
+// them.
+package agentquota
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/poke"
+	"github.com/nestor-dev/nestor/internal/controller/status"
+	"github.com/nestor-dev/nestor/internal/engine"
+)
+
+// Reconciler shows the quotas of one namespace at a time: they count the same calls.
+type Reconciler struct {
+	Client client.Client
+	Engine *engine.Engine
+	// Used is told of namespaces in which model calls began, ended or wait.
+	Used *poke.Queue
+	// Retry lets runs of a namespace look again that have not begun: a quota of money may have kept them waiting.
+	Retry func(namespace string)
+
+	mu    sync.Mutex
+	shown map[string]time.Time
+}
+
+// pace is how much time is between two writes that only show usage.
+const pace = 3 * time.Second
+
+// SetupWithManager registers the controller.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	r.shown = map[string]time.Time{}
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("agentquota").
+		Watches(&v1alpha1.AgentQuota{}, handler.EnqueueRequestsFromMapFunc(r.changed), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.ModelProvider{}, handler.EnqueueRequestsFromMapFunc(r.priced), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(renewed), builder.WithPredicates(predicate.Funcs{
+			UpdateFunc: func(event.UpdateEvent) bool { return false }, DeleteFunc: func(event.DeleteEvent) bool { return false },
+		})).
+		WatchesRawSource(r.Used.Source()).
+		Complete(r)
+}
+
+// Namespace is the name under which the quotas of a namespace are reconciled.
+func Namespace(name string) types.NamespacedName { return types.NamespacedName{Namespace: name} }
+
+// changed hears of a quota that came, went or has another spec: calls that wait may go on.
+func (r *Reconciler) changed(_ context.Context, object client.Object) []reconcile.Request {
+	r.Engine.QuotasChanged(object.GetNamespace())
+	r.Retry(object.GetNamespace())
+	return []reconcile.Request{{NamespacedName: Namespace(object.GetNamespace())}}
+}
+
+// renewed hears of a namespace that was created, perhaps again: what the old one used does not count for it.
+func renewed(_ context.Context, object client.Object) []reconcile.Request {
+	return []reconcile.Request{{NamespacedName: Namespace(object.GetName())}}
+}
+
+// priced hears of a provider that has another spec: models may have prices now.
+func (r *Reconciler) priced(context.Context, client.Object) []reconcile.Request {
+	r.Engine.QuotasChanged("")
+	return nil
+}
+
+// +kubebuilder:rbac:groups=nestor.dev,resources=agentquotas,verbs=get;list;watch
+// +kubebuilder:rbac:groups=nestor.dev,resources=agentquotas/status,verbs=get;update
+
+// Reconcile shows the quotas of a namespace, and comes back when the first of them resets.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	var list v1alpha1.AgentQuotaList
+	if err := r.Client.List(ctx, &list, client.InNamespace(req.Namespace)); err != nil {
+		return ctrl.Result{}, fmt.Errorf("list the AgentQuotas of namespace %s: %w", req.Namespace, err)
+	}
+	now := time.Now()
+	if len(list.Items) == 0 {
+		r.forget(req.Namespace)
+		return ctrl.Result{}, nil
+	}
+	if wait := r.early(req.Namespace, now); wait > 0 && observed(list.Items) {
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
+	usage, err := r.Engine.QuotaUsage(ctx, req.Namespace)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	again := time.Hour
+	for i := range list.Items {
+		object := &list.Items[i]
+		next, ok := statusOf(object, usage, now)
+		if !ok {
+			continue // it came after the usage was read, and wakes the controller itself
+		}
+		again = min(again, next.ResetTime.Sub(now)+time.Second)
+		if equality.Semantic.DeepEqual(object.Status, next) {
+			continue
+		}
+		object.Status = next
+		if err := status.Update(ctx, r.Client, object); err != nil {
+			return status.Result(err)
+		}
+		r.wrote(req.Namespace, now)
+	}
+	return ctrl.Result{RequeueAfter: again}, nil
+}
+
+// observed says whether every quota shows something of its present spec.
+func observed(quotas []v1alpha1.AgentQuota) bool {
+	for i := range quotas {
+		conditions := quotas[i].Status.Conditions
+		if len(conditions) == 0 || conditions[0].ObservedGeneration != quotas[i].Generation {
+			return false
+		}
+	}
+	return true
+}
+
+// early is how long to wait before usage is shown again.
+func (r *Reconciler) early(namespace string, now time.Time) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.shown[namespace].Add(pace).Sub(now)
+}
+
+func (r *Reconciler) wrote(namespace string, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.shown[namespace] = now
+}
+
+func (r *Reconciler) forget(namespace string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.shown, namespace)
+}

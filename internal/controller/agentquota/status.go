@@ -1,0 +1,50 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agentquota
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/backend"
+	"github.com/nestor-dev/nestor/internal/controller/status"
+	"github.com/nestor-dev/nestor/internal/engine"
+)
+
+// statusOf is the status of a quota, if its usage is among those that were counted for its present spec.
+func statusOf(object *v1alpha1.AgentQuota, usage []engine.QuotaUsage, now time.Time) (v1alpha1.AgentQuotaStatus, bool) {
+	q := backend.QuotaOf(object)
+	i := slices.IndexFunc(usage, func(u engine.QuotaUsage) bool { return u.Quota == q })
+	if i < 0 {
+		return v1alpha1.AgentQuotaStatus{}, false
+	}
+	used, count := usage[i], usage[i].Count
+	reset := metav1.NewTime(q.Period.End(now))
+	next := v1alpha1.AgentQuotaStatus{ActiveAgents: int32(used.Active), ResetTime: &reset, Conditions: slices.Clone(object.Status.Conditions)}
+	if q.MaxTokens > 0 {
+		next.Used.Tokens = new(count.Tokens)
+		next.Remaining.Tokens = new(max(0, q.MaxTokens-count.Tokens-count.ReservedTokens))
+	}
+	if q.MaxCostMicros > 0 {
+		next.Used.CostMicros = new(count.CostMicros)
+		next.Remaining.CostMicros = new(max(0, q.MaxCostMicros-count.CostMicros-count.ReservedCostMicros))
+	}
+	meta.SetStatusCondition(&next.Conditions, condition(object.Generation, used))
+	return next, true
+}
+
+// condition says whether runs wait for the quota.
+func condition(generation int64, used engine.QuotaUsage) metav1.Condition {
+	if used.Waiting == 0 {
+		return status.Ready(generation, "No run waits for this quota.")
+	}
+	c := status.Ready(generation, fmt.Sprintf("%d runs wait for this quota. They go on when it resets, or is raised.", used.Waiting))
+	c.Reason = v1alpha1.ReasonQuotaExhausted
+	return c
+}

@@ -1,0 +1,197 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package backend
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/controller/toolserver"
+	"github.com/nestor-dev/nestor/internal/role"
+	"github.com/nestor-dev/nestor/internal/tool"
+	"github.com/nestor-dev/nestor/internal/tool/mcp"
+)
+
+// ForObject returns all tools that the agent of an object could have, before its role's policy is applied. What is missing is
+// a *resolve.Missing.
+func (t *Tools) ForObject(ctx context.Context, object client.Object, r role.Role) (tool.Set, error) {
+	set, err := t.ForRole(ctx, object.GetNamespace(), r)
+	if err != nil {
+		return tool.Set{}, err
+	}
+	files, err := t.filesOf(ctx, object)
+	if err != nil {
+		return tool.Set{}, err
+	}
+	return set.Union(files)
+}
+
+// filesOf are the tools of the workspace of an object, if it has one.
+func (t *Tools) filesOf(ctx context.Context, object client.Object) (tool.Set, error) {
+	place, err := t.Workspaces.Of(ctx, object)
+	if err != nil {
+		return tool.Set{}, err
+	}
+	if err := t.Workspaces.Check(ctx, place); err != nil {
+		return tool.Set{}, err
+	}
+	return t.Workspaces.Tools(place)
+}
+
+// ForTool returns tools of an object's namespace and workspace, among them the one of this name, whatever a role allows: a task of type Tool
+// names the very tool. A tool that does not exist is a *resolve.Missing.
+func (t *Tools) ForTool(ctx context.Context, object client.Object, name string) (tool.Set, error) {
+	set, where, err := t.holding(ctx, object, name)
+	if err != nil {
+		return tool.Set{}, err
+	}
+	if _, ok := set.Lookup(name); !ok {
+		return tool.Set{}, &resolve.Missing{Reason: v1alpha1.ReasonToolNotFound,
+			Message: fmt.Sprintf("There is no tool %q: %s. Name another tool, or add this one.", name, where)}
+	}
+	return set, nil
+}
+
+// holding returns the set of tools that a name belongs to, and a text that says which it is.
+func (t *Tools) holding(ctx context.Context, object client.Object, name string) (set tool.Set, where string, err error) {
+	if server, _, ok := strings.Cut(name, "__"); ok {
+		used, err := t.server(ctx, object.GetNamespace(), server)
+		if err != nil {
+			return tool.Set{}, "", err
+		}
+		set, err = used.offered()
+		return set, fmt.Sprintf("the ToolServer %q does not offer it", server), err
+	}
+	if t.Workspaces.Offers(name) {
+		set, err = t.filesOf(ctx, object)
+		return set, "it needs a workspace, and there is none", err
+	}
+	set, err = t.builtIn(ctx, object.GetNamespace())
+	return set, "it is not one of the built-in tools that the namespace has", err
+}
+
+// ForRole returns all tools that agents with a role could have, before its policy is applied. A tool server that the role names and that is
+// missing or not ready is a *resolve.Missing. A glob names no server: it brings the tools of those that are ready.
+func (t *Tools) ForRole(ctx context.Context, namespace string, r role.Role) (tool.Set, error) {
+	set, err := t.builtIn(ctx, namespace)
+	if err != nil {
+		return tool.Set{}, err
+	}
+	named := serversOf(r)
+	for _, server := range named {
+		used, err := t.server(ctx, namespace, server)
+		if err != nil {
+			return tool.Set{}, err
+		}
+		more, err := used.offered()
+		if err != nil {
+			return tool.Set{}, err
+		}
+		if set, err = set.Union(more); err != nil {
+			return tool.Set{}, fmt.Errorf("add the tools of %s: %w", server, err)
+		}
+	}
+	return t.addMatching(ctx, namespace, r, named, set)
+}
+
+// addMatching adds the tools of ToolServers that the role's globs match, but for those that are named.
+func (t *Tools) addMatching(ctx context.Context, namespace string, r role.Role, named []string, set tool.Set) (tool.Set, error) {
+	globs := globsOf(r)
+	if len(globs) == 0 {
+		return set, nil
+	}
+	servers, err := t.Finder.ToolServers(ctx, namespace)
+	if err != nil {
+		return tool.Set{}, err
+	}
+	for i := range servers {
+		object := &servers[i]
+		mayMatch := slices.ContainsFunc(globs, func(glob string) bool { return mayMatchToolsOf(glob, object.Name) })
+		if !mayMatch || slices.Contains(named, object.Name) {
+			continue
+		}
+		session := t.sessionWith(namespace, object)
+		ready := meta.IsStatusConditionTrue(object.Status.Conditions, v1alpha1.ConditionReady)
+		if status := session.Status(); ready && status.Reason == mcp.Connecting {
+			// The server works, and this namespace begins to use it only now: that takes a moment, and the session tells when it is over.
+			return tool.Set{}, &resolve.Missing{Reason: v1alpha1.ReasonToolServerNotReady,
+				Message: fmt.Sprintf("The ToolServer %q is being asked for its tools.", object.Name)}
+		}
+		pins, _ := toolserver.Pins(object) // without pins none is offered
+		more, err := session.Offered(pins)
+		if err != nil {
+			return tool.Set{}, err
+		}
+		if set, err = set.Union(more); err != nil {
+			return tool.Set{}, fmt.Errorf("add the tools of %s: %w", object.Name, err)
+		}
+	}
+	return set, nil
+}
+
+// serversOf returns the ToolServers that a role's policy names: the part of an entry before "__".
+func serversOf(r role.Role) []string {
+	if r.Tools == nil {
+		return nil
+	}
+	var servers []string
+	for _, glob := range r.Tools.Allow {
+		name, _, ok := strings.Cut(glob, "__")
+		if ok && !isGlob(name) && !slices.Contains(servers, name) {
+			servers = append(servers, name)
+		}
+	}
+	return servers
+}
+
+// globsOf returns the entries of a role's policy that may match tools of servers that they do not name.
+func globsOf(r role.Role) []string {
+	if r.Tools == nil {
+		return nil
+	}
+	var globs []string
+	for _, glob := range r.Tools.Allow {
+		if name, _, _ := strings.Cut(glob, "__"); isGlob(name) {
+			globs = append(globs, glob)
+		}
+	}
+	return globs
+}
+
+func isGlob(text string) bool { return strings.ContainsAny(text, "*?[\\") }
+
+// mayMatchToolsOf says whether a glob is meant for tools of a server. Which of them it allows is decided by their whole names.
+func mayMatchToolsOf(glob, server string) bool {
+	prefix, _, ok := strings.Cut(glob, "__")
+	if !ok {
+		return true
+	}
+	matched, err := path.Match(prefix, server)
+	return err == nil && matched
+}
+
+// server is a ToolServer that a namespace uses.
+func (t *Tools) server(ctx context.Context, namespace, name string) (usedServer, error) {
+	object, err := t.Finder.ToolServer(ctx, namespace, name)
+	if err != nil {
+		return usedServer{}, err
+	}
+	return usedServer{object, t.sessionWith(namespace, object)}, nil
+}
+
+func (t *Tools) sessionWith(namespace string, object *v1alpha1.ToolServer) *mcp.Session {
+	key := mcp.Key{Namespace: namespace, Server: object.Name}
+	if object.Namespace != namespace {
+		key.Server = object.Namespace + "/" + object.Name
+	}
+	return t.Pool.Ensure(toolserver.Server(t.Finder, object, key))
+}

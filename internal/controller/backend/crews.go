@@ -1,0 +1,35 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package backend
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/quota"
+)
+
+// Crews says with which others a sub-agent shares a limit of agents at work.
+type Crews struct{ Reader client.Reader }
+
+// Of is Options.Crews of the engine: the sub-agents of the namespace, which AgentQuotas may limit, and those of the chat, at any depth. A
+// chat that cannot be read has no limit to keep: it is being deleted, and its agents with it.
+func (c Crews) Of(ctx context.Context, a ledger.Agent) []engine.Crew {
+	quotas, _ := Quotas(c).Quotas(ctx, a.Namespace) // the cache answers, or the engine is about to end
+	least, _ := quota.ActiveLimit(quotas)
+	crews := []engine.Crew{{Key: engine.NamespaceCrew(a.Namespace), Limit: least.MaxActiveAgents}}
+	if a.Chat == "" {
+		return crews
+	}
+	var chat v1alpha1.AgentChat
+	if err := c.Reader.Get(ctx, types.NamespacedName{Namespace: a.Namespace, Name: a.Chat}, &chat); err != nil {
+		return crews
+	}
+	return append(crews, engine.Crew{Key: engine.ChatCrew(a.Root), Limit: int(chat.Spec.Limits.MaxParallelTasks)})
+}

@@ -1,0 +1,60 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package backend
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/model/schedule"
+)
+
+func TestRevokedAccessStopsTheNextCall(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	shared := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "default"}}
+	shared.Spec.BaseURL = "http://127.0.0.1:1"
+	shared.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesAll}
+	cluster := fake.NewClientBuilder().WithScheme(scheme).WithObjects(shared).Build()
+	models := &Models{Finder: resolve.Finder{Reader: cluster, Live: cluster, OperatorNamespace: "system"}, Scheduler: schedule.New(schedule.Options{})}
+	agent := ledger.Agent{Namespace: "team", Provider: "system/default", Model: "m"}
+	try := func() error {
+		t.Helper()
+		_, routed := models.Route(t.Context(), agent)
+		_, reached := models.Endpoint(t.Context(), agent, agent.Provider)
+		if (routed == nil) != (reached == nil) {
+			t.Fatalf("a call can be planned (%v), or made (%v), and not both", routed, reached)
+		}
+		return routed
+	}
+	if err := try(); err != nil {
+		t.Fatalf("a shared provider cannot be used: %v", err)
+	}
+	shared.Spec.AllowedNamespaces.From = v1alpha1.NamespacesSame
+	if err := cluster.Update(t.Context(), shared); err != nil {
+		t.Fatal(err)
+	}
+	if err := try(); err == nil || !strings.Contains(err.Error(), "may not be used in the namespace team") {
+		t.Errorf("a provider that is no longer shared: %v", err)
+	}
+	agent.Namespace = "system"
+	if err := try(); err != nil {
+		t.Errorf("a provider cannot be used in its own namespace: %v", err)
+	}
+	if err := cluster.Delete(t.Context(), shared); err != nil {
+		t.Fatal(err)
+	}
+	if err := try(); err == nil {
+		t.Error("a deleted provider can be used")
+	}
+}

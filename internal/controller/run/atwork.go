@@ -1,0 +1,22 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// WhileAtWork lets a controller act only while this operator is at work on the ledger. Before that, and after another operator has taken
+// over, what it knows of agents may be old.
+func (r *Runner) WhileAtWork(next reconcile.Reconciler) reconcile.Reconciler {
+	return reconcile.Func(func(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+		if err := r.Engine.Await(ctx); err != nil {
+			return ctrl.Result{}, nil //nolint:nilerr // the operator ends
+		}
+		return next.Reconcile(ctx, request)
+	})
+}

@@ -1,0 +1,113 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+)
+
+// UIDs identify objects and names only address them: an object that was found by its name may be the leftover of one that was deleted, or
+// somebody else's. Everything here checks whose it is.
+
+// reader reads an object by its name: from the cache, or with a look at the API server.
+type reader func(context.Context, types.NamespacedName, client.Object) error
+
+// Characters of suffixes: no vowels, so that they make no words. The first is a letter, so that a suffixed name is never that of a
+// numbered child.
+const (
+	suffixLetters = "bcdfghjklmnpqrstvwxz"
+	suffixChars   = suffixLetters + "2456789"
+	suffixLength  = 5
+)
+
+// Suffix makes another name of one that is taken: it derives from the UID of who wants it, so it is the same after every restart, and
+// from the name, so that two long names that are cut do not meet.
+func Suffix(owner types.UID, name string) string {
+	sum := sha256.Sum256([]byte(string(owner) + "/" + name))
+	suffix := []byte{suffixLetters[int(sum[0])%len(suffixLetters)]}
+	for _, b := range sum[1:suffixLength] {
+		suffix = append(suffix, suffixChars[int(b)%len(suffixChars)])
+	}
+	return string(suffix)
+}
+
+// childTask returns the task of an agent's child, or nil. A task of that name that the agent does not own is somebody else's.
+func childTask(ctx context.Context, owner client.Object, name string, read reader) (*v1alpha1.AgentTask, error) {
+	var task v1alpha1.AgentTask
+	err := read(ctx, types.NamespacedName{Namespace: owner.GetNamespace(), Name: name}, &task)
+	if apierrors.IsNotFound(err) || (err == nil && !metav1.IsControlledBy(&task, owner)) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get task %s/%s: %w", owner.GetNamespace(), name, err)
+	}
+	return &task, nil
+}
+
+// SubAgentNames are the names that a task's sub-agent may have: the task's own, or one with a suffix if that belongs to somebody else.
+func SubAgentNames(task *v1alpha1.AgentTask) []string {
+	names := []string{task.Name}
+	for range 2 {
+		names = append(names, agent.Suffixed(task.Name, Suffix(task.UID, names[len(names)-1])))
+	}
+	return names
+}
+
+// SubAgent returns the sub-agent of a task as the cache has it, or nil.
+func (r *Runner) SubAgent(ctx context.Context, task *v1alpha1.AgentTask) (*v1alpha1.SubAgent, error) {
+	return subAgentOf(ctx, task, r.cached)
+}
+
+// FindSubAgent is SubAgent, but asks the API server for what the cache does not know.
+func (r *Runner) FindSubAgent(ctx context.Context, task *v1alpha1.AgentTask) (*v1alpha1.SubAgent, error) {
+	return subAgentOf(ctx, task, r.Find)
+}
+
+func subAgentOf(ctx context.Context, task *v1alpha1.AgentTask, read reader) (*v1alpha1.SubAgent, error) {
+	names := SubAgentNames(task)
+	if known := task.Status.SubAgent; known != "" && known != task.Name {
+		names = append([]string{known}, names...)
+	}
+	for _, name := range names {
+		var sub v1alpha1.SubAgent
+		err := read(ctx, types.NamespacedName{Namespace: task.Namespace, Name: name}, &sub)
+		if err == nil && metav1.IsControlledBy(&sub, task) {
+			return &sub, nil
+		}
+		if client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("get sub-agent %s/%s: %w", task.Namespace, name, err)
+		}
+	}
+	return nil, nil
+}
+
+// agentUID is under which UID the engine knows the work of a task: its sub-agent's, or its own if it is one tool call. It is empty for
+// a task that has no sub-agent.
+func agentUID(ctx context.Context, task *v1alpha1.AgentTask, read reader) (string, error) {
+	if task.Spec.Type == v1alpha1.TaskTool {
+		return string(task.UID), nil
+	}
+	sub, err := subAgentOf(ctx, task, read)
+	if err != nil || sub == nil {
+		return "", err
+	}
+	return string(sub.UID), nil
+}
+
+// Foreign says that an object belongs to another chat or task than the one that it names: its owner was deleted, and the one that has the
+// owner's name now is not the owner.
+func Foreign(object, owner client.Object) bool {
+	ref := metav1.GetControllerOf(object)
+	return ref != nil && ref.UID != owner.GetUID() && kindOf(ref.Kind) != nil
+}

@@ -1,0 +1,72 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/role"
+)
+
+// ModelChoice names a ModelProvider and a model. An empty field is left to the next in line.
+type ModelChoice struct{ Provider, Model string }
+
+// choose decides where the calls of an agent go: what its own object says, else its role, else the agent that asked for it. The
+// model of that agent goes only with its provider: another provider need not have it.
+func choose(own, role, asker ModelChoice) ModelChoice {
+	chosen := ModelChoice{Provider: firstOf(own.Provider, role.Provider), Model: firstOf(own.Model, role.Model)}
+	if chosen.Provider != "" {
+		return chosen
+	}
+	return ModelChoice{Provider: firstOf(asker.Provider, defaultProvider), Model: firstOf(chosen.Model, asker.Model)}
+}
+
+// ModelOf decides which provider and model the sub-agent of a task uses. The model is empty if it is the default of a provider
+// that does not exist yet: the sub-agent waits for that provider.
+func (r *Runner) ModelOf(ctx context.Context, task *v1alpha1.AgentTask, of role.Role) (ModelChoice, error) {
+	asker, err := r.askerModel(ctx, task)
+	if err != nil {
+		return ModelChoice{}, err
+	}
+	chosen := choose(ModelChoice{task.Spec.ModelProvider, task.Spec.Model}, ModelChoice{of.ModelProvider, of.Model}, asker)
+	if chosen.Model != "" {
+		return chosen, nil
+	}
+	provider, err := r.Finder.Provider(ctx, task.Namespace, chosen.Provider)
+	var missing *resolve.Missing
+	if errors.As(err, &missing) {
+		return chosen, nil
+	}
+	if err != nil {
+		return ModelChoice{}, err
+	}
+	chosen.Model = provider.Spec.DefaultModel
+	return chosen, nil
+}
+
+// askerModel is what the agent that asked for a task uses now. A standalone task has none.
+func (r *Runner) askerModel(ctx context.Context, task client.Object) (ModelChoice, error) {
+	owner := metav1.GetControllerOf(task)
+	if owner == nil || (owner.Kind != "AgentChat" && owner.Kind != "SubAgent") {
+		return ModelChoice{}, nil
+	}
+	record, err := r.Engine.Lookup(ctx, string(owner.UID))
+	if errors.Is(err, ledger.ErrNotFound) {
+		return ModelChoice{}, nil
+	}
+	if err != nil {
+		return ModelChoice{}, fmt.Errorf("look for the model of %s %s/%s: %w", owner.Kind, task.GetNamespace(), owner.Name, err)
+	}
+	_, name, _ := strings.Cut(record.Provider, "/")
+	return ModelChoice{Provider: name, Model: record.Model}, nil
+}

@@ -1,0 +1,118 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// deepest is more than objects can be nested; a longer chain of owners is no tree.
+const deepest = 16
+
+// Lineage is what an object of a tree belongs to, by the UIDs of its owner references.
+type Lineage struct {
+	// Gone says that something above it was deleted, or is being deleted: the object only waits for the garbage collector, or is an orphan.
+	Gone bool
+	// Parent is the chat or sub-agent that asked for it; nil for a standalone task and its sub-agent.
+	Parent client.Object
+	// Chat is the chat at the top; nil in the tree of a standalone task.
+	Chat *v1alpha1.AgentChat
+}
+
+// Lineage finds what an AgentTask or a SubAgent belongs to. What the cache does not have is looked for at the API server.
+func (r *Runner) Lineage(ctx context.Context, object client.Object) (Lineage, error) {
+	return r.lineage(ctx, object, true)
+}
+
+func (r *Runner) lineage(ctx context.Context, object client.Object, confirm bool) (Lineage, error) {
+	var out Lineage
+	for range deepest {
+		ref := metav1.GetControllerOf(object)
+		if ref == nil {
+			out.Gone = needsOwner(object)
+			return out, nil
+		}
+		above := kindOf(ref.Kind)
+		if above == nil {
+			return out, nil // somebody else's object owns a standalone task
+		}
+		name := types.NamespacedName{Namespace: object.GetNamespace(), Name: ref.Name}
+		there, err := r.exists(ctx, name, ref.UID, above, confirm)
+		if err != nil {
+			return out, fmt.Errorf("get the owner of %s/%s: %w", object.GetNamespace(), object.GetName(), err)
+		}
+		if !there {
+			out.Gone = true
+			return out, nil
+		}
+		if _, task := above.(*v1alpha1.AgentTask); !task && out.Parent == nil {
+			out.Parent = above
+		}
+		out.Chat, _ = above.(*v1alpha1.AgentChat)
+		object = above
+	}
+	return out, fmt.Errorf("%s/%s has more than %d owners above it", object.GetNamespace(), object.GetName(), deepest)
+}
+
+// needsOwner says that an object without an owner is what an agent left behind: with --cascade=orphan the garbage collector removes the
+// reference.
+func needsOwner(object client.Object) bool {
+	switch o := object.(type) {
+	case *v1alpha1.SubAgent:
+		return true
+	case *v1alpha1.AgentTask:
+		return o.Spec.Chat != "" || o.Labels[v1alpha1.LabelParent] != ""
+	}
+	return false
+}
+
+func kindOf(kind string) client.Object {
+	switch kind {
+	case "AgentChat":
+		return &v1alpha1.AgentChat{}
+	case "AgentTask":
+		return &v1alpha1.AgentTask{}
+	case "SubAgent":
+		return &v1alpha1.SubAgent{}
+	}
+	return nil
+}
+
+// exists says whether there is an object with a name and a UID that is not being deleted. The cache may be behind, so before it says
+// no it asks the API server if confirm is set.
+func (r *Runner) exists(ctx context.Context, name types.NamespacedName, uid types.UID, object client.Object, confirm bool) (bool, error) {
+	err := r.Client.Get(ctx, name, object)
+	if confirm && client.IgnoreNotFound(err) == nil && object.GetUID() != uid {
+		reflect.ValueOf(object).Elem().SetZero()
+		err = r.Finder.Live.Get(ctx, name, object)
+	}
+	if err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	return object.GetUID() == uid && object.GetDeletionTimestamp().IsZero(), nil
+}
+
+// HasObject says whether the object of an agent exists, and everything above it. With confirm set, the API server is asked before it
+// says no.
+func (r *Runner) HasObject(ctx context.Context, a ledger.Agent, confirm bool) (bool, error) {
+	object := kindOf(a.Kind)
+	if object == nil {
+		return false, fmt.Errorf("agent %s has the unknown kind %s", a.UID, a.Kind)
+	}
+	there, err := r.exists(ctx, types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, types.UID(a.UID), object, confirm)
+	if err != nil || !there {
+		return false, err
+	}
+	lineage, err := r.lineage(ctx, object, confirm)
+	return !lineage.Gone, err
+}

@@ -1,0 +1,113 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package toolserver
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/outbound"
+	"github.com/nestor-dev/nestor/internal/tool/mcp"
+)
+
+// Pins returns the pins of a ToolServer, and whether its tools were pinned at all. Nothing is offered before.
+func Pins(object *v1alpha1.ToolServer) (pins mcp.Pins, pinned bool) {
+	if object.Status.PinnedEndpoint != endpointOf(object) {
+		return nil, false
+	}
+	pins = make(mcp.Pins, len(object.Status.Pins))
+	for _, p := range object.Status.Pins {
+		pins[p.Name] = mcp.Pin{Digest: p.Digest, Added: p.Added}
+	}
+	return pins, true
+}
+
+// endpointOf sums up what makes a ToolServer another server.
+func endpointOf(object *v1alpha1.ToolServer) string {
+	sum := sha256.Sum256([]byte(string(object.Spec.Transport) + " " + object.Spec.URL))
+	return hex.EncodeToString(sum[:])
+}
+
+// Pin compares what a server lists with its pins, and writes both into its status. All tools are pinned when they are listed for the first
+// time, and when spec.acceptChanges names their digest. A tool that comes later is pinned when it comes, without its hints. One that goes
+// stays pinned, so that it cannot come back as another.
+func Pin(object *v1alpha1.ToolServer, known mcp.Status) {
+	pins, pinned := Pins(object)
+	if !pinned || object.Spec.AcceptChanges == known.Digest {
+		pins = mcp.Pins{}
+		for _, t := range known.Tools {
+			pins[t.Pin] = mcp.Pin{Digest: t.Digest}
+		}
+	}
+	var changed, added []string
+	for _, t := range known.Tools {
+		p, ok := pins[t.Pin]
+		if !ok && len(pins) < mcp.MaxPins {
+			p, ok = mcp.Pin{Digest: t.Digest, Added: true}, true
+			pins[t.Pin] = p
+		}
+		switch {
+		case !ok || p.Digest != t.Digest:
+			changed = append(changed, t.Name)
+		case p.Added:
+			added = append(added, t.Name)
+		}
+	}
+	s := &object.Status
+	s.Pins, s.PinnedEndpoint, s.ToolsDigest = listOf(pins), endpointOf(object), known.Digest
+	s.Tools, s.ToolCount = toolsOf(known, pins), int32(len(known.Tools))
+	meta.SetStatusCondition(&s.Conditions, changesOf(object, changed, added))
+}
+
+func listOf(pins mcp.Pins) []v1alpha1.ToolPin {
+	var list []v1alpha1.ToolPin
+	for name, p := range pins {
+		list = append(list, v1alpha1.ToolPin{Name: name, Digest: p.Digest, Added: p.Added})
+	}
+	slices.SortFunc(list, func(a, b v1alpha1.ToolPin) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
+
+// changesOf says which tools are not as they were pinned, and how to accept them.
+func changesOf(object *v1alpha1.ToolServer, changed, added []string) metav1.Condition {
+	c := metav1.Condition{Type: v1alpha1.ConditionToolsChanged, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonToolsAsPinned,
+		Message: "All tools are as they were pinned.", ObservedGeneration: object.Generation}
+	var sentences []string
+	if len(changed) > 0 {
+		c.Status, c.Reason = metav1.ConditionTrue, v1alpha1.ReasonToolsWithheld
+		sentences = append(sentences, "Changed since they were pinned, and withheld: "+names(changed)+".")
+	}
+	if len(added) > 0 {
+		if len(changed) == 0 {
+			c.Reason = v1alpha1.ReasonToolsAdded
+		}
+		sentences = append(sentences, "Added later, and offered without the server's hints: "+names(added)+".")
+	}
+	if len(sentences) > 0 {
+		c.Message = fmt.Sprintf(`%s Look at what they do now; to accept them: kubectl patch toolserver %s --namespace %s --type merge --patch '{"spec":{"acceptChanges":"%s"}}'`,
+			strings.Join(sentences, " "), object.Name, object.Namespace, object.Status.ToolsDigest)
+	}
+	return c
+}
+
+// names lists tools for people; not more than a message has room for.
+func names(tools []string) string {
+	const most, longest = 4, 48
+	var shown []string
+	for _, name := range tools[:min(len(tools), most)] {
+		shown = append(shown, outbound.Line(name, longest))
+	}
+	if more := len(tools) - most; more > 0 {
+		shown = append(shown, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(shown, ", ")
+}

@@ -1,0 +1,84 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/giturl"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
+)
+
+// Whoever may create a chat names a Secret and a claim in it, and the operator's pod uses them. Without the checks below a person could
+// send any Secret of the namespace to a server of their own, and read any volume, with no right to either. So the objects themselves say
+// what they are for, in an annotation or label that only users with write access to them can set. A policy of the chart also asks whether the person who
+// creates the chat may get them; the checks here hold without it.
+
+// lacks says what a pod refers to that is not there, or that workspaces may not use.
+func (p *pods) lacks(ctx context.Context, spec pod.Spec) error {
+	if git := spec.Source.Git; git != nil && git.SecretName != "" {
+		return p.checkSecret(ctx, spec.Namespace, *git)
+	}
+	if claim := spec.Source.PersistentVolumeClaim; claim != nil {
+		return p.checkClaim(ctx, spec.Namespace, claim.ClaimName)
+	}
+	if dir := spec.Source.EmptyDir; dir != nil && dir.SizeLimit != nil && dir.SizeLimit.Cmp(spec.MaxSize) > 0 {
+		return notAllowed(fmt.Sprintf("The workspace asks for %s, and this operator allows %s: create it again with a smaller sizeLimit, or start the operator with a larger --workspace-max-size.",
+			dir.SizeLimit, &spec.MaxSize))
+	}
+	return nil
+}
+
+// checkSecret says why a Secret may not be sent to the server of a repository.
+func (p *pods) checkSecret(ctx context.Context, namespace string, git pod.Git) error {
+	var secret corev1.Secret
+	if err := p.find(ctx, namespace, &secret, git.SecretName, v1alpha1.ReasonSecretNotFound, "Secret"); err != nil {
+		return err
+	}
+	remote, err := giturl.Parse(git.URL)
+	if err != nil {
+		return fmt.Errorf("read the address of the repository: %w", err)
+	}
+	if remote.IsIn(secret.Annotations[v1alpha1.AnnotationGitHosts]) {
+		return nil
+	}
+	return notAllowed(fmt.Sprintf("The Secret %q may not be sent to %s. If it is meant for that server, let its owner run: kubectl annotate secret -n %s %s --overwrite %s=%s",
+		git.SecretName, remote.Origin(), namespace, git.SecretName, v1alpha1.AnnotationGitHosts, remote.Entry()))
+}
+
+// checkClaim says why a claim may not be a workspace.
+func (p *pods) checkClaim(ctx context.Context, namespace, name string) error {
+	var claim corev1.PersistentVolumeClaim
+	if err := p.find(ctx, namespace, &claim, name, v1alpha1.ReasonWorkspaceUnavailable, "PersistentVolumeClaim"); err != nil {
+		return err
+	}
+	if claim.Labels[v1alpha1.LabelWorkspace] == "true" {
+		return nil
+	}
+	return notAllowed(fmt.Sprintf("The PersistentVolumeClaim %q is not for workspaces. If agents may use its files, let its owner run: kubectl label pvc -n %s %s --overwrite %s=true",
+		name, namespace, name, v1alpha1.LabelWorkspace))
+}
+
+func (p *pods) find(ctx context.Context, namespace string, object client.Object, name, reason, kind string) error {
+	err := p.options.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, object)
+	if apierrors.IsNotFound(err) {
+		return &resolve.Missing{Reason: reason, Message: fmt.Sprintf("The workspace needs the %s %q: create it in the namespace %s.", kind, name, namespace)}
+	}
+	if err != nil {
+		return fmt.Errorf("get %s %s/%s: %w", kind, namespace, name, err)
+	}
+	return nil
+}
+
+func notAllowed(message string) error {
+	return &resolve.Missing{Reason: v1alpha1.ReasonWorkspaceNotAllowed, Message: message}
+}

@@ -1,0 +1,138 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/internal/tool/mcp"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
+)
+
+// The names of a workspace's objects can be computed by everybody who sees its chat or task. So an object that is found by its name is
+// used only if the chat or task owns it, by its UID. An owner can be forged by whoever may create such an object; what the operator would
+// be led astray by, where a Service leads and what a policy allows, is compared too.
+
+// taken says that an object of somebody else has the name of one of the workspace's, so that a run does not begin. While the workspace is
+// in use it was looked at before.
+func (p *pods) taken(ctx context.Context, spec pod.Spec) error {
+	name := types.NamespacedName{Namespace: spec.Namespace, Name: spec.Name()}
+	if _, inUse := p.pool.Lookup(mcp.Key{Namespace: name.Namespace, Server: name.Name}); inUse {
+		return nil
+	}
+	for _, object := range []client.Object{&networkingv1.NetworkPolicy{}, &corev1.Secret{}, &corev1.Pod{}} {
+		if err := p.checkOwner(ctx, spec, name, object); err != nil {
+			return err
+		}
+	}
+	return p.checkService(ctx, spec, name)
+}
+
+// checkOwner reads an object that has the name of one of ours. That there is none is no error.
+func (p *pods) checkOwner(ctx context.Context, spec pod.Spec, name types.NamespacedName, object client.Object) error {
+	err := p.options.Live.Get(ctx, name, object)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("get %s %s: %w", kindOf(object), name, err)
+	}
+	if !owns(spec, object) {
+		return notOurs(object, name)
+	}
+	return nil
+}
+
+// checkService checks that a Service leads to our pod: the operator sends the token there.
+func (p *pods) checkService(ctx context.Context, spec pod.Spec, name types.NamespacedName) error {
+	var found corev1.Service
+	if err := p.checkOwner(ctx, spec, name, &found); err != nil || found.Name == "" {
+		return err
+	}
+	want := pod.Service(spec).Spec
+	same := found.Spec.Type == want.Type && len(found.Spec.ExternalIPs) == 0 && equality.Semantic.DeepEqual(found.Spec.Selector, want.Selector) &&
+		len(found.Spec.Ports) == len(want.Ports) && found.Spec.Ports[0].Port == want.Ports[0].Port && found.Spec.Ports[0].TargetPort == want.Ports[0].TargetPort
+	if !same {
+		return notOurs(&found, name)
+	}
+	return nil
+}
+
+// furnish creates what stands around the pod, if it is not there, and lets the policy say what it should.
+func (p *pods) furnish(ctx context.Context, spec pod.Spec) error {
+	if err := p.ensureService(ctx, spec); err != nil {
+		return err
+	}
+	err := p.options.Client.Create(ctx, pod.NetworkPolicy(spec))
+	if apierrors.IsAlreadyExists(err) {
+		err = p.restorePolicy(ctx, spec, types.NamespacedName{Namespace: spec.Namespace, Name: spec.Name()})
+	}
+	if err != nil {
+		return fmt.Errorf("create the NetworkPolicy: %w", err)
+	}
+	return nil
+}
+
+// refurnish puts back what somebody has deleted around a pod that runs. A policy that is there has the addresses of that pod.
+func (p *pods) refurnish(ctx context.Context, spec pod.Spec) error {
+	var policy networkingv1.NetworkPolicy
+	if err := p.checkOwner(ctx, spec, types.NamespacedName{Namespace: spec.Namespace, Name: spec.Name()}, &policy); err != nil {
+		return err
+	}
+	if policy.Name != "" {
+		return p.ensureService(ctx, spec)
+	}
+	spec, err := p.reach(ctx, spec)
+	if err != nil {
+		return err
+	}
+	return p.furnish(ctx, spec)
+}
+
+func (p *pods) ensureService(ctx context.Context, spec pod.Spec) error {
+	err := p.options.Client.Create(ctx, pod.Service(spec))
+	if apierrors.IsAlreadyExists(err) {
+		err = p.checkService(ctx, spec, types.NamespacedName{Namespace: spec.Namespace, Name: spec.Name()})
+	}
+	if err != nil {
+		return fmt.Errorf("create the Service: %w", err)
+	}
+	return nil
+}
+
+// restorePolicy makes a policy that is there say what it should: addresses change, and so may somebody have changed it.
+func (p *pods) restorePolicy(ctx context.Context, spec pod.Spec, name types.NamespacedName) error {
+	var found networkingv1.NetworkPolicy
+	if err := p.checkOwner(ctx, spec, name, &found); err != nil || found.Name == "" {
+		return err
+	}
+	want := pod.NetworkPolicy(spec)
+	if equality.Semantic.DeepEqual(found.Spec, want.Spec) {
+		return nil
+	}
+	found.Spec = want.Spec
+	return p.options.Client.Update(ctx, &found)
+}
+
+func owns(spec pod.Spec, object client.Object) bool {
+	owner := metav1.GetControllerOf(object)
+	return owner != nil && string(owner.UID) == spec.Owner.UID
+}
+
+// notOurs is for people: only they can decide what becomes of the object.
+func notOurs(object client.Object, name types.NamespacedName) error {
+	return unavailable(fmt.Sprintf("The %s %s has the name of the workspace's own and is not the operator's: delete it.", kindOf(object), name))
+}
+
+func kindOf(object client.Object) string { return reflect.TypeOf(object).Elem().Name() }

@@ -1,0 +1,88 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/ledger/connect"
+)
+
+// brokenLedger takes nothing while it is full.
+type brokenLedger struct {
+	ledger.Ledger
+	full atomic.Bool
+}
+
+var errFull = &ledger.Error{Op: "append", Reason: ledger.ReasonFull, Err: errors.New("no space left on device")}
+
+func (l *brokenLedger) Append(ctx context.Context, batch ledger.Batch) error {
+	if l.full.Load() {
+		return errFull
+	}
+	return l.Ledger.Append(ctx, batch)
+}
+
+func TestAnAgentThatTheLedgerKeepsFromGoingOnSaysSo(t *testing.T) {
+	kept, err := connect.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := &brokenLedger{Ledger: kept}
+	told := make(chan ledger.Agent, 100)
+	e := New(Options{Ledger: broken, RetryLedger: time.Millisecond, Blocked: func(a ledger.Agent) { told <- a }})
+	t.Cleanup(func() {
+		if err := errors.Join(e.Close(t.Context()), kept.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	start := func(name string) {
+		t.Helper()
+		record := ledger.Agent{UID: name, Kind: "AgentChat", Namespace: "a", Name: name, Root: name, Chat: name, CreatedAt: time.Now()}
+		if err := e.Start(record, agent.Started{Config: agent.Config{Kind: agent.Orchestrator, Name: name}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect := func(name string, reason ledger.Reason) {
+		t.Helper()
+		select {
+		case a := <-told:
+			if a.Name != name || a.Namespace != "a" || a.Kind != "AgentChat" {
+				t.Fatalf("%+v is told, want %s", a, name)
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatal("nobody is told")
+		}
+		if err := e.Blocked(name); reasonOf(err) != reason {
+			t.Fatalf("%s is blocked by %v, want %q", name, err, reason)
+		}
+	}
+
+	broken.full.Store(true)
+	start("new") // one that the ledger does not know yet
+	expect("new", ledger.ReasonFull)
+	broken.full.Store(false)
+	expect("new", "")
+
+	broken.full.Store(true)
+	if err := e.Deliver("new", agent.Cancelled{Message: "stop"}); err != nil {
+		t.Fatal(err)
+	}
+	expect("new", ledger.ReasonFull)
+	broken.full.Store(false)
+	expect("new", "")
+	if len(told) != 0 {
+		t.Errorf("%d more are told: once is enough", len(told))
+	}
+	if err := e.Blocked("nobody"); err != nil {
+		t.Errorf("an agent that does not exist is blocked by %v", err)
+	}
+}

@@ -1,0 +1,186 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/schedule"
+)
+
+// provider is a server that says the same thing to everybody, and counts how often it is asked.
+type provider struct {
+	url   string
+	asked atomic.Int32
+}
+
+func newProvider(t *testing.T, status int, body string) *provider {
+	t.Helper()
+	p := &provider{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		p.asked.Add(1)
+		w.WriteHeader(status)
+		fmt.Fprint(w, body)
+	}))
+	t.Cleanup(server.Close)
+	p.url = server.URL + "/v1"
+	return p
+}
+
+// places are providers by name, with models and prices of their own.
+type places map[string]Endpoint
+
+func (p places) Route(context.Context, ledger.Agent) (string, error) { return "main", nil }
+
+func (p places) Endpoint(_ context.Context, _ ledger.Agent, name string) (Endpoint, error) {
+	return p[name], nil
+}
+
+// runAt runs a sub-agent whose calls go to main and then to its fallbacks, and returns its last state and its model calls.
+func runAt(t *testing.T, limits func(*agent.Limits), main *provider, fallbacks ...*provider) (agent.State, []ledger.ModelCall) {
+	t.Helper()
+	w := newWorld(t)
+	w.crash()
+	scheduler := schedule.New(schedule.Options{})
+	endpoints := places{}
+	for i, p := range append([]*provider{main}, fallbacks...) {
+		name := "main"
+		if i > 0 {
+			name = fmt.Sprintf("spare-%d", i)
+		}
+		client, err := model.NewClient(model.Endpoint{BaseURL: p.url})
+		if err != nil {
+			t.Fatal(err)
+		}
+		price := int64(1_000_000 * (i + 1)) // a token costs as many micros as the provider's place
+		endpoints[name] = Endpoint{Client: client, Model: name + "-model", Prices: model.Prices{{InputMicrosPerMillion: &price, OutputMicrosPerMillion: &price, ContextTokens: 8000}}}
+		spec := schedule.Provider{Name: name}
+		for j := range fallbacks {
+			if i == 0 {
+				spec.Fallback = append(spec.Fallback, fmt.Sprintf("spare-%d", j+1))
+			}
+		}
+		scheduler.SetProvider(spec)
+	}
+	w.engine = New(Options{Ledger: w.ledger, Scheduler: scheduler, Models: endpoints, Tools: w.tools, Random: func() float64 { return 0 },
+		Trouble: func(err error) { t.Error(err) }})
+	c := config(agent.SubAgent, "run", "general", 1)
+	c.Task.Instruction = "work"
+	if limits != nil {
+		limits(&c.Limits)
+	}
+	w.begin(ledger.Agent{UID: "uid-run", Kind: "SubAgent", Namespace: "ns", Name: "run", Root: "uid-run", Role: "general", Depth: 1, Provider: "main", Model: "main-model"}, c)
+	var state agent.State
+	w.until("the run has ended", func() bool {
+		state, _ = w.engine.View(t.Context(), "uid-run")
+		return state.Phase.Terminal()
+	})
+	list, err := w.ledger.ModelCalls(t.Context(), ledger.CallFilter{Agent: "uid-run"}, ledger.Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state, list.Items
+}
+
+const (
+	overloaded = `{"error":{"message":"The engine is overloaded.","type":"overloaded_error"}}`
+	answered   = `{"model":"x","choices":[{"message":{"content":"done"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":5}}`
+)
+
+// A fallback is asked however few retries there are, and the call is recorded under what served it, at its price.
+func TestAFallbackNeedsNoMinimumOfRetries(t *testing.T) {
+	for _, retries := range []int{0, 1} {
+		t.Run(fmt.Sprintf("maxRetries=%d", retries), func(t *testing.T) {
+			main, spare := newProvider(t, http.StatusServiceUnavailable, overloaded), newProvider(t, http.StatusOK, answered)
+			// As the controllers resolve it: every fallback is asked once.
+			state, calls := runAt(t, func(l *agent.Limits) { l.MaxRetries = max(retries, 1) }, main, spare)
+			if state.Phase != agent.PhaseCompleted || main.asked.Load() != 1 || spare.asked.Load() != 1 {
+				t.Fatalf("the run is %s (%+v), asked were main %d and spare %d times", state.Phase, state.Outcome, main.asked.Load(), spare.asked.Load())
+			}
+			if len(calls) != 2 {
+				t.Fatalf("%d calls are recorded, want 2", len(calls))
+			}
+			if c := calls[0]; c.Provider != "main" || c.Model != "main-model" || c.Result.Status != ledger.StatusFailed {
+				t.Errorf("the first call is recorded as %s at %s, %s", c.Model, c.Provider, c.Result.Status)
+			}
+			if c := calls[1]; c.Provider != "spare-1" || c.Model != "spare-1-model" || c.Result.CostMicros == nil || *c.Result.CostMicros != 30 {
+				t.Errorf("the second call is recorded as %s at %s for %v, want spare-1-model at spare-1 for 30", c.Model, c.Provider, c.Result.CostMicros)
+			}
+		})
+	}
+}
+
+// Whatever a provider reports, the run goes on, and what it is charged is plausible for the call.
+func TestAbsurdUsageIsClamped(t *testing.T) {
+	reply := `{"choices":[{"message":{"content":"done"},"finish_reason":"stop"}],"usage":{"prompt_tokens":%s,"completion_tokens":%s}}`
+	for name, tc := range map[string]struct {
+		prompt, completion string
+		most               int64
+		known              bool
+	}{
+		"the largest number":   {"9223372036854775807", "9223372036854775807", 16_000, true},
+		"more than any number": {"1e300", "123456789012345678901234567890", 16_000, true},
+		"negative":             {"-5", "-9223372036854775808", 4000, false},
+		"fractions":            {"10.5", "4.0", 15, true},
+		"text":                 {`"10"`, `"5"`, 15, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			state, calls := runAt(t, nil, newProvider(t, http.StatusOK, fmt.Sprintf(reply, tc.prompt, tc.completion)))
+			if state.Phase != agent.PhaseCompleted || len(calls) != 1 {
+				t.Fatalf("the run is %s after %d calls: %+v", state.Phase, len(calls), state.Outcome)
+			}
+			if got := state.Usage.Total(); got <= 0 || got > tc.most {
+				t.Errorf("charged are %d tokens, want 1 to %d", got, tc.most)
+			}
+			if result := calls[0].Result; (result.PromptTokens != nil) != tc.known || (result.CostMicros != nil) != tc.known {
+				t.Errorf("recorded are %v tokens for %v, known should be %t", result.PromptTokens, result.CostMicros, tc.known)
+			}
+		})
+	}
+}
+
+// A refusal, and what a filter stops, is paid for like an answer.
+func TestRefusedRepliesAreCharged(t *testing.T) {
+	for name, choice := range map[string]string{
+		"refused":  `{"message":{"refusal":"I will not."},"finish_reason":"stop"}`,
+		"filtered": `{"message":{"content":"So"},"finish_reason":"content_filter"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			state, calls := runAt(t, nil, newProvider(t, http.StatusOK, `{"choices":[`+choice+`],"usage":{"prompt_tokens":10,"completion_tokens":5}}`))
+			if state.Outcome == nil || state.Outcome.Kind != agent.KindModelError || len(calls) != 1 {
+				t.Fatalf("the run ended with %+v after %d calls, want ModelError after one", state.Outcome, len(calls))
+			}
+			if u := state.Usage; u.Total() != 15 || u.ModelCalls != 1 || u.CostMicros == nil || *u.CostMicros != 15 || state.Budget.Used.Tokens != 15 {
+				t.Errorf("charged are %+v and %+v, want 15 tokens", u, state.Budget.Used)
+			}
+			r := calls[0].Result
+			if r.Status != ledger.StatusFailed || r.Error == "" || r.PromptTokens == nil || *r.PromptTokens != 10 || r.CostMicros == nil || *r.CostMicros != 15 {
+				t.Errorf("recorded is %+v, want a failed call with its tokens and cost", r)
+			}
+		})
+	}
+}
+
+// A provider that never answers is tried as often as maxRetries says, not until the iterations are used up.
+func TestEmptyChoicesAreAModelError(t *testing.T) {
+	p := newProvider(t, http.StatusOK, `{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":0}}`)
+	state, calls := runAt(t, func(l *agent.Limits) { l.MaxRetries = 1 }, p)
+	if o := state.Outcome; o == nil || o.Kind != agent.KindModelError || o.Error != "the provider answered without a reply: the list of choices is empty" {
+		t.Fatalf("the run ended with %+v, want ModelError", state.Outcome)
+	}
+	if p.asked.Load() != 2 || len(calls) != 2 {
+		t.Errorf("the provider was asked %d times in %d recorded calls, want 2", p.asked.Load(), len(calls))
+	}
+	if state.Usage.Total() != 20 {
+		t.Errorf("charged are %d tokens, want the 20 that the provider counted", state.Usage.Total())
+	}
+}

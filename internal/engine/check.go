@@ -1,0 +1,27 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+)
+
+// checked finds what is wrong with the calls of a reply before it becomes an event: nobody is asked for approval, and no child begins, for
+// arguments that cannot work. What was found is part of the event, so the core knows no schemas and replays exactly.
+func (e *Engine) checked(s agent.State, fact agent.Fact) agent.Fact {
+	reply, ok := fact.(agent.ModelReplied)
+	if !ok || len(reply.Calls) == 0 {
+		return fact
+	}
+	reply.Calls = slices.Clone(reply.Calls)
+	for i, call := range reply.Calls {
+		if schema, ok := s.Config.SchemaOf(call.Tool); ok && call.Problem == "" {
+			reply.Calls[i].Problem = valid(e.checker.Problem(call.Tool, schema, json.RawMessage(call.Arguments)))
+		}
+	}
+	return reply
+}

@@ -1,0 +1,53 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// Close stops the engine: effects in flight are given until ctx ends to finish and be recorded, then they are stopped.
+func (e *Engine) Close(ctx context.Context) error {
+	e.mu.Lock()
+	e.closed = true
+	e.mu.Unlock()
+	for _, a := range e.all() {
+		a.quiesce()
+	}
+	idle := make(chan struct{})
+	go func() {
+		e.busy.Wait()
+		close(idle)
+	}()
+	fence, _ := e.tenure.current()
+	ticker := time.NewTicker(holdEvery)
+	defer ticker.Stop()
+	for waits := true; waits; {
+		select {
+		case <-idle:
+			waits = false
+		case <-ticker.C: // a successor is to wait for what is in flight
+			if fence != (ledger.Fence{}) {
+				_, _ = e.answer(ctx, fence)
+			}
+		case <-ctx.Done():
+			e.cancel()
+			<-idle
+			waits = false
+		}
+	}
+	e.cancel()
+	released, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
+	defer cancel()
+	return e.release(released)
+}
+
+func (e *Engine) isClosed() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.closed
+}

@@ -1,0 +1,125 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// Ask is something that an agent needs a person for.
+type Ask struct {
+	Agent ledger.Agent
+	agent.AskPerson
+	// Since is when the waiting began.
+	Since agent.Time
+}
+
+// AsksOf are what an agent needs a person for.
+func AsksOf(record ledger.Agent, s agent.State) []Ask {
+	var asks []Ask
+	for _, effect := range agent.Outstanding(s) {
+		if ask, ok := effect.(agent.AskPerson); ok {
+			asks = append(asks, Ask{Agent: record, AskPerson: ask, Since: s.CalledAt(ask.Call)})
+		}
+	}
+	return asks
+}
+
+// directory knows the live agents that this engine has read, those that have left memory included: whose objects they are, and what
+// those below standalone tasks need a person for. Everything is read when an engine takes over, so it is complete from then on.
+type directory struct {
+	mu     sync.Mutex
+	agents map[string]ledger.Agent
+	// asks are those below standalone tasks: by the agent at the top, then by the agent that asks.
+	asks map[string]map[string][]Ask
+}
+
+func newDirectory() *directory {
+	return &directory{agents: map[string]ledger.Agent{}, asks: map[string]map[string][]Ask{}}
+}
+
+// set brings the entry of an agent up to its state.
+func (d *directory) set(record ledger.Agent, s agent.State) {
+	if s.Phase.Terminal() || !record.Live() {
+		d.forget(record.UID)
+		return
+	}
+	var asks []Ask
+	if record.Chat == "" && record.Root != record.UID {
+		asks = AsksOf(record, s)
+	}
+	record.Name = cmp.Or(s.Config.TaskName, record.Name) // its task is looked at
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.agents[record.UID] = record
+	d.setAsks(record.Root, record.UID, asks)
+}
+
+func (d *directory) setAsks(root, uid string, asks []Ask) {
+	if len(asks) > 0 {
+		if d.asks[root] == nil {
+			d.asks[root] = map[string][]Ask{}
+		}
+		d.asks[root][uid] = asks
+		return
+	}
+	delete(d.asks[root], uid)
+	if len(d.asks[root]) == 0 {
+		delete(d.asks, root)
+	}
+}
+
+// forget drops an agent that has ended or is gone.
+func (d *directory) forget(uid string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if record, ok := d.agents[uid]; ok {
+		d.setAsks(record.Root, uid, nil)
+		delete(d.agents, uid)
+	}
+}
+
+func (d *directory) find(uid string) (ledger.Agent, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	record, ok := d.agents[uid]
+	return record, ok
+}
+
+// below lists what the agents below a standalone task need a person for, the oldest first.
+func (d *directory) below(root string) []Ask {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var all []Ask
+	for _, asks := range d.asks[root] {
+		all = append(all, asks...)
+	}
+	SortAsks(all)
+	return all
+}
+
+// SortAsks puts the oldest first.
+func SortAsks(asks []Ask) {
+	slices.SortStableFunc(asks, func(a, b Ask) int {
+		return cmp.Or(cmp.Compare(a.Since, b.Since), cmp.Compare(a.Agent.Name, b.Agent.Name))
+	})
+}
+
+// Known returns the record of a live agent without asking the ledger. It does not block.
+func (e *Engine) Known(uid string) (ledger.Agent, bool) { return e.directory.find(uid) }
+
+// AsksBelow lists what the agents below the agent of a standalone task need a person for, the oldest first. It does not block.
+func (e *Engine) AsksBelow(root string) []Ask { return e.directory.below(root) }
+
+// reset forgets every agent.
+func (d *directory) reset() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.agents, d.asks = map[string]ledger.Agent{}, map[string]map[string][]Ask{}
+}

@@ -1,0 +1,85 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/tool"
+)
+
+// toolFinished is what the core hears of a result. Images go into the ledger with the event; the event itself only refers to them.
+func toolFinished(e agent.RunTool, result tool.Result) (agent.ToolFinished, []ledger.Image) {
+	fact := agent.ToolFinished{Call: e.Call, Outcome: toolOutcome(result), Text: result.Text}
+	var images []ledger.Image
+	for _, image := range result.Output.Images {
+		sum := sha256.Sum256(image.Data)
+		digest := "sha256:" + hex.EncodeToString(sum[:])
+		fact.Images = append(fact.Images, agent.Image{Digest: digest, MediaType: image.MIMEType, Size: int64(len(image.Data))})
+		images = append(images, ledger.Image{Digest: digest, MediaType: image.MIMEType, Data: image.Data})
+	}
+	return fact, images
+}
+
+// keepImages puts into a batch what an event refers to: the images that came with it, and those that the ledger has from another agent.
+func keepImages(b *ledger.Batch, fact agent.Fact, brought []ledger.Image) {
+	for _, ref := range agent.ImagesOf(fact) {
+		if slices.ContainsFunc(b.Images, func(known ledger.Image) bool { return known.Digest == ref.Digest }) {
+			continue
+		}
+		image := ledger.Image{Digest: ref.Digest, MediaType: ref.MediaType}
+		if i := slices.IndexFunc(brought, func(other ledger.Image) bool { return other.Digest == ref.Digest }); i >= 0 {
+			image = brought[i]
+		}
+		b.Images = append(b.Images, image)
+	}
+}
+
+// withImages returns a request with the images that it refers to.
+func (e *Engine) withImages(ctx context.Context, req model.Request) (model.Request, error) {
+	var digests []string
+	for _, m := range req.Messages {
+		for _, image := range m.Images {
+			if !slices.Contains(digests, image.Digest) {
+				digests = append(digests, image.Digest)
+			}
+		}
+	}
+	if len(digests) == 0 || req.TextOnly {
+		return req, nil
+	}
+	found, err := e.options.Ledger.Images(ctx, digests)
+	if err != nil {
+		return req, fmt.Errorf("read the images of the conversation: %w", err)
+	}
+	data := make(map[string][]byte, len(found))
+	for _, image := range found {
+		data[image.Digest] = image.Data
+	}
+	req.Messages = slices.Clone(req.Messages)
+	for i, m := range req.Messages {
+		if len(m.Images) == 0 {
+			continue
+		}
+		m.Images = slices.Clone(m.Images)
+		for j := range m.Images {
+			m.Images[j].Data = data[m.Images[j].Digest]
+		}
+		req.Messages[i] = m
+	}
+	return req, nil
+}
+
+// textOnly says that the model takes no images.
+func (e Endpoint) textOnly() bool {
+	known, _ := e.Prices.Of(e.Model)
+	return known.TextOnly
+}

@@ -1,0 +1,112 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// load reads the agent from the ledger, unless it is in memory.
+func (a *actor) load(ctx context.Context) error {
+	a.stateMu.Lock()
+	defer a.stateMu.Unlock()
+	if a.loaded {
+		return nil
+	}
+	read, err := a.engine.read(ctx, a.uid, !a.distrust)
+	if err != nil {
+		a.state, a.seq, a.snapshot = agent.State{}, 0, 0
+		a.absent = errors.Is(err, ledger.ErrNotFound)
+		return err
+	}
+	a.loaded, a.absent, a.record, a.state, a.seq, a.snapshot = true, false, read.record, read.state, read.seq, read.snapshot
+	if read.fault != nil && a.record.Live() && a.fault == nil {
+		a.engine.options.Trouble(fmt.Errorf("agent %s is quarantined: event %d (%s): %s", a.uid, read.fault.Event, read.fault.Type, read.fault.Reason))
+		a.fault = read.fault
+		a.post(delivery{}) // it is on record as soon as the mailbox is looked at
+	}
+	if read.fault != nil && !a.record.Live() { // nothing is recorded of an agent that has ended
+		a.state = quarantinedState(a.state, *read.fault, a.record.FinishedAt)
+	}
+	shown := a.shown()
+	a.engine.budgets.set(a.record, shown)
+	a.leaveSlot()
+	a.engine.directory.set(a.record, shown)
+	return nil
+}
+
+func (a *actor) view(ctx context.Context) (ledger.Agent, agent.State, error) {
+	a.touch()
+	if err := a.load(ctx); err != nil {
+		return ledger.Agent{}, agent.State{}, err
+	}
+	a.stateMu.Lock()
+	defer a.stateMu.Unlock()
+	return a.record, a.shown(), nil
+}
+
+// commit makes what has been recorded the state.
+func (a *actor) commit(r *recording) {
+	a.stateMu.Lock()
+	defer a.stateMu.Unlock()
+	if r.batch.Create != nil {
+		a.record = *r.batch.Create
+	}
+	if u := r.batch.Update; u != nil {
+		a.record.Role, a.record.Provider, a.record.Model = u.Role, u.Provider, u.Model
+	}
+	a.loaded, a.absent = true, false
+	a.state = r.next
+	if r.quarantine {
+		a.fault = nil
+	}
+	a.seq = r.batch.After + int64(len(r.batch.Events)) // absolute: somebody may have loaded the agent in the meantime
+	if r.batch.Snapshot != nil {
+		a.snapshot, a.distrust = a.seq, false
+	}
+	released := []agent.Amount{r.granted}
+	for _, d := range r.deliveries {
+		released = append(released, d.reserved)
+	}
+	a.engine.budgets.set(a.record, a.state, released...)
+	a.leaveSlot()
+	a.engine.directory.set(a.record, a.state)
+	for _, d := range r.deliveries {
+		if f, ok := d.fact.(agent.ChildFinished); ok {
+			a.engine.budgets.settled(a.record, f.Child)
+		}
+	}
+}
+
+// leaveSlot gives back the slot of an agent that is not at work.
+func (a *actor) leaveSlot() {
+	if a.fault != nil || a.state.Standing() != agent.StandingActive {
+		a.engine.slots.forget(a.uid)
+	}
+}
+
+// unload makes the next look at the agent read it from the ledger.
+func (a *actor) unload() {
+	a.stateMu.Lock()
+	defer a.stateMu.Unlock()
+	a.loaded, a.absent = false, false
+}
+
+func (a *actor) isAbsent() bool {
+	a.stateMu.Lock()
+	defer a.stateMu.Unlock()
+	return a.absent
+}
+
+// config is what the agent is configured with now.
+func (a *actor) config() agent.Config {
+	a.stateMu.Lock()
+	defer a.stateMu.Unlock()
+	return a.state.Config
+}

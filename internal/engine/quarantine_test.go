@@ -1,0 +1,286 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/tool"
+)
+
+// poisoned is a ledger some of whose records are damaged, by agent and sequence; an empty text is a record that is gone.
+type poisoned struct {
+	ledger.Ledger
+	events    map[string]map[int64]string
+	snapshots map[string]string
+}
+
+func (p poisoned) Load(ctx context.Context, uid string) (ledger.History, error) {
+	h, err := p.Ledger.Load(ctx, uid)
+	if err == nil && h.Snapshot != nil && p.snapshots[uid] != "" {
+		h.Snapshot.Data = json.RawMessage(p.snapshots[uid])
+	}
+	h.Events = p.damage(uid, h.Events)
+	return h, err
+}
+
+func (p poisoned) Events(ctx context.Context, uid string, after int64, limit int) ([]ledger.Event, error) {
+	events, err := p.Ledger.Events(ctx, uid, after, limit)
+	return p.damage(uid, events), err
+}
+
+func (p poisoned) damage(uid string, events []ledger.Event) []ledger.Event {
+	var left []ledger.Event
+	for _, e := range events {
+		data, ok := p.events[uid][e.Seq]
+		if ok && data == "" {
+			continue
+		}
+		if ok {
+			e.Data = json.RawMessage(data)
+		}
+		left = append(left, e)
+	}
+	return left
+}
+
+// twoTasks are at work on a tool that does not return when the engine is killed.
+func twoTasks(t *testing.T) *world {
+	w := newWorld(t, writer)
+	running := make(chan struct{}, 2)
+	w.tools.gate = func(ctx context.Context, _ tool.Call) {
+		running <- struct{}{}
+		<-ctx.Done()
+	}
+	w.task("bad", nil)
+	w.task("good", nil)
+	<-running
+	<-running
+	w.crash()
+	w.tools.mu.Lock()
+	w.tools.gate = nil
+	w.tools.mu.Unlock()
+	return w
+}
+
+func TestADamagedEventQuarantinesItsAgentAlone(t *testing.T) {
+	for name, damage := range map[string]map[int64]string{
+		"the first event is not JSON":    {1: "nonsense"},
+		"an event is empty":              {2: "{}"},
+		"an event has an unknown type":   {2: `{"v":1,"type":"Nonsense","at":1}`},
+		"an event is of a later version": {2: `{"v":99,"type":"Woke","at":1}`},
+		"an event is gone":               {1: ""},
+		"the newest event is gone":       {2: ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := twoTasks(t)
+			ledger := poisoned{Ledger: w.ledger, events: map[string]map[int64]string{"uid-bad": damage}}
+			if n, err := w.start(ledger).Recover(t.Context()); err != nil || n != 2 {
+				t.Fatalf("recovered %d agents (%v), want 2", n, err)
+			}
+			if s := w.untilEnded("good"); !s.Outcome.Succeeded() {
+				t.Errorf("the other agent ended with %v", s.Outcome)
+			}
+			checkQuarantined(t, w, "bad", "vent 1 ", "vent 2 ")
+			w.crash()
+			n, err := w.start(ledger).Recover(t.Context())
+			if err != nil || n != 0 {
+				t.Errorf("after another restart, %d agents are taken over (%v)", n, err)
+			}
+			checkQuarantined(t, w, "bad", "vent 1 ", "vent 2 ")
+		})
+	}
+}
+
+// checkQuarantined wants an agent to have ended with a message that names one of some events, in the ledger too, with no call open.
+func checkQuarantined(t *testing.T, w *world, name string, events ...string) {
+	t.Helper()
+	s := w.untilEnded(name)
+	if s.Outcome.Kind != agent.KindHistoryLost {
+		t.Fatalf("agent %s ended with %v", name, s.Outcome)
+	}
+	named := false
+	for _, event := range events {
+		named = named || strings.Contains(s.Outcome.Error, event)
+	}
+	if !named {
+		t.Errorf("the message %q does not name the event", s.Outcome.Error)
+	}
+	w.until("the quarantine to be on record", func() bool {
+		record, err := w.ledger.Agent(t.Context(), "uid-"+name)
+		return err == nil && !record.Live() && record.ErrorKind == string(agent.KindHistoryLost)
+	})
+	open, err := w.ledger.OpenCalls(t.Context(), "uid-"+name)
+	if err != nil || len(open.Models)+len(open.Tools) > 0 {
+		t.Errorf("open calls: %v (%v)", open, err)
+	}
+}
+
+func TestADamagedSnapshotFallsBackToTheEvents(t *testing.T) {
+	for name, snapshot := range map[string]string{
+		"not JSON": "nonsense", "empty": `{}`, "an empty state": `{"v":1,"state":{}}`,
+		"a state that the core panics on": `{"v":1,"state":{"config":{"kind":"SubAgent","name":"bad"},"phase":"Cancelling","history":{}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, writer)
+			running := make(chan struct{}, 1)
+			w.tools.gate = func(ctx context.Context, _ tool.Call) {
+				running <- struct{}{}
+				<-ctx.Done()
+			}
+			w.engine.options.SnapshotEvery = 1
+			w.task("bad", nil)
+			<-running
+			w.crash()
+			e := w.start(poisoned{Ledger: w.ledger, snapshots: map[string]string{"uid-bad": snapshot}})
+			if _, err := e.Recover(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := w.untilEnded("bad"); !got.Outcome.Succeeded() || got.Outcome.Result.Text != "The outcome is unknown." {
+				t.Errorf("the agent ended with %v", got.Outcome)
+			}
+		})
+	}
+}
+
+// faultyModels panic when the model of an agent is looked for.
+type faultyModels struct {
+	Models
+	name string
+}
+
+func (m faultyModels) Route(ctx context.Context, a ledger.Agent) (string, error) {
+	if a.Name == m.name {
+		panic("no model for " + a.Name)
+	}
+	return m.Models.Route(ctx, a)
+}
+
+func TestAPanicEndsOneAgentAndDoesNotRepeat(t *testing.T) {
+	for name, prepare := range map[string]func(*world){
+		"while a prompt is built": func(w *world) {
+			w.models = func(m Models) Models { return faultyModels{Models: m, name: "bad"} }
+		},
+		"while a reply is handled": func(w *world) {
+			w.called = func(c Call) {
+				if c.Agent.Name == "bad" && c.Reply != nil {
+					panic("on the reply of " + c.Agent.Name)
+				}
+			}
+		},
+		"while the result of a tool is handled": func(w *world) {
+			w.called = func(c Call) {
+				if c.Agent.Name == "bad" && c.Tool != "" {
+					panic(fmt.Sprintf("on %s", c.Tool))
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, writer)
+			w.crash()
+			prepare(w)
+			w.start(w.ledger)
+			w.task("bad", nil)
+			w.task("good", nil)
+			if s := w.untilEnded("good"); !s.Outcome.Succeeded() {
+				t.Errorf("the other agent ended with %v", s.Outcome)
+			}
+			checkQuarantined(t, w, "bad", "The operator failed on event")
+			before := len(w.troubles)
+			w.restart()
+			checkQuarantined(t, w, "bad", "The operator failed on event")
+			if len(w.troubles) != before {
+				t.Errorf("after a restart it failed again: %v", w.troubles[before:])
+			}
+			if stats := w.current().Stats(); stats.InFlight != 0 {
+				t.Errorf("%d effects are in flight", stats.InFlight)
+			}
+		})
+	}
+}
+
+const delegation = `
+name: delegation
+rules:
+- match: {role: orchestrator, lastMessage: /Hello/}
+  reply: {text: Hello again.}
+- match: {role: orchestrator, turn: 1}
+  reply: {toolCalls: [{name: delegate_to_agent, arguments: {role: coder, task: Write it.}}]}
+- match: {role: orchestrator, lastMessage: /cannot be read/}
+  reply: {text: The child was lost.}
+- match: {role: orchestrator}
+  reply: {text: Started.}
+- match: {role: coder, turn: 1}
+  reply: {toolCalls: [{name: write, arguments: {path: a.go}}]}
+- match: {role: coder}
+  reply: {text: Written.}
+`
+
+// delegated is a chat whose child is at work on a tool that does not return when the engine is killed.
+func delegated(t *testing.T) *world {
+	w := newWorld(t, delegation)
+	running := make(chan struct{}, 1)
+	w.tools.gate = func(ctx context.Context, _ tool.Call) {
+		running <- struct{}{}
+		<-ctx.Done()
+	}
+	w.configure = func(c *agent.Config) { c.Role.Approval = agent.ApproveNever }
+	w.chat(nil)
+	w.say("m1", "Write something.")
+	<-running
+	w.untilPosted("Started.")
+	w.crash()
+	w.tools.mu.Lock()
+	w.tools.gate = nil
+	w.tools.mu.Unlock()
+	return w
+}
+
+func TestAParentHearsThatItsChildIsQuarantined(t *testing.T) {
+	w := delegated(t)
+	before, err := w.ledger.Usage(t.Context(), ledger.ReportQuery{}, ledger.Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := w.start(poisoned{Ledger: w.ledger, events: map[string]map[int64]string{"uid-chat-1": {1: "{}"}}})
+	if _, err := e.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.untilPosted("The child was lost.")
+	s, err := e.View(t.Context(), "uid-chat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if least := before.Items[0].PromptTokens + before.Items[0].CompletionTokens; s.Budget.Used.Tokens < least {
+		t.Errorf("the chat has used %d tokens, but the calls before the restart used %d", s.Budget.Used.Tokens, least)
+	}
+}
+
+func TestAQuarantinedChatBeginsANewConversation(t *testing.T) {
+	w := delegated(t)
+	e := w.start(poisoned{Ledger: w.ledger, events: map[string]map[int64]string{"uid-chat": {2: "{}"}}})
+	if _, err := e.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s := w.untilEnded("chat-1"); s.Outcome.Kind != agent.KindCancelled {
+		t.Errorf("the child of a quarantined chat ended with %v", s.Outcome)
+	}
+	s, err := e.View(t.Context(), "uid-chat")
+	if err != nil || s.Lost == nil || !strings.Contains(s.Lost.Reason, "Event 2 (MessageArrived)") {
+		t.Fatalf("the chat is %v (%v)", s, err)
+	}
+	w.chat(nil)
+	w.say("m2", "Hello!")
+	w.untilPosted("Hello again.")
+	if s, err = e.View(t.Context(), "uid-chat"); err != nil || s.Budget.Used.Tokens == 0 {
+		t.Errorf("the new conversation forgot what the old one used: %v (%v)", s.Budget.Used, err)
+	}
+}

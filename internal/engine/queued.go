@@ -1,0 +1,78 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// queuedAfter is how long a call waits for its turn at a provider before people are shown that it does.
+const queuedAfter = time.Second
+
+// Queue is where a model call waits for its turn.
+type Queue struct {
+	Provider string
+	Since    time.Time
+}
+
+// queued is a model call that waits for its turn at a provider.
+type queued struct {
+	Queue
+
+	timer *time.Timer
+	over  bool // it has its turn, or was given up
+	shown bool
+}
+
+// enqueued notes a call that did not have its turn at once. If it waits for long, Options.Queued is told.
+func (a *actor) enqueued(q *queued, record ledger.Agent) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if q.over {
+		return
+	}
+	a.queued = q
+	q.timer = time.AfterFunc(queuedAfter, func() {
+		a.mu.Lock()
+		q.shown = !q.over
+		a.mu.Unlock()
+		if q.shown {
+			a.engine.options.Queued(record)
+		}
+	})
+}
+
+// dequeued notes that a call has its turn, or was given up.
+func (a *actor) dequeued(q *queued, record ledger.Agent) {
+	a.mu.Lock()
+	q.over = true
+	if q.timer != nil {
+		q.timer.Stop()
+	}
+	if a.queued == q {
+		a.queued = nil
+	}
+	a.mu.Unlock()
+	if q.shown {
+		a.engine.options.Queued(record)
+	}
+}
+
+// Queued is where the model call of an agent waits for its turn, if it has for long.
+func (e *Engine) Queued(uid string) (Queue, bool) {
+	e.mu.Lock()
+	a := e.actors[uid]
+	e.mu.Unlock()
+	if a == nil {
+		return Queue{}, false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.queued == nil || !a.queued.shown {
+		return Queue{}, false
+	}
+	return a.queued.Queue, true
+}

@@ -1,0 +1,255 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/quota"
+)
+
+// Quotas finds the quotas that hold in a namespace. It must answer from memory: it is asked before every model call.
+type Quotas interface {
+	Quotas(ctx context.Context, namespace string) ([]quota.Quota, error)
+}
+
+// Reasons of an agent.QuotaWait.
+const (
+	QuotaExhausted = "QuotaExhausted"
+	PriceUnknown   = "PriceUnknown"
+)
+
+// pollQuotas is how often the ledger is asked again while calls of other engines hold what a call of this one waits for.
+const pollQuotas = 10 * time.Second
+
+// quotas lets model calls wait until the quotas of their namespace allow them. Calls that wait hold no goroutine: one goroutine asks the
+// ledger for all of them, when something has changed or a period has ended.
+type quotas struct {
+	engine *Engine
+
+	mu     sync.Mutex
+	claims []*quotaClaim
+	// dirty are the namespaces whose claims are to be judged, and asking says that a goroutine does so.
+	dirty  map[string]bool
+	asking bool
+	spaces map[string]*quotaSpace
+	// alarm judges the claims again at a time.
+	alarm   *time.Timer
+	alarmAt time.Time
+}
+
+// quotaSpace is what is known of a namespace that has quotas.
+type quotaSpace struct {
+	// counted are the periods whose calls were counted since the quotas appeared; recount asks for it again.
+	counted map[time.Time]bool
+	recount bool
+	// held are the keys of calls that have a reservation.
+	held map[string]bool
+}
+
+// quotaClaim is a model call that needs a reservation.
+type quotaClaim struct {
+	agent ledger.Agent
+	key   string
+	// amount says what the call may use, and whether its price is known.
+	amount  func() (tokens, costMicros int64, priced bool)
+	granted func()
+	waits   func(agent.QuotaWait)
+	// quota is the name of the quota that the call waits for, reason why, and resets when that quota resets.
+	quota, reason string
+	resets        time.Time
+}
+
+func newQuotas(e *Engine) *quotas {
+	return &quotas{engine: e, dirty: map[string]bool{}, spaces: map[string]*quotaSpace{}}
+}
+
+// of returns the quotas of a namespace that limit what calls use; none is nil.
+func (q *quotas) of(namespace string) ([]quota.Quota, error) {
+	if q.engine.options.Quotas == nil {
+		return nil, nil
+	}
+	all, err := q.engine.options.Quotas.Quotas(q.engine.ctx, namespace)
+	if err != nil || !quota.CountsCalls(all) {
+		return nil, err
+	}
+	return all, nil
+}
+
+// claim asks for a reservation. It reports false if the namespace has no quota, and nothing was asked.
+func (q *quotas) claim(c *quotaClaim) (bool, error) {
+	found, err := q.of(c.agent.Namespace)
+	if err != nil || found == nil {
+		return false, err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.claims = append(q.claims, c)
+	q.ask(c.agent.Namespace)
+	return true, nil
+}
+
+// giveUp stops waiting, and says whether it was in time.
+func (q *quotas) giveUp(c *quotaClaim) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	i := slices.Index(q.claims, c)
+	if i >= 0 {
+		q.claims = slices.Delete(q.claims, i, i+1)
+	}
+	return i >= 0
+}
+
+// ended hears of calls that have results. What they reserved and did not use is free for others.
+func (q *quotas) ended(namespace string, results []ledger.ModelResult) {
+	if len(results) == 0 {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	space, ok := q.spaces[namespace]
+	if !ok {
+		return
+	}
+	for _, r := range results {
+		if !space.held[r.Key] && r.Status == ledger.StatusSuccess {
+			space.recount = true // it began before there was a quota
+		}
+		delete(space.held, r.Key)
+	}
+	q.askIfWaited(namespace)
+	q.used(namespace)
+}
+
+// changed hears that the quotas of a namespace, or of all if it is empty, are others than before.
+func (q *quotas) changed(namespace string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if namespace != "" {
+		q.askIfWaited(namespace)
+		return
+	}
+	for _, c := range q.claims {
+		q.ask(c.agent.Namespace)
+	}
+}
+
+func (q *quotas) askIfWaited(namespace string) {
+	if slices.ContainsFunc(q.claims, func(c *quotaClaim) bool { return c.agent.Namespace == namespace }) {
+		q.ask(namespace)
+	}
+}
+
+// used tells whoever shows quotas that the counts of a namespace have changed.
+func (q *quotas) used(namespace string) {
+	if tell := q.engine.options.QuotaUsed; tell != nil {
+		tell(namespace)
+	}
+}
+
+// ask lets the claims of a namespace be judged. The lock is held.
+func (q *quotas) ask(namespace string) {
+	q.dirty[namespace] = true
+	if q.asking || q.engine.ctx.Err() != nil {
+		return
+	}
+	q.asking = true
+	q.engine.busy.Add(1)
+	go q.judge()
+}
+
+// judge answers claims until nothing has changed since it last looked.
+func (q *quotas) judge() {
+	defer q.engine.busy.Done()
+	for {
+		q.mu.Lock()
+		namespaces := make([]string, 0, len(q.dirty))
+		for namespace := range q.dirty {
+			namespaces = append(namespaces, namespace)
+		}
+		clear(q.dirty)
+		if len(namespaces) == 0 || q.engine.ctx.Err() != nil {
+			q.asking = false
+			q.mu.Unlock()
+			return
+		}
+		q.mu.Unlock()
+		if err := q.round(namespaces); err != nil && q.engine.ctx.Err() == nil {
+			q.engine.options.Trouble(fmt.Errorf("model calls wait for their quotas: %w", err))
+			q.later(q.engine.options.RetryLedger)
+		}
+	}
+}
+
+// space returns what is known of a namespace, made on first use.
+func (q *quotas) space(namespace string) *quotaSpace {
+	s, ok := q.spaces[namespace]
+	if !ok {
+		s = &quotaSpace{counted: map[time.Time]bool{}, held: map[string]bool{}}
+		q.spaces[namespace] = s
+	}
+	return s
+}
+
+// request builds what the ledger is asked about a namespace.
+func (q *quotas) request(namespace string, found []quota.Quota, calls []ledger.QuotaCall, now time.Time) ledger.QuotaRequest {
+	r := ledger.QuotaRequest{Namespace: namespace, NamespaceUID: q.engine.options.NamespaceUID(namespace), At: now, Limits: quota.Limits(found, now), Calls: calls}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	s := q.space(namespace)
+	r.Recount = s.recount
+	for _, limit := range r.Limits {
+		r.Recount = r.Recount || !s.counted[limit.Since]
+	}
+	s.recount = false
+	return r
+}
+
+// counted remembers what a request has counted; failed asks for it again.
+func (q *quotas) counted(r ledger.QuotaRequest, failed bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	s := q.space(r.Namespace)
+	if failed {
+		s.recount = s.recount || r.Recount
+		return
+	}
+	clear(s.counted) // periods that have ended need not be known
+	for _, limit := range r.Limits {
+		s.counted[limit.Since] = true
+	}
+}
+
+// forget drops what is known of a namespace that has no quota any more. Calls that are made meanwhile are counted when it has one again.
+func (q *quotas) forget(namespace string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.spaces, namespace)
+}
+
+// later judges the claims that wait after some time, unless that happens sooner anyway.
+func (q *quotas) later(wait time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	at := time.Now().Add(wait)
+	if len(q.claims) == 0 || q.alarm != nil && !q.alarmAt.After(at) {
+		return
+	}
+	if q.alarm != nil {
+		q.alarm.Stop()
+	}
+	q.alarmAt = at
+	q.alarm = time.AfterFunc(max(wait, 0), func() {
+		q.mu.Lock()
+		q.alarm = nil
+		q.mu.Unlock()
+		q.changed("")
+	})
+}

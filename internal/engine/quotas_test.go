@@ -1,0 +1,283 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/quota"
+)
+
+// greets answers everything, and says that it used 100 tokens.
+const greets = `
+name: greets
+rules:
+- name: all
+  match: {}
+  reply: {text: "Good morning.", usage: {promptTokens: 90, completionTokens: 10}}
+`
+
+// work begins a sub-agent at the top of a tree of its own.
+func (w *world) work(name string, limits func(*agent.Limits)) {
+	w.t.Helper()
+	c := config(agent.SubAgent, name, "general", 1)
+	c.Task = agent.Task{Instruction: "Say something."}
+	if limits != nil {
+		limits(&c.Limits)
+	}
+	uid := "uid-" + name
+	w.begin(ledger.Agent{UID: uid, Kind: "SubAgent", Namespace: "ns", Name: name, Root: uid, Role: "general", Depth: 1, Provider: "default", Model: "scripted"}, c)
+}
+
+// state is that of an agent, which may not have begun.
+func (w *world) state(name string) agent.State {
+	s, _ := w.current().View(w.t.Context(), "uid-"+name)
+	return s
+}
+
+func (w *world) untilState(what, name string, ok func(agent.State) bool) {
+	w.t.Helper()
+	ticker, late := time.NewTicker(2*time.Millisecond), time.After(30*time.Second)
+	defer ticker.Stop()
+	for !ok(w.state(name)) {
+		select {
+		case <-ticker.C:
+		case <-late:
+			w.t.Fatalf("never came: %s; request %+v", what, w.state(name).Request)
+		}
+	}
+}
+
+func (w *world) untilWaits(name, reason string) {
+	w.t.Helper()
+	w.untilState(name+" waits with "+reason, name, func(s agent.State) bool { return s.QuotaWait() != nil && s.QuotaWait().Reason == reason })
+}
+
+func (w *world) untilCompleted(name string) {
+	w.t.Helper()
+	w.untilState(name+" is completed", name, func(s agent.State) bool { return s.Phase == agent.PhaseCompleted })
+}
+
+// count is what counts in this month.
+func (w *world) count() ledger.QuotaCount {
+	w.t.Helper()
+	request := ledger.QuotaRequest{Namespace: "ns", At: w.now(), Limits: []ledger.QuotaLimit{{Since: quota.Month.Start(w.now())}}}
+	answers, err := w.ledger.Reserve(w.t.Context(), []ledger.QuotaRequest{request})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return answers[0].Counts[0]
+}
+
+func TestAQuotaIsSettledWithTheRealUsage(t *testing.T) {
+	w := newWorld(t, greets)
+	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 1_000_000})
+	w.work("a", nil)
+	w.untilCompleted("a")
+	if got := w.count(); got != (ledger.QuotaCount{Tokens: 100}) {
+		t.Errorf("%+v counts, want the 100 tokens that were used", got)
+	}
+}
+
+func TestARunWaitsAtTheQuotaAndGoesOnWhenItIsRaised(t *testing.T) {
+	w := newWorld(t, greets)
+	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 10})
+	w.work("a", nil)
+	w.untilWaits("a", QuotaExhausted)
+	if message := w.state("a").QuotaWait().Message; !strings.Contains(message, "AgentQuota monthly") {
+		t.Errorf("the message is %q", message)
+	}
+	if stats := w.current().Stats(); stats.InFlight == 0 {
+		t.Error("the call is not outstanding")
+	}
+	w.restart()
+	w.untilWaits("a", QuotaExhausted)
+	if requests := len(w.model.Requests()); requests != 0 {
+		t.Fatalf("the model was called %d times", requests)
+	}
+	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 1_000_000})
+	w.untilCompleted("a")
+	if got := w.count(); got != (ledger.QuotaCount{Tokens: 100}) {
+		t.Errorf("%+v counts, want 100 tokens", got)
+	}
+}
+
+func TestARunGoesOnWhenItsQuotaIsDeleted(t *testing.T) {
+	w := newWorld(t, greets)
+	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 10})
+	w.work("a", nil)
+	w.untilWaits("a", QuotaExhausted)
+	w.setQuotas()
+	w.untilCompleted("a")
+}
+
+func TestAWaitForAQuotaCanBeCancelled(t *testing.T) {
+	w := newWorld(t, greets)
+	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 10})
+	w.work("a", nil)
+	w.untilWaits("a", QuotaExhausted)
+	w.deliver("uid-a", agent.Cancelled{})
+	w.untilState("it ended", "a", func(s agent.State) bool { return s.Phase == agent.PhaseFailed })
+	w.until("the call is closed", func() bool {
+		open, err := w.ledger.OpenCalls(t.Context(), "uid-a")
+		return err == nil && len(open.Models) == 0
+	})
+	if got := w.count(); got != (ledger.QuotaCount{}) {
+		t.Errorf("%+v counts, want nothing", got)
+	}
+}
+
+// The time of an agent stands still while it waits for a quota: with a limit of a second it waits for longer and does not time out.
+func TestAWaitForAQuotaTakesNoTime(t *testing.T) {
+	w := newWorld(t, greets)
+	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 10})
+	w.work("a", func(l *agent.Limits) { l.MaxDuration = 60_000 })
+	w.untilWaits("a", QuotaExhausted)
+	w.mu.Lock()
+	w.late.Add(int64(time.Hour))
+	w.mu.Unlock()
+	w.deliver("uid-a", agent.Woke{})
+	w.restart()
+	w.untilWaits("a", QuotaExhausted)
+	w.setQuotas()
+	w.untilCompleted("a")
+	if took := w.state("a").Clock.Active; took > 60_000 {
+		t.Errorf("the run was at work for %d ms, although it only waited", took)
+	}
+}
+
+func TestAQuotaResetsWithItsPeriod(t *testing.T) {
+	w := newWorld(t, greets)
+	w.mu.Lock() // the hour ends in two seconds
+	now := time.Now()
+	w.late.Store(int64(quota.Hour.End(now).Sub(now) - 2*time.Second))
+	w.mu.Unlock()
+	w.setQuotas(quota.Quota{Name: "hourly", Period: quota.Hour, MaxTokens: 6000})
+	w.work("a", nil)
+	w.untilCompleted("a")
+	used := w.count().Tokens
+	w.setQuotas(quota.Quota{Name: "hourly", Period: quota.Hour, MaxTokens: w.reserved("a") + used - 1})
+	w.work("b", nil)
+	w.untilWaits("b", QuotaExhausted)
+	w.untilCompleted("b")
+}
+
+// reserved is what the first call of an agent has reserved.
+func (w *world) reserved(name string) int64 {
+	w.t.Helper()
+	history, err := w.ledger.Load(w.t.Context(), "uid-"+name)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	state, _, err := rebuild(ledger.History{Events: history.Events[:1]})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return state.Request.Reserved.Tokens
+}
+
+// Many agents at once never use more than the quota, and all of them end when it is raised step by step.
+func TestParallelRunsKeepTheQuota(t *testing.T) {
+	w := newWorld(t, greets)
+	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 1})
+	names := []string{"a", "b", "c", "d", "e", "f"}
+	for _, name := range names {
+		w.work(name, nil)
+	}
+	for _, name := range names {
+		w.untilWaits(name, QuotaExhausted)
+	}
+	one := w.state("a").Request.Reserved.Tokens
+	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: one + 250})
+	// Three calls fit one after the other: each reserves nearly all and uses 100.
+	w.until("three have ended", func() bool { return len(w.model.Requests()) == 3 })
+	ended := func() (n int) {
+		for _, name := range names {
+			if w.state(name).Phase == agent.PhaseCompleted {
+				n++
+			}
+		}
+		return n
+	}
+	w.untilState("three are completed", "a", func(agent.State) bool { return ended() == 3 })
+	if got := w.count(); got.Tokens != 300 || got.ReservedTokens != 0 {
+		t.Errorf("%+v counts, want 300 tokens", got)
+	}
+	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 1_000_000})
+	for _, name := range names {
+		w.untilCompleted(name)
+	}
+}
+
+func TestAQuotaOfMoneyNeedsAPrice(t *testing.T) {
+	w := newWorld(t, greets)
+	w.setQuotas(quota.Quota{Name: "money", Period: quota.Month, MaxCostMicros: 1_000_000})
+	w.work("a", nil)
+	w.untilWaits("a", PriceUnknown)
+	price := int64(1_000_000)
+	w.mu.Lock()
+	w.prices = model.Prices{{Name: "scripted", InputMicrosPerMillion: &price, OutputMicrosPerMillion: &price}}
+	w.mu.Unlock()
+	w.restart() // the prices are part of the endpoint
+	w.untilCompleted("a")
+	if got := w.count(); got != (ledger.QuotaCount{Tokens: 100, CostMicros: 100}) {
+		t.Errorf("%+v counts, want 100 tokens for 100", got)
+	}
+}
+
+// A quota that appears while calls are under way counts them too.
+func TestANewQuotaCountsWhatWasUsedBefore(t *testing.T) {
+	w := newWorld(t, greets)
+	w.work("a", nil)
+	w.untilCompleted("a")
+	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 1_000_000})
+	usage, err := w.current().QuotaUsage(t.Context(), "ns")
+	if err != nil || len(usage) != 1 || usage[0].Count.Tokens != 100 {
+		t.Errorf("usage is %+v (%v), want 100 tokens", usage, err)
+	}
+	w.work("b", nil)
+	w.untilCompleted("b")
+	w.setQuotas()
+	w.work("c", nil) // counted by nobody, until there is a quota again
+	w.untilCompleted("c")
+	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 1_000_000})
+	w.work("d", nil)
+	w.untilCompleted("d")
+	if got := w.count().Tokens; got != 400 {
+		t.Errorf("%d tokens count, want those of all four", got)
+	}
+}
+
+// A quota of active agents holds across the trees of a namespace, and a raised one lets those go on that wait.
+func TestAQuotaLimitsTheActiveAgentsOfANamespace(t *testing.T) {
+	w := newWorld(t, greets)
+	w.mu.Lock()
+	w.quotas = []quota.Quota{{Name: "few", Period: quota.Hour, MaxActiveAgents: 1}}
+	w.mu.Unlock()
+	e := w.current()
+	crew := func(limit int) []Crew { return []Crew{{Key: NamespaceCrew("ns"), Limit: limit}} }
+	woken := make(chan struct{})
+	if !e.slots.take("uid-a", crew(1), nil) || e.slots.take("uid-b", crew(1), func() { close(woken) }) {
+		t.Fatal("one of two has to wait")
+	}
+	if q, ok := e.WaitsForActiveQuota(t.Context(), "ns", "uid-b"); !ok || q.Name != "few" {
+		t.Errorf("the second waits for %+v (%t)", q, ok)
+	}
+	usage, err := e.QuotaUsage(t.Context(), "ns")
+	if err != nil || usage[0].Active != 1 || usage[0].Waiting != 1 {
+		t.Errorf("usage is %+v (%v), want one active and one that waits", usage, err)
+	}
+	w.setQuotas(quota.Quota{Name: "few", Period: quota.Hour, MaxActiveAgents: 2})
+	<-woken
+	if usage, err := e.QuotaUsage(t.Context(), "ns"); err != nil || usage[0].Active != 2 || usage[0].Waiting != 0 {
+		t.Errorf("usage is %+v (%v), want two active", usage, err)
+	}
+	e.slots.forget("uid-a")
+	e.slots.forget("uid-b")
+}

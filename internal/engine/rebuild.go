@@ -1,0 +1,122 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// reading is an agent as the ledger has it.
+type reading struct {
+	record ledger.Agent
+	state  agent.State
+	// seq is the newest event, and snapshot the event of the snapshot that the state comes from; 0 if it comes from the events alone.
+	seq, snapshot int64
+	// fault is why the state is only that before a damaged event.
+	fault *agent.Quarantined
+}
+
+// read reads an agent. A damaged snapshot is no loss: the events are read instead.
+func (e *Engine) read(ctx context.Context, uid string, trustSnapshot bool) (reading, error) {
+	history, err := e.options.Ledger.Load(ctx, uid)
+	if err != nil {
+		return reading{}, err
+	}
+	r := reading{record: history.Agent}
+	if history.Snapshot != nil {
+		var damaged error
+		r.state, damaged = startingPoint(history.Snapshot)
+		r.snapshot = history.Snapshot.Seq
+		if damaged != nil || !trustSnapshot {
+			if history.Events, err = e.allEvents(ctx, uid); err != nil {
+				return reading{}, err
+			}
+			r.state, r.snapshot = agent.State{}, 0
+		}
+	}
+	r.replay(history.Events)
+	switch {
+	case r.fault == nil:
+		return r, nil
+	case r.snapshot > 0:
+		return e.read(ctx, uid, false) // the snapshot may be of something else than what the events go on from
+	}
+	r.fault.Usage, err = e.usageBelow(r.record)
+	return r, err
+}
+
+func startingPoint(s *ledger.Snapshot) (agent.State, error) {
+	state, err := agent.DecodeState(s.Data)
+	if err == nil && state.Phase == agent.PhaseNew && state.Lost == nil {
+		err = fmt.Errorf("the snapshot at event %d is empty", s.Seq)
+	}
+	return state, err
+}
+
+// allEvents reads the events of an agent from the beginning.
+func (e *Engine) allEvents(ctx context.Context, uid string) ([]ledger.Event, error) {
+	var all []ledger.Event
+	for {
+		after := int64(0)
+		if len(all) > 0 {
+			after = all[len(all)-1].Seq
+		}
+		page, err := e.options.Ledger.Events(ctx, uid, after, ledger.MaxLimit)
+		if err != nil {
+			return nil, fmt.Errorf("read the events of agent %s: %w", uid, err)
+		}
+		if len(page) == 0 {
+			return all, nil
+		}
+		all = append(all, page...)
+	}
+}
+
+// replay folds events into the state. What is before a quarantine need not be readable.
+func (r *reading) replay(events []ledger.Event) {
+	r.seq = r.snapshot
+	barrier := 0
+	for i := range events {
+		if events[i].Type == agent.FactType(agent.Quarantined{}) {
+			barrier = i
+		}
+	}
+	for i, e := range events {
+		if r.fault != nil && i == barrier && barrier > 0 {
+			r.fault = nil
+		}
+		if r.fault == nil {
+			r.apply(e)
+		}
+		r.seq = e.Seq
+	}
+	if r.fault == nil && r.seq < r.record.LastSeq {
+		r.damaged(r.seq+1, "", "it is not in the ledger")
+	}
+	r.seq = max(r.seq, r.record.LastSeq)
+}
+
+func (r *reading) apply(e ledger.Event) {
+	if e.Seq != r.seq+1 && e.Type != agent.FactType(agent.Quarantined{}) {
+		r.damaged(r.seq+1, "", "it is not in the ledger")
+		return
+	}
+	next, _, err := agent.Read(r.state, e.Data)
+	if err != nil {
+		r.damaged(e.Seq, e.Type, err.Error())
+		return
+	}
+	r.state = next
+}
+
+func (r *reading) damaged(seq int64, kind, reason string) {
+	if kind == "" {
+		kind = "missing"
+	}
+	r.fault = faulty(r.record, r.seq, agent.Quarantined{Event: seq, Type: kind, Reason: reason})
+}

@@ -1,0 +1,184 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// interview is a provider whose model first asks the person a question and, once it has the answer, replies when the test says so.
+type interview struct {
+	mu      sync.Mutex
+	pending map[string]chan struct{} // by instruction
+	order   []string                 // in which they came, each once
+}
+
+func (i *interview) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Messages []struct{ Role, Content string }
+	}
+	data, _ := io.ReadAll(r.Body)
+	if err := json.Unmarshal(data, &body); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	var name string
+	answered := false
+	for _, m := range body.Messages {
+		if m.Role == "user" && name == "" {
+			name = m.Content
+		}
+		answered = answered || m.Role == "tool"
+	}
+	message := map[string]any{"tool_calls": []any{map[string]any{"id": "q", "type": "function",
+		"function": map[string]any{"name": "ask_user", "arguments": `{"question":"Which year?"}`}}}}
+	if answered {
+		if !i.hold(r, name) {
+			return
+		}
+		message = map[string]any{"content": "done"}
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"message": message, "finish_reason": "stop"}}})
+}
+
+// hold waits until the reply may be given; false says that the caller has gone.
+func (i *interview) hold(r *http.Request, name string) bool {
+	release := make(chan struct{})
+	i.mu.Lock()
+	i.pending[name] = release
+	if !slices.Contains(i.order, name) {
+		i.order = append(i.order, name)
+	}
+	i.mu.Unlock()
+	select {
+	case <-release:
+		return true
+	case <-r.Context().Done():
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		if i.pending[name] == release {
+			delete(i.pending, name)
+		}
+		return false
+	}
+}
+
+func (i *interview) held() []string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	var names []string
+	for name := range i.pending {
+		names = append(names, name)
+	}
+	return names
+}
+
+func (i *interview) release(name string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	close(i.pending[name])
+	delete(i.pending, name)
+}
+
+// newInterviews starts sub-agents of one tree, all of which ask a question.
+func newInterviews(t *testing.T, parallel, agents int) (*world, *interview) {
+	t.Helper()
+	provider := &interview{pending: map[string]chan struct{}{}}
+	server := httptest.NewServer(provider)
+	t.Cleanup(server.Close)
+	w := newWorld(t)
+	w.crash() // the world's own model has nothing to say
+	w.url, w.parallel = server.URL+"/v1", parallel
+	w.start(w.ledger)
+	for n := range agents {
+		name := fmt.Sprintf("agent-%d", n)
+		c := config(agent.SubAgent, name, "general", 1)
+		c.Task.Instruction = name
+		w.begin(ledger.Agent{UID: "uid-" + name, Kind: "SubAgent", Namespace: "ns", Name: name, Root: "root", Role: "general", Depth: 1}, c)
+	}
+	return w, provider
+}
+
+// standing is where an agent stands, as people see it.
+func (w *world) standing(name string) agent.Standing {
+	s, err := w.engine.View(w.t.Context(), "uid-"+name)
+	if err != nil {
+		return ""
+	}
+	if w.engine.Parked("uid-" + name) {
+		return agent.StandingPending
+	}
+	return s.Standing()
+}
+
+// Agents that go on after a person's answer go to work in the order of the answers, never more of them than maxParallelTasks, also
+// after the engine was replaced; a cancel ends one that waits for its slot.
+func TestAgentsThatResumeKeepToTheLimit(t *testing.T) {
+	const parallel, agents = 2, 8
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 1))
+			w, provider := newInterviews(t, parallel, agents)
+			var names []string
+			for n := range agents {
+				names = append(names, fmt.Sprintf("agent-%d", n))
+			}
+			count := func(want agent.Standing) (n int) {
+				for _, name := range names {
+					if w.standing(name) == want {
+						n++
+					}
+				}
+				if active := len(provider.held()); active > parallel {
+					t.Fatalf("%d agents have a model call in flight, the limit is %d", active, parallel)
+				}
+				return n
+			}
+			w.until("all have asked", func() bool { return count(agent.StandingWaitingForUser) == agents })
+			random.Shuffle(agents, func(i, j int) { names[i], names[j] = names[j], names[i] })
+			for _, name := range names {
+				w.deliver("uid-"+name, agent.Answered{Call: "q", Text: "2026"})
+				w.until(name+" has heard the answer", func() bool { return w.standing(name) != agent.StandingWaitingForUser })
+			}
+			w.until("the first are at work", func() bool { return len(provider.held()) == parallel })
+			if active, waiting := count(agent.StandingActive), count(agent.StandingPending); active != parallel || waiting != agents-parallel {
+				t.Fatalf("%d are Active and %d Pending, want %d and %d", active, waiting, parallel, agents-parallel)
+			}
+			cancelled := names[agents-1]
+			w.deliver("uid-"+cancelled, agent.Cancelled{})
+			w.until("the cancelled one has ended", func() bool { return w.standing(cancelled) == agent.StandingFailed })
+			if seed > 0 {
+				w.crash()
+				w.until("the calls of the engine before are cut", func() bool { return len(provider.held()) == 0 })
+				w.restart()
+			}
+			for left := agents - 1; left > 0; left-- {
+				w.until("as many as may are at work", func() bool {
+					return count(agent.StandingActive) == min(parallel, left) && len(provider.held()) == min(parallel, left)
+				})
+				held := provider.held()
+				provider.release(held[random.IntN(len(held))])
+				w.until("one has ended", func() bool { return count(agent.StandingCompleted) == agents-left })
+			}
+			// The first ones went on together.
+			if got, want := provider.order[parallel:], names[parallel:agents-1]; seed == 0 && !slices.Equal(got, want) {
+				t.Errorf("they went on in the order %v, want that of the answers %v", got, want)
+			}
+			for _, err := range w.troubles {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,122 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// deletion is what an agent hears when its object, or that of an agent above it, was deleted.
+var deletion = agent.Cancelled{By: "deletion"}
+
+// End cancels an agent whose object is gone, and everything below it: what they have in flight is stopped, and the ledger says that
+// they were cancelled, an orchestrator included, which would never end by itself. The garbage collector may come much later, or
+// never.
+func (e *Engine) End(uid string) error {
+	e.slots.forget(uid)
+	return e.post(uid, delivery{fact: deletion, end: true})
+}
+
+// Abandon cancels an agent that belongs to nobody any more, and everything below it. Its own object is still there, and shows how it
+// ends.
+func (e *Engine) Abandon(ctx context.Context, uid string) error {
+	record, err := e.Lookup(ctx, uid)
+	if err != nil {
+		return fmt.Errorf("look at agent %s: %w", uid, err)
+	}
+	if err := e.post(uid, delivery{fact: deletion}); err != nil {
+		return err
+	}
+	e.endBelow(record)
+	return nil
+}
+
+// LiveNamed returns the agents of objects with a name that have not ended. Objects may have had it one after the other.
+func (e *Engine) LiveNamed(ctx context.Context, kind, namespace, name string) ([]ledger.Agent, error) {
+	filter := ledger.AgentFilter{Scope: ledger.Scope{Namespace: namespace}, Kind: kind, Name: name, Live: true}
+	list, err := e.options.Ledger.Agents(ctx, filter, ledger.Page{})
+	if err != nil {
+		return nil, fmt.Errorf("look for live agents of %s %s/%s: %w", kind, namespace, name, err)
+	}
+	return list.Items, nil
+}
+
+// endBelow cancels the live agents below one that was ended with its object. Their own objects may still be there, so they end as
+// after any other cancel. If the process dies first, whoever recovers them sees that their parent has ended.
+func (e *Engine) endBelow(gone ledger.Agent) {
+	below, err := e.liveBelow(gone)
+	if err != nil {
+		if e.ctx.Err() != nil {
+			return
+		}
+		e.options.Trouble(fmt.Errorf("end the agents below %s: %w", gone.UID, err))
+		time.AfterFunc(e.options.RetryLedger, func() { e.endBelow(gone) })
+		return
+	}
+	for _, uid := range below {
+		_ = e.post(uid, delivery{fact: deletion}) // a closed engine takes nothing: the next one ends it
+	}
+}
+
+// liveBelow returns the live agents below one, parents first.
+func (e *Engine) liveBelow(top ledger.Agent) ([]string, error) {
+	return e.below(top, ledger.AgentFilter{Scope: ledger.Scope{Root: top.Root}, Live: true})
+}
+
+// below returns the agents below one that a filter allows, parents first.
+func (e *Engine) below(top ledger.Agent, filter ledger.AgentFilter) ([]string, error) {
+	children := map[string][]string{}
+	page := ledger.Page{Limit: ledger.MaxLimit}
+	for more := true; more; more = page.Cursor != "" {
+		list, err := e.options.Ledger.Agents(e.ctx, filter, page)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range list.Items {
+			children[a.Parent] = append(children[a.Parent], a.UID)
+		}
+		page.Cursor = list.Next
+	}
+	below := children[top.UID]
+	for i := 0; i < len(below); i++ {
+		below = append(below, children[below[i]]...)
+	}
+	return below, nil
+}
+
+// withoutParent lets an agent that begins hear that the one that asked for it was ended with its object.
+func (a *actor) withoutParent(batch []delivery) []delivery {
+	for _, d := range batch {
+		if d.create == nil || d.create.Parent == "" {
+			continue
+		}
+		if parent, err := a.engine.Lookup(a.engine.ctx, d.create.Parent); err == nil && !parent.Live() {
+			return append(batch, delivery{fact: deletion})
+		}
+	}
+	return batch
+}
+
+// checkParent looks once more whether the parent of an agent that has just begun was ended with its object. That end is recorded
+// before the agents below are looked for, and this agent is recorded before its parent is looked at: one of the two sees the other.
+func (a *actor) checkParent(r *recording) {
+	if r.batch.Create == nil || r.record.Parent == "" {
+		return
+	}
+	parent, err := a.engine.options.Ledger.Agent(a.engine.ctx, r.record.Parent)
+	if errors.Is(err, ledger.ErrNotFound) || (err == nil && parent.Live()) {
+		return
+	}
+	if err != nil {
+		a.engine.options.Trouble(fmt.Errorf("look at the parent of agent %s: %w", a.uid, err))
+		return
+	}
+	a.post(delivery{fact: deletion})
+}

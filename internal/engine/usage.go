@@ -1,0 +1,46 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/tokens"
+)
+
+// implausible is how many times the estimate a provider's count may be before it is taken for a mistake, unless it fits into the
+// model's context. The estimate is calibrated to 0.9 times what common tokenizers count, and no tokenizer in use counts
+// four times what they do.
+const implausible = 4
+
+// promptTokens is the part of a reservation that is for the prompt: the core's estimate of it.
+func promptTokens(reserved agent.Amount, maxOutput int64) int64 {
+	return max(0, reserved.Tokens-maxOutput)
+}
+
+// used is what a call used, and its cost if that is known. A provider that does not say is charged by the estimate, so that budgets
+// hold; its cost is unknown.
+func used(req model.Request, reply model.Reply, e agent.CallModel, prices model.Prices) (*model.Usage, agent.Usage) {
+	prompt, completion := promptTokens(e.Reserve, req.MaxOutputTokens), replyTokens(reply)
+	if reply.Usage == nil {
+		return nil, agent.Usage{PromptTokens: prompt, CompletionTokens: completion, ModelCalls: 1}
+	}
+	said := *reply.Usage
+	context := prices.ContextTokens(req.Model)
+	said.PromptTokens = min(said.PromptTokens, max(context, implausible*prompt))
+	said.CompletionTokens = min(said.CompletionTokens, max(context, implausible*completion, req.MaxOutputTokens))
+	said.CachedTokens = min(said.CachedTokens, said.PromptTokens)
+	said.ReasoningTokens = min(said.ReasoningTokens, said.CompletionTokens)
+	said.TotalTokens = said.PromptTokens + said.CompletionTokens
+	return &said, agent.Usage{PromptTokens: said.PromptTokens, CompletionTokens: said.CompletionTokens, ModelCalls: 1, CostMicros: prices.Cost(req.Model, &said)}
+}
+
+// replyTokens estimates what the model wrote.
+func replyTokens(reply model.Reply) int64 {
+	sum := 1 + tokens.Of(reply.Text) + tokens.Of(reply.Reasoning) + tokens.Of(reply.Refusal)
+	for _, c := range reply.ToolCalls {
+		sum += tokens.PerCall + tokens.Of(c.Name) + tokens.Of(c.Arguments)
+	}
+	return sum
+}

@@ -1,0 +1,43 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
+)
+
+// reviewer asks now and then whether somebody who follows a log still may: rights that are taken away end a stream, and not only keep
+// the next one from beginning.
+type reviewer struct {
+	authorizer authorizer.Authorizer
+	every      time.Duration
+}
+
+// still tells whether the user of a request may read a log. An API server that does not answer takes no rights away.
+func (r reviewer) still(ctx context.Context, namespace, name string) bool {
+	who, ok := genericapirequest.UserFrom(ctx)
+	if !ok {
+		return false
+	}
+	decision, _, err := r.authorizer.Authorize(ctx, authorizer.AttributesRecord{
+		User: who, Verb: "get", Namespace: namespace, APIGroup: api.GroupVersion.Group, APIVersion: api.GroupVersion.Version,
+		Resource: "transcripts", Subresource: "log", Name: name, ResourceRequest: true,
+	})
+	return err != nil || decision == authorizer.DecisionAllow
+}
+
+// userName is the name of who sent a request.
+func userName(ctx context.Context) string {
+	who, ok := genericapirequest.UserFrom(ctx)
+	if !ok {
+		return ""
+	}
+	return who.GetName()
+}

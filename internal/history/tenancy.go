@@ -1,0 +1,95 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// tenancy is a ledger in which the name of a namespace stands for the namespace that has it now: one that is created again does not
+// show the history of the old one. What a namespace that is gone has left can be read until there is another one of its name. All
+// namespaces together are everything that the ledger has.
+type tenancy struct {
+	Ledger
+	cluster kubernetes.Interface
+}
+
+// narrow leaves out what belongs to earlier namespaces of the name.
+func (t tenancy) narrow(ctx context.Context, scope *ledger.Scope) error {
+	if scope.Namespace == "" {
+		return nil
+	}
+	ns, err := t.cluster.CoreV1().Namespaces().Get(ctx, scope.Namespace, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("get namespace %s: %w", scope.Namespace, err)
+	}
+	scope.NamespaceUID, scope.NamespaceSince = string(ns.UID), ns.CreationTimestamp.Time
+	return nil
+}
+
+// Agents implements ledger.Histories.
+func (t tenancy) Agents(ctx context.Context, filter ledger.AgentFilter, page ledger.Page) (ledger.List[ledger.Agent], error) {
+	if err := t.narrow(ctx, &filter.Scope); err != nil {
+		return ledger.List[ledger.Agent]{}, err
+	}
+	return t.Ledger.Agents(ctx, filter, page)
+}
+
+// ModelCall implements ledger.Calls.
+func (t tenancy) ModelCall(ctx context.Context, key string) (ledger.ModelCall, error) {
+	call, err := t.Ledger.ModelCall(ctx, key)
+	if err != nil {
+		return call, err
+	}
+	scope := ledger.Scope{Namespace: call.Namespace}
+	if err := t.narrow(ctx, &scope); err != nil {
+		return ledger.ModelCall{}, err
+	}
+	if scope.NamespaceUID != "" && call.NamespaceUID != scope.NamespaceUID && (call.NamespaceUID != "" || call.StartedAt.Before(scope.NamespaceSince)) {
+		return ledger.ModelCall{}, fmt.Errorf("read model call %s: %w", key, ledger.ErrNotFound)
+	}
+	return call, nil
+}
+
+// ModelCalls implements ledger.Calls.
+func (t tenancy) ModelCalls(ctx context.Context, filter ledger.CallFilter, page ledger.Page) (ledger.List[ledger.ModelCall], error) {
+	if err := t.narrow(ctx, &filter.Scope); err != nil {
+		return ledger.List[ledger.ModelCall]{}, err
+	}
+	return t.Ledger.ModelCalls(ctx, filter, page)
+}
+
+// Runs implements ledger.Reports.
+func (t tenancy) Runs(ctx context.Context, filter ledger.AgentFilter, page ledger.Page) (ledger.List[ledger.Run], error) {
+	if err := t.narrow(ctx, &filter.Scope); err != nil {
+		return ledger.List[ledger.Run]{}, err
+	}
+	return t.Ledger.Runs(ctx, filter, page)
+}
+
+// Usage implements ledger.Reports.
+func (t tenancy) Usage(ctx context.Context, query ledger.ReportQuery, page ledger.Page) (ledger.List[ledger.Usage], error) {
+	if err := t.narrow(ctx, &query.Scope); err != nil {
+		return ledger.List[ledger.Usage]{}, err
+	}
+	return t.Ledger.Usage(ctx, query, page)
+}
+
+// Outcomes implements ledger.Reports.
+func (t tenancy) Outcomes(ctx context.Context, query ledger.ReportQuery, page ledger.Page) (ledger.List[ledger.Outcome], error) {
+	if err := t.narrow(ctx, &query.Scope); err != nil {
+		return ledger.List[ledger.Outcome]{}, err
+	}
+	return t.Ledger.Outcomes(ctx, query, page)
+}

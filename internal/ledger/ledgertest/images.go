@@ -1,0 +1,66 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ledgertest
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// showing is the first batch of an agent whose events refer to images.
+func showing(uid string, images ...ledger.Image) ledger.Batch {
+	batch := First(Agent(uid), 1)
+	batch.Images = images
+	return batch
+}
+
+func testImagesAreKeptOnce(t *testing.T, db Database) {
+	l := db.Open(t)
+	red := ledger.Image{Digest: "sha256:red", MediaType: "image/png", Data: []byte("\x89PNG\x00red")}
+	blue := ledger.Image{Digest: "sha256:blue", MediaType: "image/jpeg", Data: []byte("blue")}
+	Append(t, l, showing("a", red, blue), showing("b", red), showing("c", ledger.Image{Digest: blue.Digest, MediaType: blue.MediaType}))
+	if n := db.rows(t, "images"); n != 2 {
+		t.Errorf("%d images are kept, want 2", n)
+	}
+	found := must(l.Images(t.Context(), []string{red.Digest, "sha256:none", blue.Digest}))(t)
+	if len(found) != 2 {
+		t.Fatalf("found %d images, want 2", len(found))
+	}
+	for _, image := range found {
+		want := red
+		if image.Digest == blue.Digest {
+			want = blue
+		}
+		if image.MediaType != want.MediaType || !bytes.Equal(image.Data, want.Data) {
+			t.Errorf("image %+v, want %+v", image, want)
+		}
+	}
+	if none := must(l.Images(t.Context(), nil))(t); len(none) != 0 {
+		t.Errorf("no digests found %d images", len(none))
+	}
+	bad := ledger.Batch{Agent: "a", After: 1, Events: Events("a", 1), Images: []ledger.Image{{MediaType: "image/png"}}}
+	if err := l.Append(t.Context(), bad); !errors.Is(err, ledger.ErrInvalid) {
+		t.Errorf("an image without a digest: %v, want ErrInvalid", err)
+	}
+}
+
+func testImagesGoWithTheirAgents(t *testing.T, db Database) {
+	l := db.Open(t)
+	red := ledger.Image{Digest: "sha256:red", MediaType: "image/png", Data: []byte("red")}
+	blue := ledger.Image{Digest: "sha256:blue", MediaType: "image/png", Data: []byte("blue")}
+	old := showing("old", red, blue)
+	old.Finish = &ledger.Finish{Status: ledger.StatusSuccess, At: at(10)}
+	Append(t, l, old, showing("live", blue))
+	must(ledger.Retain(t.Context(), l, at(500)))(t)
+	left := must(l.Images(t.Context(), []string{red.Digest, blue.Digest}))(t)
+	if len(left) != 1 || left[0].Digest != blue.Digest {
+		t.Errorf("left are %v, want the image of the live agent alone", left)
+	}
+	if n := db.rows(t, "image_uses"); n != 1 {
+		t.Errorf("%d uses are left, want 1", n)
+	}
+}

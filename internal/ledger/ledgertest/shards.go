@@ -1,0 +1,155 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ledgertest
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+func testAnOldEpochAppendsNothing(t *testing.T, db Database) {
+	first, second := db.Open(t), db.Open(t)
+	old := must(first.Take(t.Context(), 0, 0, "first", at(0)))(t)
+	batch := First(Agent("a"), 1)
+	batch.Fence = old
+	Append(t, first, batch)
+
+	own := must(second.Take(t.Context(), 0, old.Epoch, "second", at(1)))(t)
+	more := ledger.Batch{Agent: "a", After: 1, Fence: old, Events: Events("more", 1)}
+	if err := first.Append(t.Context(), more); !errors.Is(err, ledger.ErrFenced) {
+		t.Fatalf("an append in an old epoch: %v", err)
+	}
+	if a := must(second.Agent(t.Context(), "a"))(t); a.LastSeq != 1 {
+		t.Errorf("the old epoch has moved the agent to event %d", a.LastSeq)
+	}
+	more.Fence = own
+	Append(t, second, more)
+	if _, err := first.Take(t.Context(), 0, old.Epoch, "first", at(2)); !errors.Is(err, ledger.ErrFenced) {
+		t.Errorf("a shard is taken by one who has not seen its holder: %v", err)
+	}
+	if err := first.Release(t.Context(), old); !errors.Is(err, ledger.ErrFenced) {
+		t.Errorf("an old epoch is released: %v", err)
+	}
+}
+
+// A batch of an old epoch does not harm those that share its transaction.
+func testAnOldEpochHarmsNoOther(t *testing.T, db Database) {
+	l := db.Open(t)
+	old := must(l.Take(t.Context(), 0, 0, "first", at(0)))(t)
+	own := must(l.Take(t.Context(), 0, old.Epoch, "second", at(1)))(t)
+	var writers sync.WaitGroup
+	var refused, taken atomic.Int32
+	for i := range 64 {
+		writers.Go(func() {
+			batch := First(Agent(string(rune('A'+i))), 1)
+			batch.Fence = own
+			if i%2 == 0 {
+				batch.Fence = old
+			}
+			switch err := l.Append(t.Context(), batch); {
+			case err == nil:
+				taken.Add(1)
+			case errors.Is(err, ledger.ErrFenced):
+				refused.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	writers.Wait()
+	if taken.Load() != 32 || refused.Load() != 32 {
+		t.Errorf("%d batches were taken and %d refused", taken.Load(), refused.Load())
+	}
+}
+
+// While writers append, a successor takes the shard: what it finds then is all there will ever be of the old epoch.
+func testNothingIsAddedToWhatASuccessorFinds(t *testing.T, db Database) {
+	first, second := db.Open(t), db.Open(t)
+	old := must(first.Take(t.Context(), 0, 0, "first", at(0)))(t)
+	var writers sync.WaitGroup
+	begun := make(chan struct{}, 8)
+	for i := range 8 {
+		writers.Go(func() {
+			uid := string(rune('a' + i))
+			batch := First(Agent(uid), 1)
+			batch.Fence = old
+			err := first.Append(t.Context(), batch)
+			begun <- struct{}{}
+			for after := int64(1); err == nil; after++ {
+				err = first.Append(t.Context(), ledger.Batch{Agent: uid, After: after, Fence: old, Events: Events("more", 1)})
+			}
+			if !errors.Is(err, ledger.ErrFenced) {
+				t.Error(err)
+			}
+		})
+	}
+	for range 8 {
+		<-begun
+	}
+	must(second.Take(t.Context(), 0, old.Epoch, "second", at(1)))(t)
+	found := must(second.Agents(t.Context(), ledger.AgentFilter{}, ledger.Page{}))(t)
+	writers.Wait()
+	later := must(second.Agents(t.Context(), ledger.AgentFilter{}, ledger.Page{}))(t)
+	if diff := cmp.Diff(found.Items, later.Items); diff != "" {
+		t.Errorf("appended after the shard was taken (-found +later):\n%s", diff)
+	}
+}
+
+func testRequestsToTheHolder(t *testing.T, db Database) {
+	l := db.Open(t)
+	if h := must(l.Holding(t.Context(), 0))(t); h != (ledger.Holding{}) {
+		t.Errorf("a shard that nobody took: %+v", h)
+	}
+	own := must(l.Take(t.Context(), 0, 0, "first", at(0)))(t)
+	want := ledger.Holding{Epoch: 1, Holder: "first"}
+	check := func() {
+		t.Helper()
+		if diff := cmp.Diff(want, must(l.Holding(t.Context(), 0))(t)); diff != "" {
+			t.Errorf("holding (-want +got):\n%s", diff)
+		}
+	}
+	check()
+	want.Request = ledger.Request{ID: "r1", HandOver: true}
+	if err := l.Ask(t.Context(), own, want.Request); err != nil {
+		t.Fatal(err)
+	}
+	check()
+	want.Answered = "r1"
+	if err := l.Answer(t.Context(), own, "r1"); err != nil {
+		t.Fatal(err)
+	}
+	check()
+	want.Released = true
+	if err := l.Release(t.Context(), own); err != nil {
+		t.Fatal(err)
+	}
+	check()
+	must(l.Take(t.Context(), 0, 1, "second", at(1)))(t)
+	want = ledger.Holding{Epoch: 2, Holder: "second"}
+	check()
+	if err := l.Ask(t.Context(), own, ledger.Request{ID: "late"}); !errors.Is(err, ledger.ErrFenced) {
+		t.Errorf("a request to a holder that is gone: %v", err)
+	}
+}
+
+func testOneAttends(t *testing.T, db Database) {
+	first, second := db.Open(t), db.Open(t)
+	leave := must(first.Attend(t.Context(), 0))(t)
+	if _, err := second.Attend(t.Context(), 0); !errors.Is(err, ledger.ErrAttended) {
+		t.Errorf("two attend at a time: %v", err)
+	}
+	if err := leave(); err != nil {
+		t.Fatal(err)
+	}
+	leave = must(second.Attend(t.Context(), 0))(t)
+	if err := leave(); err != nil {
+		t.Fatal(err)
+	}
+}

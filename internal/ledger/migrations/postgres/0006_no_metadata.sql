@@ -1,0 +1,3 @@
+-- Nothing ever wrote or read it.
+
+ALTER TABLE model_calls DROP COLUMN metadata;

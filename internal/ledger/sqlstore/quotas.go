@@ -1,0 +1,228 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"slices"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+const (
+	// lockNamespace keeps other writers out of the counts of a namespace until the transaction ends.
+	lockNamespace = `INSERT INTO quota_namespaces (namespace, settled_at) VALUES ($1, $2)
+	ON CONFLICT (namespace) DO UPDATE SET settled_at = excluded.settled_at`
+	// otherNamespace says whether the counts are those of an earlier namespace of the name.
+	otherNamespace = `SELECT COUNT(*) FROM quota_namespaces WHERE namespace = $1 AND uid <> '' AND uid <> $2`
+	nameNamespace  = `UPDATE quota_namespaces SET uid = $1 WHERE namespace = $2 AND uid <> $1`
+	dropUsage      = `DELETE FROM quota_usage WHERE namespace = $1`
+	dropReserved   = `DELETE FROM quota_reservations WHERE namespace = $1`
+	// endedReservations are those whose calls have a result, or were deleted by the retention.
+	endedReservations = `SELECT r.key, r.hour, r.tokens, r.cost_micros, COALESCE(c.status, ''), c.total_tokens, c.cost_micros
+	FROM quota_reservations r LEFT JOIN model_calls c ON c.key = r.key
+	WHERE r.namespace = $1 AND (c.key IS NULL OR c.finished_at IS NOT NULL)`
+	dropReservation = `DELETE FROM quota_reservations WHERE key = $1`
+	addUsage        = `INSERT INTO quota_usage (namespace, hour, tokens, cost_micros) VALUES ($1, $2, $3, $4)
+	ON CONFLICT (namespace, hour) DO UPDATE SET tokens = quota_usage.tokens + excluded.tokens, cost_micros = quota_usage.cost_micros + excluded.cost_micros`
+	// recountUsage raises the counts to what the finished calls without a reservation add up to. It never lowers them: the retention
+	// may have deleted calls that were counted. The last arguments bound what one call counts, so that no sum overflows.
+	recountUsage = `INSERT INTO quota_usage (namespace, hour, tokens, cost_micros)
+	SELECT namespace, hour, CAST(SUM(tokens) AS BIGINT), CAST(SUM(cost) AS BIGINT) FROM (
+		SELECT c.namespace AS namespace, c.started_at / 3600000000 * 3600000000 AS hour,
+			CASE WHEN c.total_tokens > $3 THEN $3 WHEN c.total_tokens IS NOT NULL THEN c.total_tokens
+				WHEN c.status = 'Success' THEN COALESCE(c.context_tokens, 0) ELSE 0 END AS tokens,
+			CASE WHEN c.cost_micros > $3 THEN $3 ELSE COALESCE(c.cost_micros, 0) END AS cost
+		FROM model_calls c WHERE c.namespace = $1 AND c.started_at >= $2 AND c.finished_at IS NOT NULL AND ($4 = '' OR c.namespace_uid = '' OR c.namespace_uid = $4)
+			AND NOT EXISTS (SELECT 1 FROM quota_reservations r WHERE r.key = c.key)
+	) AS calls WHERE tokens > 0 OR cost > 0 GROUP BY namespace, hour
+	ON CONFLICT (namespace, hour) DO UPDATE SET
+		tokens = CASE WHEN excluded.tokens > quota_usage.tokens THEN excluded.tokens ELSE quota_usage.tokens END,
+		cost_micros = CASE WHEN excluded.cost_micros > quota_usage.cost_micros THEN excluded.cost_micros ELSE quota_usage.cost_micros END`
+	countUsage = `SELECT u.tokens, u.cost, r.tokens, r.cost FROM
+	(SELECT CAST(COALESCE(SUM(tokens), 0) AS BIGINT) AS tokens, CAST(COALESCE(SUM(cost_micros), 0) AS BIGINT) AS cost
+		FROM quota_usage WHERE namespace = $1 AND hour >= $2) AS u,
+	(SELECT CAST(COALESCE(SUM(tokens), 0) AS BIGINT) AS tokens, CAST(COALESCE(SUM(cost_micros), 0) AS BIGINT) AS cost
+		FROM quota_reservations WHERE namespace = $1 AND hour >= $2) AS r`
+	isReserved        = `SELECT COUNT(*) FROM quota_reservations WHERE key = $1`
+	insertReservation = `INSERT INTO quota_reservations (key, namespace, hour, tokens, cost_micros) VALUES ($1, $2, $3, $4, $5)`
+	// startNow moves the start of a call that waited for its reservation into the hour that it counts in.
+	startNow = `UPDATE model_calls SET started_at = $1 WHERE key = $2 AND started_at < $3 AND finished_at IS NULL`
+)
+
+// maxCharge is the most that one call counts.
+const maxCharge = int64(1e12)
+
+// Reserve implements ledger.Quotas.
+func (s *Store) Reserve(ctx context.Context, requests []ledger.QuotaRequest) ([]ledger.QuotaAnswer, error) {
+	answers := make([]ledger.QuotaAnswer, len(requests))
+	// Every writer locks its namespaces in the same order, so that two processes cannot wait for each other in a circle.
+	order := make([]int, len(requests))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(requests[a].Namespace, requests[b].Namespace) })
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	err := s.driver.Write(ctx, func(tx Tx) error {
+		for _, i := range order {
+			var err error
+			if answers[i], err = reserve(ctx, tx, requests[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, s.fail("reserve from quotas", err)
+	}
+	return answers, nil
+}
+
+// reserve answers one request. The statements after the lock see everything that others reserved before.
+func reserve(ctx context.Context, tx Tx, q ledger.QuotaRequest) (ledger.QuotaAnswer, error) {
+	var answer ledger.QuotaAnswer
+	if _, err := tx.Exec(ctx, statement(lockNamespace, text(q.Namespace), micros(q.At))); err != nil {
+		return answer, err
+	}
+	if err := renew(ctx, tx, q); err != nil {
+		return answer, err
+	}
+	if err := settle(ctx, tx, q.Namespace); err != nil {
+		return answer, err
+	}
+	if q.Recount && len(q.Limits) > 0 {
+		earliest := slices.MinFunc(q.Limits, func(a, b ledger.QuotaLimit) int { return a.Since.Compare(b.Since) }).Since
+		if _, err := tx.Exec(ctx, statement(recountUsage, text(q.Namespace), micros(earliest), maxCharge, text(q.NamespaceUID))); err != nil {
+			return answer, err
+		}
+	}
+	for _, limit := range q.Limits {
+		var c ledger.QuotaCount
+		err := tx.Query(ctx, func(r Row) error {
+			return r.Scan(&c.Tokens, &c.CostMicros, &c.ReservedTokens, &c.ReservedCostMicros)
+		}, countUsage, text(q.Namespace), micros(limit.Since))
+		if err != nil {
+			return answer, err
+		}
+		answer.Counts = append(answer.Counts, c)
+	}
+	var err error
+	answer.Granted, err = grant(ctx, tx, q, answer.Counts)
+	return answer, err
+}
+
+// renew forgets what an earlier namespace of the name used.
+func renew(ctx context.Context, tx Tx, q ledger.QuotaRequest) error {
+	if q.NamespaceUID == "" {
+		return nil
+	}
+	other, err := tx.Int64(ctx, otherNamespace, text(q.Namespace), text(q.NamespaceUID))
+	if err != nil {
+		return err
+	}
+	var statements []Statement
+	if other > 0 {
+		statements = append(statements, statement(dropUsage, text(q.Namespace)), statement(dropReserved, text(q.Namespace)))
+	}
+	_, err = tx.Exec(ctx, append(statements, statement(nameNamespace, text(q.NamespaceUID), text(q.Namespace)))...)
+	return err
+}
+
+// grant reserves for the calls that fit, and adds them to the counts.
+func grant(ctx context.Context, tx Tx, q ledger.QuotaRequest, counts []ledger.QuotaCount) ([]bool, error) {
+	granted := make([]bool, len(q.Calls))
+	hour := micros(q.At.UTC().Truncate(time.Hour))
+	for i, call := range q.Calls {
+		call.Tokens, call.CostMicros = charge(call.Tokens), charge(call.CostMicros)
+		reserved, err := tx.Int64(ctx, isReserved, text(call.Key))
+		if err != nil {
+			return nil, err
+		}
+		if reserved > 0 { // a call that is made again after a crash keeps its reservation
+			granted[i] = true
+			continue
+		}
+		if !fits(q.Limits, counts, call) {
+			continue
+		}
+		_, err = tx.Exec(ctx,
+			statement(insertReservation, text(call.Key), text(q.Namespace), hour, call.Tokens, call.CostMicros),
+			statement(startNow, micros(q.At), text(call.Key), hour))
+		if err != nil {
+			return nil, err
+		}
+		granted[i] = true
+		for j := range counts {
+			counts[j].ReservedTokens += call.Tokens
+			counts[j].ReservedCostMicros += call.CostMicros
+		}
+	}
+	return granted, nil
+}
+
+func fits(limits []ledger.QuotaLimit, counts []ledger.QuotaCount, call ledger.QuotaCall) bool {
+	for i, limit := range limits {
+		if !limit.Fits(counts[i], call) {
+			return false
+		}
+	}
+	return true
+}
+
+// ended is a reservation whose call has a result.
+type ended struct {
+	key                string
+	hour               int64
+	tokens, costMicros int64
+}
+
+// settle counts what ended calls used instead of what they reserved. The keys are read first and deleted one by one: a call that ends in
+// between is settled the next time.
+func settle(ctx context.Context, tx Tx, namespace string) error {
+	var all []ended
+	err := tx.Query(ctx, func(r Row) error {
+		e, err := scanEnded(r)
+		all = append(all, e)
+		return err
+	}, endedReservations, text(namespace))
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	var statements []Statement
+	for _, e := range all {
+		statements = append(statements, statement(dropReservation, e.key))
+		if e.tokens > 0 || e.costMicros > 0 {
+			statements = append(statements, statement(addUsage, text(namespace), e.hour, e.tokens, e.costMicros))
+		}
+	}
+	_, err = tx.Exec(ctx, statements...)
+	return err
+}
+
+// scanEnded reads what an ended call used. One that succeeded and does not say counts with what it reserved: unknown is not free.
+func scanEnded(r Row) (ended, error) {
+	var e ended
+	var reservedTokens, reservedCost int64
+	var status string
+	var tokens, cost sql.NullInt64
+	if err := r.Scan(&e.key, &e.hour, &reservedTokens, &reservedCost, &status, &tokens, &cost); err != nil {
+		return e, err
+	}
+	if ledger.Status(status) == ledger.StatusSuccess {
+		e.tokens, e.costMicros = reservedTokens, reservedCost
+	}
+	if tokens.Valid {
+		e.tokens = charge(tokens.Int64)
+	}
+	if cost.Valid {
+		e.costMicros = charge(cost.Int64)
+	}
+	return e, nil
+}
+
+func charge(n int64) int64 { return min(max(n, 0), maxCharge) }

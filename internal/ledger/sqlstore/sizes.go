@@ -1,0 +1,105 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlstore
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// Bytes implements ledger.Sizes. Rows of agents that retention is deleting still take their space.
+func (s *Store) Bytes(ctx context.Context) ([]ledger.NamespaceBytes, error) {
+	sums, err := list(ctx, s.driver.Reader(), func(r row) (ledger.NamespaceBytes, error) {
+		var b ledger.NamespaceBytes
+		err := r.Scan(&b.Namespace, &b.UID, &b.Bytes)
+		return b, err
+	}, `SELECT namespace, namespace_uid, CAST(SUM(bytes) AS BIGINT) FROM agents GROUP BY namespace, namespace_uid`)
+	return sums, s.fail("sum the bytes of namespaces", err)
+}
+
+// What is pruned of a call stays as NULL, or as null where a column cannot be NULL. Reservations of quotas find the row, which has what the call used.
+const (
+	oldModelCalls = `SELECT key, agent_uid, octet_length(CAST(request AS TEXT)) + COALESCE(octet_length(CAST(response AS TEXT)), 0)
+	FROM model_calls WHERE key > $1 AND finished_at < $2 AND pruned_at IS NULL ORDER BY key LIMIT $3`
+	pruneModelCall = `UPDATE model_calls SET request = 'null', response = NULL, summary = '', tool_calls = NULL, pruned_at = $1 WHERE key = $2`
+	oldToolCalls   = `SELECT key, agent_uid, COALESCE(length(output), 0)
+	FROM tool_calls WHERE key > $1 AND finished_at < $2 AND pruned_at IS NULL AND output IS NOT NULL ORDER BY key LIMIT $3`
+	pruneToolCall = `UPDATE tool_calls SET output = NULL, pruned_at = $1 WHERE key = $2`
+	freeBytes     = `UPDATE agents SET bytes = CASE WHEN bytes > $1 THEN bytes - $1 ELSE 0 END WHERE uid = $2`
+)
+
+// pruneProgress is how far the last step of PruneCalls came. No index finds old bodies, so the keys are walked once, and not from the
+// beginning for each step.
+type pruneProgress struct {
+	mu            sync.Mutex
+	models, tools string
+}
+
+// PruneCalls implements ledger.Upkeep.
+func (s *Store) PruneCalls(ctx context.Context, before time.Time, limit int) (int64, error) {
+	s.pruned.mu.Lock()
+	defer s.pruned.mu.Unlock()
+	budget := ledger.Page{Limit: limit}.Size()
+	var models, tools pruning
+	err := s.driver.Write(ctx, func(tx Tx) error {
+		models = pruning{find: oldModelCalls, prune: pruneModelCall, after: s.pruned.models, limit: budget}
+		if err := models.run(ctx, tx, before); err != nil {
+			return err
+		}
+		tools = pruning{find: oldToolCalls, prune: pruneToolCall, after: s.pruned.tools, limit: budget - int(models.count)}
+		if tools.limit == 0 {
+			return nil
+		}
+		return tools.run(ctx, tx, before)
+	})
+	if err != nil {
+		return 0, s.fail("prune calls", err)
+	}
+	s.pruned.models, s.pruned.tools = models.after, tools.after
+	return models.count + tools.count, nil
+}
+
+// pruning is one step through the calls of a kind. It begins behind a key, and ends at the last one that it pruned, or at the beginning
+// again if it came to the end.
+type pruning struct {
+	find, prune, after string
+	limit              int
+	count              int64
+}
+
+func (p *pruning) run(ctx context.Context, tx Tx, before time.Time) error {
+	var statements []Statement
+	freed, now, last := map[string]int64{}, micros(time.Now()), ""
+	err := tx.Query(ctx, func(r Row) error {
+		var agent string
+		var bytes int64
+		if err := r.Scan(&last, &agent, &bytes); err != nil {
+			return err
+		}
+		p.count++
+		freed[agent] += bytes
+		statements = append(statements, statement(p.prune, now, last))
+		return nil
+	}, p.find, p.after, micros(before), p.limit)
+	if err != nil {
+		return err
+	}
+	p.after = last
+	if p.count < int64(p.limit) {
+		p.after = ""
+	}
+	if p.count == 0 {
+		return nil
+	}
+	for _, agent := range slices.Sorted(maps.Keys(freed)) { // in the order of every writer
+		statements = append(statements, statement(freeBytes, freed[agent], agent))
+	}
+	_, err = tx.Exec(ctx, statements...)
+	return err
+}

@@ -1,0 +1,35 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/nestor-dev/nestor/internal/streams"
+)
+
+var (
+	streamsOpen    = prometheus.NewDesc("nestor_streams", "Streams that are open now, by server: `web` (pages) or `history` (transcripts that are followed).", []string{"server"}, nil)
+	streamsRefused = prometheus.NewDesc("nestor_streams_refused_total", "Streams that were refused because there were too many, by server.", []string{"server"}, nil)
+)
+
+// Streams reads how many streams servers hold whenever it is asked.
+type Streams struct {
+	Stats map[string]func() streams.Stats
+}
+
+// Describe implements prometheus.Collector.
+func (s Streams) Describe(descriptions chan<- *prometheus.Desc) {
+	descriptions <- streamsOpen
+	descriptions <- streamsRefused
+}
+
+// Collect implements prometheus.Collector.
+func (s Streams) Collect(metrics chan<- prometheus.Metric) {
+	for server, read := range s.Stats {
+		stats := read()
+		metrics <- prometheus.MustNewConstMetric(streamsOpen, prometheus.GaugeValue, float64(stats.Open), server)
+		metrics <- prometheus.MustNewConstMetric(streamsRefused, prometheus.CounterValue, float64(stats.Refused), server)
+	}
+}

@@ -1,0 +1,88 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package projection
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+)
+
+func TestARetryIsVisible(t *testing.T) {
+	config := subAgent()
+	config.Limits.MaxRetries = 4
+	failed := func(cause agent.RetryCause, wait agent.Millis) agent.ModelFailed {
+		at := play(config).Clock.Now.Add(wait) + 1000 // play lets a second pass between two events
+		return agent.ModelFailed{Call: "m1", Attempt: 1, Failure: agent.FailureRetry, Cause: cause, Message: "Slow down. ", RetryAt: at}
+	}
+	for name, tc := range map[string]struct {
+		state  agent.State
+		work   Work
+		reason string
+		says   string
+	}{
+		"a rate limit":         {state: play(config, failed(agent.CauseRateLimited, 30_000)), reason: v1alpha1.ReasonRateLimited, says: "Attempt 1 of 5 of the model call failed: Slow down. The next attempt begins at 1970-01-01T00:00:3"},
+		"an outage":            {state: play(config, failed(agent.CauseUnavailable, 30_000)), reason: v1alpha1.ReasonProviderUnavailable, says: "Slow down"},
+		"another failure":      {state: play(config, failed("", 30_000)), reason: v1alpha1.ReasonRetrying, says: "Slow down"},
+		"a short wait":         {state: play(config, failed(agent.CauseRateLimited, 900))},
+		"the next attempt":     {state: play(config, failed(agent.CauseRateLimited, 900), agent.Woke{})},
+		"a call in flight":     {state: play(config)},
+		"a queue":              {state: play(config), work: Work{Queued: &Queue{Provider: "ns/default", Since: 5000}}, reason: v1alpha1.ReasonQueuedForProvider, says: "at the provider ns/default"},
+		"a queue that is over": {state: play(config, replies("done")("m1")), work: Work{Queued: &Queue{Provider: "ns/default"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sub := SubAgent(tc.state, tc.work, v1alpha1.SubAgentStatus{}, 3)
+			c := meta.FindStatusCondition(sub.Conditions, v1alpha1.ConditionProgressing)
+			if tc.reason == "" {
+				if c != nil {
+					t.Errorf("the condition is %+v, want none", c)
+				}
+				return
+			}
+			if c == nil || c.Status != "False" || c.Reason != tc.reason || !strings.Contains(c.Message, tc.says) || c.ObservedGeneration != 3 {
+				t.Fatalf("the condition is %+v, want %s with %q", c, tc.reason, tc.says)
+			}
+			task := Task(tc.state, tc.work, v1alpha1.AgentTaskStatus{Conditions: sub.Conditions}, 3)
+			if meta.FindStatusCondition(task.Conditions, v1alpha1.ConditionProgressing) == nil {
+				t.Error("the task does not say so")
+			}
+			over := Task(play(config), Work{}, task, 3)
+			if c := meta.FindStatusCondition(over.Conditions, v1alpha1.ConditionProgressing); c != nil {
+				t.Errorf("the condition is %+v although the call goes on", c)
+			}
+		})
+	}
+}
+
+func TestAChatShowsThatItWaitsForItsProvider(t *testing.T) {
+	s := play(agent.Config{Kind: agent.Orchestrator, Name: "chat", Limits: agent.Limits{MaxRetries: 2}}, agent.MessageArrived{Message: "m", Text: "hi"},
+		agent.ModelFailed{Call: "m1", Attempt: 1, Failure: agent.FailureRetry, Cause: agent.CauseRateLimited, Message: "later", RetryAt: 90_000})
+	status := Chat(s, ChatFacts{}, v1alpha1.AgentChatStatus{}, 1)
+	c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionProgressing)
+	if c == nil || c.Reason != v1alpha1.ReasonRateLimited || !strings.Contains(c.Message, "1970-01-01T00:01:30Z") {
+		t.Errorf("the condition is %+v", c)
+	}
+	if !meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReady) {
+		t.Error("a chat that waits for its provider takes messages: it is Ready")
+	}
+}
+
+func TestAParkedAgentIsPending(t *testing.T) {
+	s := play(subAgent())
+	sub, task := SubAgent(s, Work{Parked: true}, v1alpha1.SubAgentStatus{}, 1), Task(s, Work{Parked: true}, v1alpha1.AgentTaskStatus{}, 1)
+	if sub.Phase != v1alpha1.SubAgentPending || task.Phase != v1alpha1.TaskPending {
+		t.Errorf("the phases are %s and %s", sub.Phase, task.Phase)
+	}
+	if c := meta.FindStatusCondition(task.Conditions, v1alpha1.ConditionSucceeded); c.Reason != v1alpha1.ReasonParallelLimit {
+		t.Errorf("the condition is %+v", c)
+	}
+	ended := play(subAgent(), replies("done")("m1"))
+	if got := SubAgent(ended, Work{Parked: true}, v1alpha1.SubAgentStatus{}, 1).Phase; got != v1alpha1.SubAgentCompleted {
+		t.Errorf("an agent that has ended is %s", got)
+	}
+}

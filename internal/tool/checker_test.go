@@ -1,0 +1,49 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tool_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/nestor-dev/nestor/internal/tool"
+)
+
+func TestACheckerSaysWhatIsWrong(t *testing.T) {
+	const schema = `{"type":"object","required":["path"],"properties":{"path":{"type":"string"}},"additionalProperties":false}`
+	var checker tool.Checker
+	for arguments, want := range map[string]string{
+		`{"path":"a"}`:               "",
+		`{"path":7}`:                 "/path: got number, want string",
+		`{}`:                         "missing property 'path'",
+		``:                           "missing property 'path'",
+		`{"path":"a","path":"b"}`:    `has the key "path" twice`,
+		`["a"]`:                      "expected a JSON object",
+		`{"path":"a"`:                "it ends too early",
+		`{"path":"a","mode":"fast"}`: "additional properties 'mode' not allowed",
+	} {
+		problem := checker.Problem("read", json.RawMessage(schema), json.RawMessage(arguments))
+		if (problem == "") != (want == "") || !strings.Contains(problem, want) {
+			t.Errorf("%s: %q, want %q", arguments, problem, want)
+		}
+	}
+}
+
+// The arguments are an object all the same.
+func TestASchemaThatCannotBeUsedStopsNothing(t *testing.T) {
+	var checker tool.Checker
+	large := `{"type":"object","description":"` + strings.Repeat("x", 300<<10) + `","required":["a"]}`
+	for name, schema := range map[string]string{
+		"none": "", "no JSON": "{", "no object": `"string"`, "another type": `{"type":"array"}`, "a bad reference": `{"$ref":"https://example.com/s.json"}`,
+		"too large": large, "a bad keyword": `{"required":7}`,
+	} {
+		if problem := checker.Problem("t", json.RawMessage(schema), json.RawMessage(`{"b":1}`)); problem != "" {
+			t.Errorf("%s: %s", name, problem)
+		}
+		if problem := checker.Problem("t", json.RawMessage(schema), json.RawMessage(`7`)); problem == "" {
+			t.Errorf("%s: a number passes as arguments", name)
+		}
+	}
+}

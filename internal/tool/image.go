@@ -1,0 +1,75 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tool
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	_ "image/gif"  // DecodeConfig reads the size
+	_ "image/jpeg" // of the formats
+	_ "image/png"  // that models take.
+	"net/http"
+	"strings"
+)
+
+// Bounds of the images that one call hands to a model. A provider refuses a request with an image that it cannot use, and it would refuse
+// every later request of the agent too: the image is part of the history.
+const (
+	maxImages     = 8
+	maxImageBytes = 5 << 20
+	maxAllImages  = 10 << 20
+	maxImageSide  = 8000 // pixels
+)
+
+// fitImages keeps the images that models take, in order, with the media type that their bytes show. For each of the others the text says
+// why it is not there.
+func (o Output) fitImages() Output {
+	var kept []Image
+	var left []string
+	size := 0
+	for i, picture := range o.Images {
+		mediaType, reason := judgeImage(picture.Data)
+		switch {
+		case reason != "":
+		case len(kept) == maxImages:
+			reason = fmt.Sprintf("a call shows at most %d images", maxImages)
+		case size+len(picture.Data) > maxAllImages:
+			reason = fmt.Sprintf("the images of a call have at most %d MB together", maxAllImages>>20)
+		default:
+			kept = append(kept, Image{MIMEType: mediaType, Data: picture.Data})
+			size += len(picture.Data)
+			continue
+		}
+		left = append(left, fmt.Sprintf("[image %d of %d is not shown: %s]", i+1, len(o.Images), reason))
+	}
+	o.Images = kept
+	if len(left) > 0 {
+		o.Text = strings.TrimPrefix(o.Text+"\n"+strings.Join(left, "\n"), "\n")
+	}
+	return o
+}
+
+// judgeImage returns the media type that the bytes show, or why no model can be shown them.
+func judgeImage(data []byte) (mediaType, reason string) {
+	if len(data) > maxImageBytes {
+		return "", fmt.Sprintf("it has %d bytes, and at most %d MB are shown", len(data), maxImageBytes>>20)
+	}
+	mediaType = http.DetectContentType(data)
+	switch mediaType {
+	case "image/webp":
+		return mediaType, ""
+	case "image/png", "image/jpeg", "image/gif":
+	default:
+		return "", "it is not a PNG, JPEG, GIF or WebP image"
+	}
+	config, _, err := image.DecodeConfig(bytes.NewReader(data))
+	switch {
+	case err != nil:
+		return "", "it is damaged"
+	case config.Width > maxImageSide || config.Height > maxImageSide:
+		return "", fmt.Sprintf("it has %d x %d pixels, and at most %d x %d are shown", config.Width, config.Height, maxImageSide, maxImageSide)
+	}
+	return mediaType, ""
+}

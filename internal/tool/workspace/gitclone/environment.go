@@ -1,0 +1,96 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gitclone
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/nestor-dev/nestor/internal/tool/workspace/giturl"
+)
+
+// prepare builds git's environment. It has what git needs for this server: the settings are in the environment, where they win over
+// those of the repository. Cleanup removes the home directory, and with it the copy of the key.
+func (s Source) prepare(remote giturl.Remote) (git repository, cleanup func(), err error) {
+	home, err := os.MkdirTemp("", "nestor-clone-")
+	if err != nil {
+		return git, nil, fmt.Errorf("create home directory for git: %w", err)
+	}
+	cleanup = func() { _ = os.RemoveAll(home) }
+	git = repository{dir: s.Dir, private: s.Credentials != "", env: []string{
+		"PATH=" + os.Getenv("PATH"),
+		"HOME=" + home,
+		"LANG=C.UTF-8",
+		"GIT_CONFIG_NOSYSTEM=1",
+		"GIT_CONFIG_GLOBAL=" + os.DevNull,
+		"GIT_TERMINAL_PROMPT=0",
+		"GIT_ALLOW_PROTOCOL=" + protocols(remote.Scheme),
+	}}
+	settings := []string{"core.hooksPath=" + os.DevNull, "credential.helper=", "submodule.recurse=false", "http.proxy="}
+	if s.Credentials != "" {
+		// Git takes the server to which it was redirected for the one that it was given, and so might send it the credentials.
+		settings = append(settings, "http.followRedirects=false")
+		if remote.Scheme != "ssh" {
+			settings = append(settings, fmt.Sprintf("credential.%s.helper=!%s %s %s %s",
+				remote.Origin(), quote(s.Program), HelperArgument, quote(remote.Origin()), quote(s.Credentials)))
+		}
+	}
+	if remote.Scheme == "ssh" {
+		command, err := s.sshCommand(home)
+		if err != nil {
+			cleanup()
+			return git, nil, err
+		}
+		git.env = append(git.env, "GIT_SSH_COMMAND="+command, "GIT_SSH_VARIANT=ssh")
+	}
+	git.env = append(git.env, asVariables(settings)...)
+	return git, cleanup, nil
+}
+
+// protocols are those that git may use for a URL, and after a redirect. Others can run commands.
+func protocols(scheme string) string {
+	if scheme == "http" || scheme == "https" {
+		return "http:https"
+	}
+	return scheme
+}
+
+// sshCommand connects to known servers alone, with the key of the credentials alone.
+func (s Source) sshCommand(home string) (string, error) {
+	command := "ssh -F /dev/null -o BatchMode=yes -o StrictHostKeyChecking=yes -o GlobalKnownHostsFile=/dev/null -o IdentitiesOnly=yes"
+	if s.Credentials == "" {
+		return command, nil
+	}
+	command += " -o UserKnownHostsFile=" + quote(filepath.Join(s.Credentials, "known_hosts"))
+	key, err := os.ReadFile(filepath.Join(s.Credentials, "ssh-privatekey"))
+	if errors.Is(err, os.ErrNotExist) {
+		return command, nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read ssh key: %w", err)
+	}
+	// Ssh refuses a key that others may read, which a mounted Secret's may be.
+	private := filepath.Join(home, "key")
+	if err := os.WriteFile(private, key, 0o600); err != nil {
+		return "", fmt.Errorf("copy ssh key: %w", err)
+	}
+	return command + " -i " + quote(private), nil
+}
+
+// asVariables writes settings of git as environment variables.
+func asVariables(settings []string) []string {
+	all := []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(settings))}
+	for i, setting := range settings {
+		name, value, _ := strings.Cut(setting, "=")
+		all = append(all, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, name), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, value))
+	}
+	return all
+}
+
+// quote makes one word of a text for the shell by which git runs programs.
+func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -1,0 +1,47 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package giturl
+
+import (
+	"net"
+	"slices"
+	"strings"
+)
+
+// IsIn says whether a list of hosts names the remote. The list is parted by commas or spaces; its entries are
+//
+//	git.example.com           https and ssh, at their own ports
+//	git.example.com:8443      https and ssh, at this port
+//	http://git.example.com    this scheme only, which is how plain http is allowed
+//
+// There are no patterns: an entry that is not understood names nothing.
+func (r Remote) IsIn(hosts string) bool {
+	entries := strings.FieldsFunc(hosts, func(c rune) bool { return c == ',' || c == ' ' || c == '\t' || c == '\n' || c == '\r' })
+	return slices.ContainsFunc(entries, r.isNamedBy)
+}
+
+func (r Remote) isNamedBy(entry string) bool {
+	scheme, host, found := strings.Cut(entry, "://")
+	if !found {
+		scheme, host = r.Scheme, entry
+		if scheme == "http" {
+			return false // it would send the password in the clear
+		}
+	}
+	port := ""
+	if name, number, err := net.SplitHostPort(host); err == nil {
+		host, port = name, number
+	}
+	number, err := portOf(scheme, port)
+	host = strings.Trim(host, "[]")
+	return err == nil && scheme == r.Scheme && number == r.Port && host != "" && strings.EqualFold(host, r.Host)
+}
+
+// Entry is the shortest entry that names the remote, for messages to people.
+func (r Remote) Entry() string {
+	if r.Scheme == "http" {
+		return r.Origin()
+	}
+	return r.HostPort()
+}
