@@ -8,7 +8,8 @@ import { defineConfig } from 'vitest/config';
 const server = process.env.NESTOR_UI ?? 'http://127.0.0.1:8088';
 
 export default defineConfig({
-  plugins: [react()],
+  // JSX goes through src/jsx, which shows characters that cannot be seen.
+  plugins: [react({ jsxImportSource: '#jsx' })],
   build: {
     target: 'es2022',
     // The content security policy allows no inline script, and browsers that run this need no polyfill.

@@ -69,7 +69,7 @@ describe('a chat', () => {
     await request.getByLabel('Comment for the agent').fill('Go ahead');
     await request.getByRole('button', { name: 'Approve' }).click();
     await answered(alice, 'The note is in the notebook.');
-    await request.getByText('Approved', { exact: true }).waitFor();
+    await request.getByText(/^Approved by /).waitFor();
   });
 
   it('does not run a tool that was denied', async () => {
@@ -141,6 +141,7 @@ describe('markup of models', () => {
     const said = alice.getByRole('article', { name: 'Assistant', exact: true });
     expect(await said.locator('script, img, iframe').count()).toBe(0);
     expect(await said.locator('a').evaluateAll((links) => links.map((link) => link.getAttribute('href')))).toEqual(['https://example.com/', 'https://example.com/track.png']);
+    await said.getByText('Approve rm \\u202e notes, \\u2066please\\u2069.').waitFor();
     await said.getByText('[click me](javascript:window.pwned=1)').click();
     expect(await alice.evaluate(() => 'pwned' in window)).toBe(false);
   });

@@ -1,9 +1,10 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { catalog, Refusal, roles, Unreachable, whoami } from './api/client';
 import { transcriptOf } from './api/history';
+import { agentName } from './model/tree';
 import type { Person } from './api/types';
 import { Empty, Loading } from './parts/Empty';
 import { Icon } from './parts/Icon';
@@ -66,12 +67,13 @@ function Inside({ person, route, again }: { person: Person; route: Route; again:
   const [known] = useLoad(() => Promise.all([catalog(), roles(namespace).catch(() => [])]), [namespace]);
   const find = useMemo(() => roleFinder(known.state === 'done' ? known.value[0] : undefined, known.state === 'done' ? known.value[1] : []), [known]);
   const site = useMemo<Site>(() => ({ store, person, namespace, toast: toasts.show, roles: find }), [store, person, namespace, toasts.show, find]);
+  const agent = useSyncExternalStore(store.subscribe, () => route.agent && agentName(store.read().tasks, route.agent));
   useEffect(() => {
     if (!person.may.readChats) return;
     const transcripts = person.may.readTranscripts && route.chat ? [{ name: transcriptOf('chat', route.chat), tail: 1 }] : [];
-    if (route.agent) transcripts.push({ name: transcriptOf('subagent', route.agent), tail });
+    if (agent) transcripts.push({ name: transcriptOf('subagent', agent), tail });
     store.listen({ namespace, chat: route.chat, transcripts });
-  }, [store, namespace, person.may, route.chat, route.agent]);
+  }, [store, namespace, person.may, route.chat, agent]);
   useEffect(() => () => store.stop(), [store]);
   useEffect(() => {
     document.title = route.chat ? `${route.chat} – Nestor` : 'Nestor';

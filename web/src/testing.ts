@@ -3,7 +3,7 @@
 
 import type { Message, SubAgent, Task } from './api/types';
 import type { Entry } from './api/history';
-import { annotationCall, labelParent } from './api/types';
+import { annotationCall, annotationDigest, labelParent } from './api/types';
 
 // Builders for tests: each object says only what a test is about.
 
@@ -19,9 +19,9 @@ export function anAgent(name: string, status: SubAgent['status'], role = 'coder'
   return { metadata: { name, namespace: 'default', uid: `${name}-agent`, creationTimestamp: '2026-01-01T00:00:00Z' }, spec: { task: name, role, depth: 1 }, status };
 }
 
-export function aMessage(name: string, spec: Message['spec'], more: { call?: string; created?: string; status?: Message['status'] } = {}): Message {
+export function aMessage(name: string, spec: Message['spec'], more: { call?: string; digest?: string; created?: string; status?: Message['status'] } = {}): Message {
   return {
-    metadata: { name, namespace: 'default', uid: `${name}-uid`, creationTimestamp: more.created ?? '2026-01-01T00:00:00Z', annotations: more.call ? { [annotationCall]: more.call } : {} },
+    metadata: { name, namespace: 'default', uid: `${name}-uid`, creationTimestamp: more.created ?? '2026-01-01T00:00:00Z', annotations: { ...(more.call ? { [annotationCall]: more.call } : {}), ...(more.digest ? { [annotationDigest]: more.digest } : {}) } },
     spec: { chat: 'chat', ...spec },
     status: more.status,
   };

@@ -98,13 +98,13 @@ export async function deleteChat(namespace: string, name: string): Promise<void>
   await ask(`${nestor(namespace, 'agentchats')}/${encodeURIComponent(name)}`, { method: 'DELETE' });
 }
 
-/** All that a person writes in a chat: words, decisions and cancellations. */
-export function write(namespace: string, chat: string, spec: Omit<Message['spec'], 'chat' | 'role'>): Promise<Message> {
+/** All that a person writes in a chat: words, decisions and cancellations. Each says whose it is. */
+export function write(namespace: string, chat: string, user: string, spec: Omit<Message['spec'], 'chat' | 'role' | 'user'>): Promise<Message> {
   return post(nestor(namespace, 'agentmessages'), {
     apiVersion: 'nestor.dev/v1alpha1',
     kind: 'AgentMessage',
     metadata: { generateName: `${chat}-`, namespace, labels: { [labelChat]: chat } },
-    spec: { chat, ...spec },
+    spec: { chat, user, ...spec },
   });
 }
 
@@ -112,6 +112,19 @@ export function transcript(namespace: string, name: string, page: { since?: numb
   const query = new URLSearchParams();
   for (const [key, value] of Object.entries(page)) query.set(key, String(value));
   return get(`${history(namespace, 'transcripts')}/${encodeURIComponent(name)}?${query}`, signal);
+}
+
+/** The arguments of a tool call, from the ledger, that have a digest. */
+export async function wholeArguments(namespace: string, name: string, call: string, has: (args: string) => boolean): Promise<string> {
+  for (let since: number | undefined = 0; since !== undefined; ) {
+    const page: Transcript = await transcript(namespace, name, { since, limit: 200 });
+    for (const entry of page.entries ?? []) {
+      const args = entry.toolCalls?.find(({ id, arguments: text }) => id === call && text !== undefined && has(text))?.arguments;
+      if (args !== undefined) return args;
+    }
+    since = page.next;
+  }
+  throw new Error('The history does not have this call.');
 }
 
 export async function usages(namespace: string): Promise<UsageReport[]> {

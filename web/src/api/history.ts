@@ -56,6 +56,7 @@ export interface Entry {
   systemPrompt?: string;
   message?: string;
   by?: string;
+  decision?: 'Approve' | 'Deny';
   toolCalls?: EntryToolCall[];
   children?: ChildRun[];
   child?: string;

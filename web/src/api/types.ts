@@ -13,6 +13,7 @@ export interface Meta {
   deletionTimestamp?: string;
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
+  ownerReferences?: { kind: string; name: string; uid: string; controller?: boolean }[];
 }
 
 export interface Condition {
@@ -36,9 +37,12 @@ export interface Usage {
 }
 
 export interface Waiting {
+  /** Nobody may decide who asked for the work. */
+  separation?: boolean;
   kind: 'Question' | 'Approval';
   text?: string;
   toolCall?: string;
+  argumentsDigest?: string;
   since?: string;
 }
 
@@ -53,6 +57,7 @@ export interface Chat extends Resource {
   status?: {
     phase?: 'Idle' | 'Running' | 'Waiting';
     waiting?: (Waiting & { task: string; subAgent?: string })[];
+    askers?: string[];
     tasks?: Partial<Record<'pending' | 'running' | 'waiting' | 'success' | 'failed' | 'cancelled', number>>;
     messages?: number;
     lastMessage?: string;
@@ -68,7 +73,7 @@ export interface Message extends Resource {
     role?: 'User' | 'Assistant' | 'System';
     user?: string;
     content?: string;
-    approval?: { task: string; toolCall?: string; decision: 'Approve' | 'Deny'; comment?: string };
+    approval?: { task: string; toolCall?: string; argumentsDigest?: string; decision: 'Approve' | 'Deny'; comment?: string };
     cancel?: { task?: string };
     inReplyTo?: string;
     about?: string;
@@ -173,6 +178,7 @@ export interface ToolInfo {
   name: string;
   description?: string;
   readOnly?: boolean;
+  withheld?: boolean;
 }
 
 export interface ToolServer extends Resource {
@@ -202,3 +208,4 @@ export interface Person {
 export const labelChat = 'nestor.dev/chat';
 export const labelParent = 'nestor.dev/parent';
 export const annotationCall = 'nestor.dev/call';
+export const annotationDigest = 'nestor.dev/arguments-digest';

@@ -52,6 +52,23 @@ export function pretty(text: string): string {
   }
 }
 
+/** Tells whether JSON.parse loses nothing of a text: no name that stands twice, no digit of a number, no order. */
+export function faithful(text: string): boolean {
+  try {
+    const bare = text.replace(/"(?:[^"\\]|\\.)*"|\s+/g, (part) => (part.startsWith('"') ? JSON.stringify(JSON.parse(part)) : ''));
+    return JSON.stringify(JSON.parse(text)) === bare;
+  } catch {
+    return false;
+  }
+}
+
+/** A text such that every character of it is seen: what takes no room, turns the order around or only looks like a space is written as an escape. */
+export function visible(text: string): string {
+  return text.replace(/[\p{C}\p{Z}]/gu, (char) =>
+    char === ' ' || char === '\n' || char === '\t' ? char : Array.from({ length: char.length }, (_, i) => '\\u' + char.charCodeAt(i).toString(16).padStart(4, '0')).join(''),
+  );
+}
+
 /** A valid name for a chat that tells what it is about. */
 export function slug(text: string, suffix: string): string {
   const words = text

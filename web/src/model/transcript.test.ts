@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { anEntry } from '../testing';
-import { emptyTranscript, filterRows, hear, itemsOf, recall, rowsOf } from './transcript';
+import { emptyTranscript, filterRows, hear, itemsOf, recall, rowsOf, spoken } from './transcript';
 
 describe('a transcript', () => {
   const three = [anEntry(1, { kind: 'Started', content: 'do it' }), anEntry(3, { content: 'hello' }), anEntry(5, { kind: 'User' })];
@@ -21,6 +21,17 @@ describe('a transcript', () => {
     expect(state.speaking).toEqual({ text: 'Hello', reasoning: '', toolCalls: [{ tool: 'read', arguments: '{"a":1}' }], lost: false });
     state = hear(state, [anEntry(6, { content: 'Hello' })]);
     expect(state.speaking).toBeUndefined();
+  });
+
+  it('keeps a reply in sight until its message is there', () => {
+    const delta = (text: string) => anEntry(5, { kind: 'Delta', delta: { text } });
+    let state = hear(emptyTranscript, [delta('Let me ask'), delta(' a researcher.')]);
+    expect(spoken(state, ['An older message'], Date.now())).toBe('Let me ask a researcher.');
+    state = hear(state, [anEntry(6, { content: 'Let me ask a researcher.', toolCalls: [{ id: 'c1', tool: 'delegate_to_agent', phase: 'Success' }] })]);
+    expect(spoken(state, [], Date.now())).toBe('Let me ask a researcher.');
+    expect(spoken(state, ['Let me ask a researcher.'], Date.now())).toBe('');
+    expect(spoken(state, [], Date.now() + 60_000)).toBe('');
+    expect(spoken(hear(state, [anEntry(7, { kind: 'User', content: 'Go on' })]), [], Date.now())).toBe('');
   });
 
   it('ends with an outcome', () => {
@@ -46,6 +57,8 @@ describe('rows', () => {
     ]);
     expect(rows).toHaveLength(1);
     expect(rows[0]!.calls[0]).toMatchObject({ phase: 'Success', output: 'written', decision: { decided: 'Approved', by: 'alice', comment: 'go' } });
+    const denied = rowsOf([anEntry(1, { toolCalls: [call] }), anEntry(2, { kind: 'Decision', decision: 'Deny', by: 'bob', toolCalls: [{ id: 'c1', phase: 'Denied' }] })]);
+    expect(denied[0]!.calls[0]).toMatchObject({ phase: 'Denied', decision: { decided: 'Denied', by: 'bob' } });
   });
 
   it('stand alone when their call is not loaded', () => {

@@ -16,6 +16,8 @@ export interface TranscriptState {
   /** In the order of seq, without gaps between the first and the last. */
   entries: Entry[];
   speaking?: Speaking;
+  /** The newest reply, which a message of the chat will hold in a moment. */
+  said?: { text: string; at: number };
   /** The first entry is here. */
   complete: boolean;
   ended: boolean;
@@ -29,7 +31,7 @@ export const emptyTranscript: TranscriptState = { entries: [], complete: false, 
 export function hear(state: TranscriptState, arrived: Entry[]): TranscriptState {
   const entries = [...state.entries];
   let speaking = state.speaking;
-  let ended = state.ended;
+  let { ended, said } = state;
   for (const entry of arrived) {
     if (entry.kind === 'Delta') {
       speaking = speak(speaking, entry);
@@ -37,10 +39,11 @@ export function hear(state: TranscriptState, arrived: Entry[]): TranscriptState 
     }
     if (entry.seq <= (entries.at(-1)?.seq ?? -1)) continue;
     entries.push(entry);
+    said = entry.kind === 'Assistant' && entry.content ? { text: entry.content, at: Date.now() } : undefined;
     if (entry.kind === 'Assistant' || entry.kind === 'Error' || entry.outcome) speaking = undefined;
     ended = ended || entry.outcome !== undefined;
   }
-  return { ...state, entries, speaking, ended, absent: false, problem: undefined, complete: state.complete || entries[0]?.kind === 'Started' };
+  return { ...state, entries, speaking, said, ended, absent: false, problem: undefined, complete: state.complete || entries[0]?.kind === 'Started' };
 }
 
 function speak(speaking: Speaking | undefined, entry: Entry): Speaking {
@@ -58,6 +61,19 @@ function speak(speaking: Speaking | undefined, entry: Entry): Speaking {
     toolCalls,
     lost: before.lost || Boolean(delta.lost),
   };
+}
+
+/** How long the page waits for the message that holds a reply. */
+const postTime = 5_000;
+
+/**
+ * The text that the orchestrator is saying, or has said and no message holds yet. A message that is here already is not shown a second
+ * time.
+ */
+export function spoken(state: TranscriptState | undefined, posted: string[], now: number): string {
+  const text = state?.speaking?.text.trim() || (state?.said && now - state.said.at < postTime ? state.said.text.trim() : '');
+  if (!text || state?.speaking?.text) return text;
+  return posted.some((content) => text.startsWith(content.trim()) || content.trim().startsWith(text)) ? '' : text;
 }
 
 /** Puts older entries before those that are there. */
@@ -123,7 +139,7 @@ function settles(entry: Entry, calls: Map<string, Call>): boolean {
     const call = calls.get(update.id)!;
     call.phase = update.phase;
     if (entry.kind === 'Decision') {
-      call.decision = { decided: update.phase === 'Denied' ? 'Denied' : 'Approved', by: entry.by, comment: entry.content };
+      call.decision = { decided: entry.decision === 'Deny' || update.phase === 'Denied' ? 'Denied' : 'Approved', by: entry.by, comment: entry.content };
       call.output = update.result ?? call.output;
     } else {
       call.output = update.result ?? entry.content ?? call.output;

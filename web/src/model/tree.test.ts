@@ -3,7 +3,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { aMessage, anAgent, aTask } from '../testing';
-import { ancestry, badgeOf, buildTree, elapsed, flatten, inOrder, ownUsage, questionIn, requestIn } from './tree';
+import { callDigest } from './digest';
+import { agentName, ancestry, badgeOf, buildTree, elapsed, flatten, inOrder, ownUsage, questionIn, requestIn, isPart } from './tree';
 
 const tree = (tasks: Parameters<typeof buildTree>[0], agents: Parameters<typeof buildTree>[1] = [], messages: Parameters<typeof buildTree>[2] = []) => buildTree(tasks, agents, messages);
 
@@ -14,6 +15,18 @@ describe('the tree', () => {
     expect(flatten(built.roots).map((node) => [node.name, node.depth])).toEqual([['a', 1], ['b', 2], ['c', 3]]);
     expect(ancestry(built.byName.get('c')!).map((node) => node.name)).toEqual(['a', 'b', 'c']);
     expect(built.byTrigger.get('m')).toHaveLength(1);
+  });
+
+  it('finds the agent of a task by its owner, and children by the name of the agent', () => {
+    const old = anAgent('a', { phase: 'Completed' });
+    old.metadata.ownerReferences = [{ kind: 'AgentTask', name: 'a', uid: 'gone', controller: true }];
+    const own = anAgent('a-x7k2p', { phase: 'Active' });
+    own.metadata.ownerReferences = [{ kind: 'AgentTask', name: 'a', uid: 'a-uid', controller: true }];
+    const tasks = [aTask('a', { status: { phase: 'Running', subAgent: 'a-x7k2p' } }), aTask('a-x7k2p-1', { parent: 'a-x7k2p' })];
+    const built = tree(tasks, [old, own]);
+    expect(built.byName.get('a')?.agent).toBe(own);
+    expect(built.roots.map((node) => node.children.length)).toEqual([1]);
+    expect(agentName(tasks, 'a')).toBe('a-x7k2p');
   });
 
   it('orders siblings by the number in their name where times are the same', () => {
@@ -75,6 +88,20 @@ describe('messages', () => {
   it('with a call are requests with the exact arguments', () => {
     const message = aMessage('chat-post-1', { role: 'Assistant', about: 'chat-1', content: asks }, { call: 'call_1' });
     expect(requestIn(message, waiting, [message])).toMatchObject({ task: 'chat-1', call: 'call_1', tool: 'notes__add', arguments: '{"title": "a\\nb"}', state: 'open', who: 'Scribe' });
+  });
+
+  it('with a digest are whole only if the arguments have it', () => {
+    const text = '{"title": "' + 'x'.repeat(100) + '"}';
+    const digest = callDigest('notes__add', text);
+    const head = 'Agent Scribe asks for approval of `notes__add` (task chat-1, call call_1):\n';
+    const part = (name: string, content: string) => aMessage(name, { role: 'Assistant', about: 'chat-1', content }, { call: 'call_1', digest });
+    const [one, two] = [part('chat-post-1', head + text.slice(0, 50)), part('chat-post-2', text.slice(50))];
+    expect(requestIn(one, waiting, [one, two])).toMatchObject({ arguments: text, whole: true, digest });
+    expect(requestIn(one, waiting, [one])).toMatchObject({ whole: false });
+    expect(isPart(two, [one, two])).toBe(true);
+    expect(isPart(one, [one, two])).toBe(false);
+    const decision = aMessage('d', { user: 'alice', approval: { task: 'chat-1', toolCall: 'call_1', decision: 'Deny' } }, { status: { phase: 'Handled' } });
+    expect(requestIn(one, waiting, [one, two, decision])).toMatchObject({ by: 'alice' });
   });
 
   it('of a model that only looks like a request are not', () => {

@@ -1,7 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { annotationCall, labelParent, type Message, type SubAgent, type Task, type Usage } from '../api/types';
+import { annotationCall, annotationDigest, labelParent, type Message, type SubAgent, type Task, type Usage } from '../api/types';
+import { callDigest } from './digest';
 
 /** A task with its agent and what that agent delegated. */
 export interface Node {
@@ -21,16 +22,24 @@ export interface Tree {
   byTrigger: Map<string, Node[]>;
 }
 
+/** The name of a task's sub-agent: the task's own, unless another object had it. */
+export function agentName(tasks: Task[], name: string): string {
+  return tasks.find((task) => task.metadata.name === name)?.status?.subAgent ?? name;
+}
+
 export function buildTree(tasks: Task[], agents: SubAgent[], messages: Message[]): Tree {
-  const agentOf = new Map(agents.map((agent) => [agent.metadata.name, agent]));
+  const agentOf = new Map(agents.map((agent) => [agent.metadata.ownerReferences?.find((owner) => owner.controller)?.uid ?? agent.metadata.name, agent]));
   const byName = new Map<string, Node>();
+  const byAgent = new Map<string, Node>();
   for (const task of tasks) {
     const name = task.metadata.name;
-    byName.set(name, { name, task, agent: agentOf.get(name), children: [], depth: 1 });
+    const node = { name, task, agent: agentOf.get(task.metadata.uid) ?? agentOf.get(name), children: [], depth: 1 };
+    byName.set(name, node);
+    byAgent.set(task.status?.subAgent ?? name, node);
   }
   const roots: Node[] = [];
   for (const node of byName.values()) {
-    node.parent = byName.get(node.task.metadata.labels?.[labelParent] ?? '');
+    node.parent = byAgent.get(node.task.metadata.labels?.[labelParent] ?? '');
     (node.parent?.children ?? roots).push(node);
   }
   roots.forEach((root) => settle(root, 1));
@@ -126,8 +135,13 @@ export interface Request {
   task: string;
   call?: string;
   tool: string;
-  /** As the model wrote them, whole. */
+  /** As the model wrote them; whole, if whole says so. */
   arguments: string;
+  /** Whether the arguments have the digest that the operator gave the call. */
+  whole: boolean;
+  digest?: string;
+  /** Who decided. */
+  by?: string;
   state: 'open' | 'deciding' | 'approved' | 'denied' | 'over';
   comment?: string;
   who: string;
@@ -142,24 +156,59 @@ const requestText = /^Agent (.+) asks for approval of `([^`]+)` \(task (\S+), ca
 export function requestIn(message: Message, tree: Tree, messages: Message[]): Request | undefined {
   const call = message.metadata.annotations?.[annotationCall];
   const match = requestText.exec(message.spec.content ?? '');
+  const digest = message.metadata.annotations?.[annotationDigest];
   if (!call || !message.spec.about || message.spec.role !== 'Assistant' || !match) return undefined;
   const task = message.spec.about;
   const node = tree.byName.get(task);
   const ofTool = node?.task.spec.type === 'Tool';
-  const decision = messages.findLast(
+  const decided = messages.findLast(
     ({ spec, status }) => spec.approval?.task === task && (ofTool || spec.approval.toolCall === call) && status?.phase !== 'Rejected',
-  )?.spec.approval;
+  )?.spec;
+  const decision = decided?.approval;
+  // A long request is posted in parts.
+  const args = match[5]! + messages.filter((other) => continues(other, message)).map((other) => other.spec.content ?? '').join('');
   return {
     message: message.metadata.name,
     task,
     call: ofTool ? undefined : call,
     who: match[1]!,
     tool: match[2]!,
-    arguments: match[5]!,
+    arguments: args,
+    whole: digest === undefined || digestOf(message, match[2]!, args) === digest,
+    digest,
+    by: decided?.user,
     state: stateOf(node, call, ofTool, decision),
     comment: decision?.comment,
   };
 }
+
+/** The page is drawn often; a call's digest is computed once. */
+const digests = new WeakMap<Message, { args: string; digest: string }>();
+
+function digestOf(message: Message, tool: string, args: string): string {
+  const known = digests.get(message);
+  if (known?.args === args) return known.digest;
+  const digest = callDigest(tool, args);
+  digests.set(message, { args, digest });
+  return digest;
+}
+
+/** Tells whether a message is a later part of a request. */
+function continues({ metadata, spec }: Message, request: Message): boolean {
+  return (
+    metadata.name !== request.metadata.name &&
+    spec.role === 'Assistant' &&
+    spec.about === request.spec.about &&
+    metadata.annotations?.[annotationCall] === request.metadata.annotations?.[annotationCall] &&
+    metadata.annotations?.[annotationDigest] === request.metadata.annotations?.[annotationDigest] &&
+    !requestText.test(spec.content ?? '')
+  );
+}
+
+/** Tells whether a message is shown with the request that it is a later part of. */
+export const isPart = (message: Message, messages: Message[]) =>
+  message.metadata.annotations?.[annotationDigest] !== undefined &&
+  messages.some((other) => requestText.test(other.spec.content ?? '') && continues(message, other));
 
 function stateOf(node: Node | undefined, call: string, ofTool: boolean, decision?: { decision: string }): Request['state'] {
   const phase = node?.agent?.status?.toolCalls?.find((known) => known.id === call)?.phase;

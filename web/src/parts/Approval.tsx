@@ -2,9 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { useState } from 'react';
-import { write } from '../api/client';
+import { wholeArguments, write } from '../api/client';
+import { transcriptOf } from '../api/history';
+import { callDigest } from '../model/digest';
+import { barred } from '../model/separation';
 import type { Request } from '../model/tree';
-import { useSite } from '../state/context';
+import { useSite, useSnapshot } from '../state/context';
+import { useLoad } from '../state/hooks';
 import { Arguments } from './Arguments';
 import { Icon } from './Icon';
 
@@ -15,17 +19,38 @@ const verdicts: Record<Exclude<Request['state'], 'open'>, string> = {
   over: 'No longer waiting',
 };
 
+function verdict({ state, by }: Request): string {
+  const words = verdicts[state as Exclude<Request['state'], 'open'>];
+  return by && (state === 'approved' || state === 'denied') ? `${words} by ${by}` : words;
+}
+
+/** The whole arguments of a call, from the history. */
+function fetchCall(namespace: string, { task, call, tool, digest }: Request): Promise<string> {
+  return wholeArguments(namespace, transcriptOf(call ? 'subagent' : 'task', task), call ?? task, (args) => callDigest(tool, args) === digest);
+}
+
 /** A tool call that a person decides about: what will run, exactly, and the two answers. */
 export function Approval({ chat, request }: { chat: string; request: Request }) {
   const site = useSite();
   const [comment, setComment] = useState('');
   const [sending, setSending] = useState(false);
+  const [loaded, again] = useLoad(
+    () => (request.whole ? Promise.resolve(request.arguments) : fetchCall(site.namespace, request)),
+    [site.namespace, request.message, request.whole, request.arguments],
+  );
+  const shown = request.whole ? request.arguments : loaded.state === 'done' ? loaded.value : undefined;
   const decide = async (decision: 'Approve' | 'Deny') => {
     setSending(true);
     try {
       const words = comment.trim();
-      const message = await write(site.namespace, chat, {
-        approval: { task: request.task, decision, ...(request.call ? { toolCall: request.call } : {}), ...(words ? { comment: words } : {}) },
+      const message = await write(site.namespace, chat, site.person.user, {
+        approval: {
+          task: request.task,
+          decision,
+          ...(request.call ? { toolCall: request.call } : {}),
+          ...(request.digest ? { argumentsDigest: request.digest } : {}),
+          ...(words ? { comment: words } : {}),
+        },
       });
       site.store.put('agentmessages', message);
     } catch (error) {
@@ -34,6 +59,9 @@ export function Approval({ chat, request }: { chat: string; request: Request }) 
     }
   };
   const open = request.state === 'open';
+  const { chats } = useSnapshot();
+  const why = barred(chats.find(({ metadata }) => metadata.name === chat), request, site.person.user);
+  const cannot = sending || why !== undefined || !site.person.may.createMessages;
   return (
     <section className={`approval ${request.state}`} aria-label={`Approval of ${request.tool}`} id={`request-${request.message}`} tabIndex={-1}>
       <header>
@@ -41,10 +69,26 @@ export function Approval({ chat, request }: { chat: string; request: Request }) 
         <span>
           <strong>{request.who}</strong> wants to run <code>{request.tool}</code>
         </span>
-        {!open && <span className={`verdict ${request.state}`}>{verdicts[request.state as Exclude<Request['state'], 'open'>]}</span>}
+        {!open && <span className={`verdict ${request.state}`}>{verdict(request)}</span>}
       </header>
-      <Arguments text={request.arguments} />
+      {shown !== undefined ? (
+        <Arguments text={shown} />
+      ) : loaded.state === 'loading' ? (
+        <p className="muted">Loading the whole call…</p>
+      ) : (
+        <p className="note waiting" role="alert">
+          This call is long, and all of it cannot be shown: {loaded.state === 'failed' && loaded.error.message} It can be denied, but not approved here.{' '}
+          <button type="button" className="button small" onClick={again}>
+            Try again
+          </button>
+        </p>
+      )}
       {request.comment && <p className="comment">“{request.comment}”</p>}
+      {open && why && (
+        <p className="note waiting" role="note">
+          {why}
+        </p>
+      )}
       {open && (
         <footer>
           <input
@@ -56,10 +100,10 @@ export function Approval({ chat, request }: { chat: string; request: Request }) 
             onChange={(event) => setComment(event.target.value)}
           />
           <div className="decide">
-            <button type="button" className="button" disabled={sending || !site.person.may.createMessages} onClick={() => void decide('Deny')}>
+            <button type="button" className="button" disabled={cannot} title={why} onClick={() => void decide('Deny')}>
               Deny
             </button>
-            <button type="button" className="button primary" disabled={sending || !site.person.may.createMessages} onClick={() => void decide('Approve')}>
+            <button type="button" className="button primary" disabled={cannot || shown === undefined} title={why} onClick={() => void decide('Approve')}>
               Approve
             </button>
           </div>

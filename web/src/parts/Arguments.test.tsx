@@ -17,6 +17,14 @@ it('shows every argument, whole and exactly', () => {
   expect(container.querySelector('b')).toBeNull();
 });
 
+it('shows what JSON.parse would lose, and what nobody would see', () => {
+  const twice = '{"command": "rm -rf /", "command": "ls", "n": 12345678901234567890}';
+  expect(render(<Arguments text={twice} />).container.textContent).toBe(twice);
+  cleanup();
+  const { container } = render(<Arguments text={'{"command":"a\u202eb\u200bc\u00a0d \\u003c e"}'} />);
+  expect(container.querySelector('dd')?.textContent).toBe('a\\u202eb\\u200bc\\u00a0d < e');
+});
+
 it('shows what is not JSON as it stands', () => {
   expect(render(<Arguments text='{"path": "a' />).container.textContent).toBe('{"path": "a');
 });

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { pretty } from '../model/format';
+import { faithful, pretty, visible } from '../model/format';
 import { Code } from './Markdown';
 
 /**
@@ -10,13 +10,13 @@ import { Code } from './Markdown';
  */
 export function Arguments({ text }: { text: string }) {
   const fields = fieldsOf(text);
-  if (!fields) return <Code text={pretty(text)} label="Arguments" />;
+  if (!fields) return <Code text={visible(faithful(text) ? pretty(text) : text)} label="Arguments" />;
   return (
     <dl className="arguments">
       {fields.map(([name, value]) => (
         <div key={name}>
-          <dt>{name}</dt>
-          <dd>{typeof value === 'string' && !value.includes('\n') && value.length <= 80 ? <code>{value === '' ? '""' : value}</code> : <Code text={typeof value === 'string' ? value : JSON.stringify(value, null, 2)} label={name} />}</dd>
+          <dt>{visible(name)}</dt>
+          <dd>{typeof value === 'string' && !value.includes('\n') && value.length <= 80 ? <code>{value === '' ? '""' : visible(value)}</code> : <Code text={visible(typeof value === 'string' ? value : JSON.stringify(value, null, 2))} label={name} />}</dd>
         </div>
       ))}
     </dl>
@@ -24,6 +24,7 @@ export function Arguments({ text }: { text: string }) {
 }
 
 function fieldsOf(text: string): [string, unknown][] | undefined {
+  if (!faithful(text)) return undefined;
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;

@@ -4,7 +4,7 @@
 import { memo } from 'react';
 import type { Message } from '../api/types';
 import { clock } from '../model/format';
-import { questionIn, requestIn, type Tree } from '../model/tree';
+import { isPart, questionIn, requestIn, type Tree } from '../model/tree';
 import { Approval } from './Approval';
 import { Icon } from './Icon';
 import { Markdown } from './Markdown';
@@ -26,9 +26,10 @@ export const MessageView = memo(function MessageView({
 }) {
   const { spec, status, metadata } = message;
   if (spec.approval) return shownWithRequest(message, messages, tree) ? null : <Decision message={message} />;
-  if (spec.cancel) return <Line message={message} text={spec.cancel.task ? `Cancelled ${spec.cancel.task}` : 'Cancelled all work'} />;
+  if (spec.cancel) return <Line message={message} text={`${spec.user ?? 'Somebody'} cancelled ${spec.cancel.task || 'all work'}`} />;
   const request = requestIn(message, tree, messages);
   if (request) return <Approval chat={spec.chat!} request={request} />;
+  if (isPart(message, messages)) return null;
   const question = questionIn(message, tree);
   if (question) return <Question message={message} question={question} onAnswer={onAnswer} onInspect={onInspect} />;
   if (spec.role === 'System') return <Line message={message} text={spec.content ?? ''} />;
@@ -96,9 +97,9 @@ function Question({ message, question, onAnswer, onInspect }: { message: Message
 }
 
 function Decision({ message }: { message: Message }) {
-  const { approval } = message.spec;
-  const verb = approval!.decision === 'Approve' ? 'Approved' : 'Denied';
-  return <Line message={message} text={`${verb} a call of ${approval!.task}${approval!.comment ? `: “${approval!.comment}”` : ''}`} />;
+  const { approval, user } = message.spec;
+  const verb = approval!.decision === 'Approve' ? 'approved' : 'denied';
+  return <Line message={message} text={`${user ?? 'Somebody'} ${verb} a call of ${approval!.task}${approval!.comment ? `: “${approval!.comment}”` : ''}`} />;
 }
 
 /** Something that happened rather than was said. */

@@ -4,6 +4,7 @@
 import { useId, useState } from 'react';
 import type { Result } from '../api/types';
 import { duration, money, plural, tokens } from '../model/format';
+import { headOf, standstillOf } from '../model/standstill';
 import { badgeOf, elapsed, finished, flatten, type Node } from '../model/tree';
 import { useNow } from '../state/hooks';
 import { Badge } from './Badge';
@@ -91,6 +92,7 @@ export function TaskBlock({ node, actions }: { node: Node; actions: TaskActions 
 function TaskBody({ node, actions }: { node: Node; actions: TaskActions }) {
   const { spec, status } = node.task;
   const waiting = status?.phase === 'Waiting' ? status.waiting : undefined;
+  const still = finished(node) ? undefined : (standstillOf(node.agent?.status?.conditions) ?? standstillOf(status?.conditions));
   const why = status?.phase === 'Pending' || !status?.phase ? status?.conditions?.find((c) => c.type === 'Succeeded') : undefined;
   return (
     <>
@@ -101,7 +103,15 @@ function TaskBody({ node, actions }: { node: Node; actions: TaskActions }) {
         </p>
       )}
       {spec.type === 'Tool' && spec.arguments !== undefined && <Arguments text={JSON.stringify(spec.arguments)} />}
-      {why?.message && <p className="note">{why.message}</p>}
+      {why?.message && !still && <p className="note">{why.message}</p>}
+      {still && (
+        <p className="note waiting" role="status">
+          <Icon name="clock" size={14} />
+          <span>
+            <strong>{headOf(still)}.</strong> {still.message}
+          </span>
+        </p>
+      )}
       {waiting?.kind === 'Question' && (
         <p className="note waiting">
           <Icon name="hand" size={14} />

@@ -5,6 +5,7 @@ import { useCallback, useMemo, useRef, useState } from 'react';
 import { deleteChat, write } from '../api/client';
 import type { Chat, Message } from '../api/types';
 import { money, tokens } from '../model/format';
+import { headOf, standstillOf } from '../model/standstill';
 import { buildTree, inOrder, questionIn } from '../model/tree';
 import { Badge } from '../parts/Badge';
 import { Composer } from '../parts/Composer';
@@ -45,9 +46,9 @@ export function ChatPage({ route, onMenu }: { route: Route & { chat: string }; o
     Escape: route.agent ? () => inspect(undefined) : undefined,
   });
 
-  const say = async (spec: Parameters<typeof write>[2]) => {
+  const say = async (spec: Parameters<typeof write>[3]) => {
     try {
-      site.store.put('agentmessages', await write(namespace, route.chat, spec));
+      site.store.put('agentmessages', await write(namespace, route.chat, site.person.user, spec));
       return true;
     } catch (error) {
       site.toast((error as Error).message, 'error');
@@ -74,6 +75,7 @@ export function ChatPage({ route, onMenu }: { route: Route & { chat: string }; o
       <main className="chat-main" id="main">
         <ChatHead chat={chat} route={route} onMenu={onMenu} onStop={working && site.person.may.createMessages ? () => void say({ cancel: {} }) : undefined} />
         <NotReady chat={chat} />
+        <StandstillBanner chat={chat} />
         {route.view === 'chat' && <Conversation chat={chat} ordered={ordered} tree={tree} actions={actions} onAnswer={answer} />}
         {route.view === 'timeline' && <Timeline tree={tree} ordered={ordered} inspect={inspect} />}
         {route.view === 'usage' && <ChatUsage chat={chat} tree={tree} />}
@@ -174,11 +176,25 @@ function NotReady({ chat }: { chat: Chat }) {
     const young = Date.now() - Date.parse(chat.metadata.creationTimestamp) < 10_000;
     return young ? null : <p className="banner">No operator has looked at this chat yet. Is nestor-operator running?</p>;
   }
-  if (ready?.status !== 'False' || ready.reason === 'Progressing') return null;
+  if (ready?.status !== 'False' || ready.reason === 'Progressing' || standstillOf(chat.status.conditions)) return null;
   return (
     <p className="banner failed" role="status">
       <Icon name="alert" size={14} />
       <span>{ready.message || ready.reason}</span>
+    </p>
+  );
+}
+
+/** Says that a chat is paused, or what its work waits for, and what to do about it. */
+function StandstillBanner({ chat }: { chat: Chat }) {
+  const still = standstillOf(chat.status?.conditions);
+  if (!still) return null;
+  return (
+    <p className="banner" role="status">
+      <Icon name={still.paused ? 'hand' : 'clock'} size={14} />
+      <span>
+        <strong>{headOf(still)}.</strong> {still.message} {still.paused ? !still.message.includes('to go on') && 'Write a message to go on.' : 'Nothing has failed: it goes on by itself.'}
+      </span>
     </p>
   );
 }

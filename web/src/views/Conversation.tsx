@@ -4,6 +4,7 @@
 import { Fragment, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { transcriptOf } from '../api/history';
 import type { Chat, Message } from '../api/types';
+import { spoken } from '../model/transcript';
 import { finished, type Tree } from '../model/tree';
 import { Empty, Loading } from '../parts/Empty';
 import { Icon } from '../parts/Icon';
@@ -11,6 +12,7 @@ import { Markdown } from '../parts/Markdown';
 import { MessageView } from '../parts/MessageView';
 import { TaskGroup, type TaskActions } from '../parts/TaskBlock';
 import { useSnapshot } from '../state/context';
+import { useNow } from '../state/hooks';
 
 /** How many messages are shown before somebody asks for more. */
 const page = 100;
@@ -46,7 +48,7 @@ export function Conversation({ chat, ordered, tree, actions, onAnswer }: { chat:
             </Fragment>
           ))}
           {stray.length > 0 && <TaskGroup nodes={stray} actions={actions} />}
-          <Speaking chat={chat} idle={tree.roots.every(finished)} />
+          <Speaking chat={chat} ordered={ordered} idle={tree.roots.every(finished)} />
           <div ref={end} className="end" />
         </div>
       </div>
@@ -60,13 +62,16 @@ export function Conversation({ chat, ordered, tree, actions, onAnswer }: { chat:
 }
 
 /** What the orchestrator is saying right now, word by word. */
-function Speaking({ chat, idle }: { chat: Chat; idle: boolean }) {
+function Speaking({ chat, ordered, idle }: { chat: Chat; ordered: Message[]; idle: boolean }) {
   const { transcripts } = useSnapshot();
-  const speaking = transcripts.get(transcriptOf('chat', chat.metadata.name))?.speaking;
-  if (speaking?.text) {
+  const transcript = transcripts.get(transcriptOf('chat', chat.metadata.name));
+  const speaking = transcript?.speaking;
+  const now = useNow(transcript?.said !== undefined);
+  const text = spoken(transcript, ordered.slice(-5).map((message) => message.spec.content ?? ''), now);
+  if (text) {
     return (
       <article className="message assistant speaking" aria-label="The assistant is writing" aria-live="off">
-        <Markdown text={speaking.text} />
+        <Markdown text={text} />
       </article>
     );
   }

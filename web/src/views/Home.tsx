@@ -35,7 +35,7 @@ export function Home({ onMenu }: { onMenu: () => void }) {
     try {
       site.store.put('agentchats', await createChat(site.namespace, chat, spec));
       go(hrefOf({ namespace: site.namespace, chat }));
-      await write(site.namespace, chat, { content });
+      await write(site.namespace, chat, site.person.user, { content });
       return true;
     } catch (error) {
       site.toast((error as Error).message, 'error');

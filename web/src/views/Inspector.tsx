@@ -27,7 +27,7 @@ export function Inspector({ name, chat, tree, onClose, onInspect, onAnswer }: { 
   const { transcripts, problems, synced } = useSnapshot();
   const [filter, setFilter] = useState<Filter>('all');
   const [search, setSearch] = useState('');
-  const transcript = transcriptOf('subagent', name);
+  const transcript = transcriptOf('subagent', tree.byName.get(name)?.task.status?.subAgent ?? name);
   const state = transcripts.get(transcript) ?? emptyTranscript;
   const problem = problems.get(transcript);
   const node = tree.byName.get(name);

@@ -129,12 +129,13 @@ function ToolTable({ title, tools, prefix = '', conditions }: { title: string; t
       <h3>
         {title} <Ready conditions={conditions} />
       </h3>
+      <Changed conditions={conditions} />
       <ul className="tools">
         {tools.map((tool) => (
           <li key={tool.name}>
             <code>{prefix + tool.name}</code>
             <span>{firstSentence(tool.description ?? '')}</span>
-            <span className={`source${tool.readOnly ? '' : ' writes'}`}>{tool.readOnly ? 'read-only' : 'needs approval'}</span>
+            <span className={`source${tool.readOnly && !tool.withheld ? '' : ' writes'}`}>{tool.withheld ? 'withheld' : tool.readOnly ? 'read-only' : 'needs approval'}</span>
           </li>
         ))}
       </ul>
@@ -143,6 +144,17 @@ function ToolTable({ title, tools, prefix = '', conditions }: { title: string; t
 }
 
 const firstSentence = (text: string) => /^.*?[.!?](?=\s|$)/s.exec(text)?.[0] ?? text;
+
+/** Says that tools of a server differ from those that were pinned, and how to accept them. */
+function Changed({ conditions }: { conditions?: Condition[] }) {
+  const changed = conditions?.find((condition) => condition.type === 'ToolsChanged' && condition.status === 'True');
+  if (!changed) return null;
+  return (
+    <span className="note failed">
+      <Icon name="alert" size={14} /> <span>{changed.message}</span>
+    </span>
+  );
+}
 
 function Ready({ conditions, onlyTrouble = false }: { conditions?: Condition[]; onlyTrouble?: boolean }) {
   const ready = conditions?.find((condition) => condition.type === 'Ready');

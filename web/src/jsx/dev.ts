@@ -1,0 +1,12 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The same as runtime.ts, with what React needs to tell developers where a mistake is.
+
+import { Fragment, jsxDEV as make } from 'react/jsx-dev-runtime';
+import { seenProps } from './seen';
+
+export type { JSX } from 'react/jsx-dev-runtime';
+export { Fragment };
+
+export const jsxDEV: typeof make = (type, props, ...rest) => make(type, seenProps(type, props as Record<string, unknown>), ...rest);
