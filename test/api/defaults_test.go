@@ -29,6 +29,7 @@ var _ = Describe("Defaults", func() {
 		{"ModelProvider", "{baseURL: 'https://models.example.com/v1'}"},
 		{"ModelProvider", "{baseURL: 'https://models.example.com/v1', models: [{name: gpt-5}], allowedNamespaces: {}}"},
 		{"ToolServer", "{url: 'https://tools.example.com/mcp'}"},
+		{"AgentQuota", "{period: Day, maxTokens: 1000000}"},
 	}
 
 	It("are filled in by the server", func(ctx SpecContext) {

@@ -58,7 +58,7 @@ func story() []client.Object {
 		&nestor.AgentMessage{
 			ObjectMeta: metav1.ObjectMeta{Name: "release-notes-3"},
 			Spec: nestor.AgentMessageSpec{
-				Chat: "release-notes", Approval: &nestor.Approval{Task: "edit", ToolCall: "call_0", Decision: nestor.DecisionApprove},
+				Chat: "release-notes", User: "alice", Approval: &nestor.Approval{Task: "edit", ToolCall: "call_0", Decision: nestor.DecisionApprove},
 			},
 			Status: nestor.AgentMessageStatus{Phase: nestor.MessageRejected, Reason: nestor.ReasonWrongToolCall},
 		},
@@ -114,6 +114,15 @@ func story() []client.Object {
 				BaseURL: "https://models.example.com/v1", DefaultModel: "gpt-5", Fallback: []string{"spare"},
 			},
 			Status: nestor.ModelProviderStatus{Conditions: ready},
+		},
+		&nestor.AgentQuota{
+			ObjectMeta: metav1.ObjectMeta{Name: "daily"},
+			Spec:       nestor.AgentQuotaSpec{Period: nestor.QuotaDay, MaxTokens: new(int64(5_000_000)), MaxActiveAgents: new(int32(20))},
+			Status: nestor.AgentQuotaStatus{
+				Used: nestor.QuotaAmount{Tokens: new(int64(4_998_000))}, Remaining: nestor.QuotaAmount{Tokens: new(int64(2_000))}, ActiveAgents: 3,
+				ResetTime:  &metav1.Time{Time: time.Date(2026, time.November, 16, 0, 0, 0, 0, time.UTC)},
+				Conditions: condition(nestor.ConditionReady, metav1.ConditionTrue, nestor.ReasonQuotaExhausted),
+			},
 		},
 		&nestor.ToolServer{
 			ObjectMeta: metav1.ObjectMeta{Name: "github"},

@@ -6,9 +6,7 @@ package chaos
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -31,16 +29,17 @@ func (w *world) replays(ctx context.Context) error {
 		sub := &found.agents.Items[i]
 		l := lives[string(sub.UID)]
 		switch {
+		case l != nil && l.damaged: // what the damaged events had counted is only in the status
 		case l != nil:
-			compare(&wrong, "sub-agent "+sub.Name, sub.Status, projection.SubAgent(l.state, sub.Status, sub.Generation))
+			compare(&wrong, "sub-agent "+sub.Name, sub.Status, projection.SubAgent(l.state, projection.Work{}, sub.Status, sub.Generation))
 		case sub.Status.Error == nil || sub.Status.StartTime != nil: // else it was cancelled before it began
 			wrong.add("the ledger does not know sub-agent %s, which is %s", sub.Name, sub.Status.Phase)
 		}
 	}
 	for i := range found.tasks.Items {
 		task := &found.tasks.Items[i]
-		if l := lives[runnerOf(found, task)]; l != nil {
-			folded := projection.Task(l.state, task.Status, task.Generation)
+		if l := lives[runnerOf(found, task)]; l != nil && !l.damaged {
+			folded := projection.Task(l.state, projection.Work{}, task.Status, task.Generation)
 			if folded.CompletionTime == nil { // while it is at work, the sub-agent has the numbers
 				folded.Iterations, folded.Usage = task.Status.Iterations, task.Status.Usage
 			}
@@ -149,8 +148,7 @@ func (w *world) wroteOnce(ctx context.Context) error {
 }
 
 // paidOnce compares the model's memory with the ledger. A call that was interrupted may be made again; one whose end the ledger
-// knows may not. While two operators were at work, the one may have asked what the other was just writing down; and until it is killed
-// itself, what had waited for its turn at the provider while the other was answered.
+// knows may not, whichever operator was at work, stopped or woken up.
 func (w *world) paidOnce(ctx context.Context) error {
 	requests, err := w.requests(ctx) // before the ledger is read, which has the intent first
 	if err != nil {
@@ -180,7 +178,7 @@ func (w *world) paidOnce(ctx context.Context) error {
 			wrong.add("a request at %s has no idempotency key", r.At)
 		case !known[r.IdempotencyKey]:
 			wrong.add("the model was asked %s, and the ledger has no intent of it", r.IdempotencyKey)
-		case ok && r.At.After(result.FinishedAt) && !w.faults.outdated(result.FinishedAt, r.At):
+		case ok && r.At.After(result.FinishedAt):
 			wrong.add("the call %s was finished at %s and made again at %s", r.IdempotencyKey, result.FinishedAt, r.At)
 		case r.Status == 400:
 			wrong.add("the model could not understand %s: %s", r.IdempotencyKey, r.Error)
@@ -198,29 +196,14 @@ func (w *world) paidOnce(ctx context.Context) error {
 	return wrong.err()
 }
 
-func (w *world) rivalAt(t time.Time) bool {
-	return slices.ContainsFunc(w.faults.rivalries, func(i interval) bool { return i.contains(t) })
-}
-
-// outdated says whether an operator could have asked at a time without knowing of an answer that another had before.
-func (f *faults) outdated(answered, asked time.Time) bool {
-	return slices.ContainsFunc(f.rivalries, func(i interval) bool {
-		next := slices.IndexFunc(f.kills, i.to.Before)
-		survived := next < 0 || asked.Before(f.kills[next])
-		return i.contains(asked) || i.contains(answered) && survived
-	})
-}
-
-// withinBudgets sums what every limited agent and tree has used. Two operators at the same time, which leader election prevents,
-// each know only what they themselves have reserved: a tree in which both made calls may have used more.
+// withinBudgets sums what every limited agent and tree has used.
 func (w *world) withinBudgets(ctx context.Context) error {
 	calls, err := w.modelCalls(ctx)
 	if err != nil {
 		return err
 	}
-	used, trees, shared := map[string]int64{}, map[string]int64{}, map[string]bool{}
+	used, trees := map[string]int64{}, map[string]int64{}
 	for _, call := range calls {
-		shared[call.Root] = shared[call.Root] || w.rivalAt(call.StartedAt)
 		if r := call.Result; r != nil && r.PromptTokens != nil && r.CompletionTokens != nil {
 			used[call.Agent] += *r.PromptTokens + *r.CompletionTokens
 			trees[call.Root] += *r.PromptTokens + *r.CompletionTokens
@@ -240,7 +223,7 @@ func (w *world) withinBudgets(ctx context.Context) error {
 		if l.state.Config.Kind == agent.Orchestrator {
 			total = trees[uid]
 		}
-		if total > limit && !shared[l.record.Root] {
+		if total > limit {
 			wrong.add("%s %s has used %d of %d tokens", l.record.Kind, l.record.Name, total, limit)
 		}
 		if l.state.Budget.Reserved != (agent.Amount{}) && l.state.Phase.Terminal() {

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"syscall"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -23,18 +24,13 @@ import (
 type faults struct {
 	world  *world
 	random *rand.Rand
-	// rivalries are the times during which two operators were at work, and kills those at which one was killed.
-	rivalries []interval
-	kills     []time.Time
-	counts    map[string]int
+	counts map[string]int
+	// damaged are the UIDs of the agents whose records were damaged.
+	damaged map[string]bool
 }
 
-type interval struct{ from, to time.Time }
-
-func (i interval) contains(t time.Time) bool { return !t.Before(i.from) && !t.After(i.to) }
-
 func newFaults(w *world) *faults {
-	return &faults{world: w, random: w.settings.random("faults"), counts: map[string]int{}}
+	return &faults{world: w, random: w.settings.random("faults"), counts: map[string]int{}, damaged: map[string]bool{}}
 }
 
 // mishap is one way in which things fail. An error means that the test itself cannot go on.
@@ -48,6 +44,8 @@ func (f *faults) all() []mishap {
 	list := []mishap{
 		{"the operator is killed", f.killOperator},
 		{"a second operator runs for a while", f.rival},
+		{"a successor starts before the operator ends", f.overlap},
+		{"the operator is stopped, followed and woken up", f.freeze},
 		{"the API server restarts", f.restartAPIServer},
 		{"the model fails", f.failModel},
 		{"the model fails", f.failModel},
@@ -55,6 +53,7 @@ func (f *faults) all() []mishap {
 		{"a tool fails", f.failTool},
 		{"something is deleted", f.deleteDoomed},
 		{"something is deleted while no operator runs", f.deleteUnseen},
+		{"the record of an agent is damaged", f.damage},
 	}
 	for _, point := range engine.Points() {
 		list = append(list, mishap{"the operator dies " + string(point), func(ctx context.Context) error { return f.dieAt(ctx, point) }})
@@ -108,10 +107,7 @@ func (f *faults) heal(ctx context.Context) error {
 }
 
 // kill ends the operator at once, and with it all that only it knew.
-func (f *faults) kill() error {
-	f.kills = append(f.kills, time.Now())
-	return f.world.stack.Operator.Kill()
-}
+func (f *faults) kill() error { return f.world.stack.Operator.Kill() }
 
 func (f *faults) killOperator(ctx context.Context) error {
 	if err := f.kill(); err != nil {
@@ -137,21 +133,74 @@ func (f *faults) dieAt(ctx context.Context, point engine.Point) error {
 	return f.killOperator(ctx)
 }
 
+// rival runs a second operator, which takes over. When it is killed, the first one goes on, unless that was killed before.
 func (f *faults) rival(ctx context.Context) error {
-	begun := time.Now()
 	rival, err := f.world.stack.LaunchRival()
 	if err != nil {
 		return err
 	}
 	pause(ctx, f.between(1500, 3500))
-	if f.random.IntN(2) == 0 { // the one that was there first goes first
+	if f.random.IntN(2) == 0 {
 		if err := f.killOperator(ctx); err != nil {
 			return err
 		}
 	}
-	err = rival.Kill()
-	f.rivalries = append(f.rivalries, interval{begun, time.Now()})
-	return err
+	return rival.Kill()
+}
+
+// overlap starts a successor while the operator is still at work, as a cluster does when a pod is deleted with force.
+func (f *faults) overlap(ctx context.Context) error {
+	old := f.world.stack.Operator
+	if err := f.world.stack.LaunchOperator(ctx); err != nil {
+		return err
+	}
+	pause(ctx, f.between(0, 3000))
+	if f.random.IntN(2) == 0 {
+		f.counts["the predecessor is killed"]++
+		if err := old.Kill(); err != nil {
+			return err
+		}
+		return f.world.stack.AwaitReady(ctx)
+	}
+	select {
+	case <-old.Exited(): // it gave up before: what failed before this was too much for it
+		return f.world.stack.AwaitReady(ctx)
+	default:
+	}
+	f.counts["the predecessor is terminated"]++
+	if err := old.Terminate(ctx); err != nil {
+		return fmt.Errorf("the operator did not end well: %w\n%s", err, f.world.stack.OperatorLog())
+	}
+	return f.world.stack.AwaitReady(ctx)
+}
+
+// freeze stops the operator, so that it answers nothing and holds everything it has, and wakes it up when another one has taken over. One of
+// the two is killed then, and the other goes on.
+func (f *faults) freeze(ctx context.Context) error {
+	old := f.world.stack.Operator
+	if err := old.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	if err := f.world.stack.LaunchOperator(ctx); err != nil {
+		return err
+	}
+	pause(ctx, f.between(5500, 7500))
+	if err := old.Signal(syscall.SIGCONT); err != nil {
+		return err
+	}
+	pause(ctx, f.between(0, 1500))
+	if f.random.IntN(2) == 0 {
+		return old.Kill()
+	}
+	f.counts["the successor is killed, and the woken one goes on"]++
+	if err := f.kill(); err != nil {
+		return err
+	}
+	pause(ctx, f.between(500, 2000))
+	if err := old.Kill(); err != nil {
+		return err
+	}
+	return f.world.stack.StartOperator(ctx)
 }
 
 func (f *faults) restartAPIServer(ctx context.Context) error {

@@ -52,6 +52,8 @@ type life struct {
 	// state is the fold of all events.
 	state agent.State
 	calls []ledger.ToolCall
+	// damaged says that its record was damaged on purpose.
+	damaged bool
 }
 
 // lives reads every agent, by UID.
@@ -82,10 +84,15 @@ func (w *world) life(ctx context.Context, record ledger.Agent) (*life, error) {
 		}
 		for _, e := range events {
 			var event agent.Event
-			if err := json.Unmarshal(e.Data, &event); err != nil {
+			after = e.Seq
+			switch err := json.Unmarshal(e.Data, &event); {
+			case err == nil:
+				l.events = append(l.events, event)
+			case w.faults.damaged[record.UID]: // what comes after it ends the agent
+				l.damaged, l.events = true, nil
+			default:
 				return nil, fmt.Errorf("event %d of %s: %w", e.Seq, record.Name, err)
 			}
-			l.events, after = append(l.events, event), e.Seq
 		}
 		if len(events) == 0 {
 			break

@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/stack"
 )
 
 // user is the person at the other end: it sees what waits for it as anybody does, in the status of chats and tasks, and
@@ -88,13 +89,17 @@ func (u *user) aboutTask(task *v1alpha1.AgentTask) *v1alpha1.AgentMessage {
 	if task.Spec.Chat != "" || w == nil || ignored(w) {
 		return nil
 	}
+	if w.SubAgent != "" && w.SubAgent != task.Status.SubAgent {
+		return nil // an agent below it asks, and is answered through its own task
+	}
 	message := &v1alpha1.AgentMessage{ObjectMeta: named("re-" + task.Name + "-" + short(w.ToolCall))}
 	message.Spec.Task = task.Name
 	if w.Kind == v1alpha1.WaitingQuestion {
 		message.Spec.Content = "Right."
 		return message
 	}
-	message.Spec.Approval = &v1alpha1.Approval{Task: task.Name, ToolCall: w.ToolCall, Decision: u.decision(task.Name, w.ToolCall)}
+	message.Spec.User = stack.Admin
+	message.Spec.Approval = &v1alpha1.Approval{Task: task.Name, ToolCall: w.ToolCall, ArgumentsDigest: w.ArgumentsDigest, Decision: u.decision(task.Name, w.ToolCall)}
 	return message
 }
 
@@ -109,7 +114,8 @@ func (u *user) aboutChat(chat *v1alpha1.AgentChat, posts []v1alpha1.AgentMessage
 		message := &v1alpha1.AgentMessage{ObjectMeta: named("re-" + item.Task + "-" + short(item.ToolCall))}
 		message.Spec.Chat = chat.Name
 		if item.Kind == v1alpha1.WaitingApproval {
-			message.Spec.Approval = &v1alpha1.Approval{Task: item.Task, ToolCall: item.ToolCall, Decision: u.decision(item.Task, item.ToolCall)}
+			message.Spec.User = stack.Admin
+			message.Spec.Approval = &v1alpha1.Approval{Task: item.Task, ToolCall: item.ToolCall, ArgumentsDigest: item.ArgumentsDigest, Decision: u.decision(item.Task, item.ToolCall)}
 			due = append(due, message)
 			continue
 		}
@@ -152,7 +158,7 @@ func (u *user) cancels(agents []v1alpha1.SubAgent) []*v1alpha1.AgentMessage {
 			continue
 		}
 		message := &v1alpha1.AgentMessage{ObjectMeta: named("stop-" + o.name)}
-		message.Spec.Cancel = &v1alpha1.Cancel{}
+		message.Spec.User, message.Spec.Cancel = stack.Admin, &v1alpha1.Cancel{}
 		if o.chat {
 			message.Spec.Chat = o.name
 		} else {

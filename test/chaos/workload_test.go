@@ -35,6 +35,7 @@ var (
 	broke     = ending{v1alpha1.TaskFailed, v1alpha1.ErrorBudgetExhausted}
 	toolFell  = ending{v1alpha1.TaskFailed, v1alpha1.ErrorTool}
 	waits     = ending{phase: v1alpha1.TaskWaiting}
+	damaged   = ending{v1alpha1.TaskFailed, v1alpha1.ErrorHistoryLost}
 )
 
 // job is the work of one agent, and how it must end.
@@ -115,6 +116,8 @@ type order struct {
 	jobs []*job
 	// cancel says that the user cancels it once it is at work, doomed that it is deleted.
 	cancel, doomed bool
+	// fragile says that its record in the ledger is damaged, once.
+	fragile bool
 	// maxTokens is the budget of a chat's tree, asks says that the orchestrator leaves all questions to the user.
 	maxTokens int64
 	asks      bool
@@ -142,7 +145,7 @@ type planner struct {
 func (p *planner) plan(agents int) []*order {
 	shapes := []func(*order){
 		p.plain, p.asker, p.careful, p.parked, p.held, p.spinner, p.fanOut, p.cancelledTree, p.frugal, p.brief, p.toolCall, p.quorum,
-		p.chatOf, p.cancelledChat, p.boundedChat, p.doomedTask, p.doomedChat,
+		p.chatOf, p.cancelledChat, p.boundedChat, p.doomedTask, p.doomedChat, p.fragile,
 	}
 	var orders []*order
 	for total := 0; total < agents; {
@@ -270,6 +273,11 @@ func (p *planner) boundedChat(o *order) {
 	for range 3 {
 		p.add(o, roleWorker, broke, stepSpin)
 	}
+}
+
+func (p *planner) fragile(o *order) {
+	o.fragile = true
+	p.add(o, roleWorker, waits, stepWrite, stepPark)
 }
 
 func (p *planner) doomedTask(o *order) {

@@ -42,12 +42,14 @@ var accepted = map[string][]string{
 	"a claim of one's own":                 {"ledger.sqlite.existingClaim=mine"},
 	"a ledger in the pod":                  {"ledger.sqlite.ephemeral=true"},
 	"a volume of another class":            {"fullnameOverride=other", "ledger.sqlite.storageClassName=fast", "ledger.sqlite.size=100Gi", "ledger.sqlite.accessModes={ReadWriteOncePod}"},
+	"retention and a quota":                {"ledger.retention=2160h", "ledger.callRetention=720h", "ledger.namespaceQuota=2Gi"},
 	"a few namespaces":                     few,
 	"a few namespaces without history":     with(few, []string{"history.enabled=false"}),
 	"a few namespaces and PostgreSQL":      with(few, postgres),
 	"no history":                           {"history.enabled=false"},
 	"no metrics":                           {"metrics.enabled=false"},
 	"no workspaces":                        {"workspace.enabled=false"},
+	"workspaces that hold and reach more":  {"workspace.maxSize=50Gi", "workspace.egress[0].ports[0].port=53", "workspace.egress[0].ports[0].protocol=UDP", "workspace.egress[1].to[0].ipBlock.cidr=192.0.2.0/24"},
 	"no policies":                          {"policies.enabled=false"},
 	"a backup program that may restore":    {"policies.exemptUsers={system:serviceaccount:velero:velero}"},
 	"no roles for people":                  {"rbac.userRoles.create=false"},
@@ -103,7 +105,7 @@ var _ = Describe("Values that are accepted", func() {
 		for _, values := range [][]string{nil, {"keep=false", "annotations.example\\.com/a=b: c"}} {
 			objects, err := render(ctx, "nestor-crds", values...)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(objects).To(HaveLen(7))
+			Expect(objects).To(HaveLen(8))
 			for _, object := range objects {
 				expectAccepted(ctx, object)
 				if values == nil {

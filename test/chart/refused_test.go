@@ -35,6 +35,8 @@ var _ = DescribeTable("Values that are refused", func(ctx SpecContext, words str
 	Entry("a namespace that is no name", "at '/watchNamespaces/0'", []string{"watchNamespaces={Team A}"}),
 	Entry("a misspelt value", "additional properties 'replica' not allowed", []string{"replica=2"}),
 	Entry("a misspelt value inside", "additional properties 'kind' not allowed", []string{"ledger.kind=postgres"}),
+	Entry("a quota that is no size", "at '/ledger/namespaceQuota'", []string{"ledger.namespaceQuota=plenty"}),
+	Entry("a retention that is no time", "at '/ledger/callRetention'", []string{"ledger.callRetention=30d"}),
 	Entry("a flag without dashes", "at '/extraArgs/0'", []string{"extraArgs={kube-api-qps=1}"}),
 	Entry("a pod that is killed too soon", "at '/terminationGracePeriodSeconds'", []string{"terminationGracePeriodSeconds=5"}),
 	Entry("a digest that is none", "at '/image/digest'", []string{"image.digest=latest"}),

@@ -82,10 +82,11 @@ func step(schema *apiextensionsv1.JSONSchemaProps, name, path string) (*apiexten
 	return nil, fmt.Errorf("%s has no field %s", path, name)
 }
 
-// elsewhere are fields that pages name and that are not of our seven kinds.
+// elsewhere are fields that pages name and that are not of our eight kinds.
 var elsewhere = map[string]string{
-	"spec.agent": "selects modelcalls of the history API",
-	"spec.model": "selects modelcalls of the history API, too",
+	"spec.agent":  "selects modelcalls of the history API",
+	"spec.parent": "selects modelcalls of the history API, too",
+	"spec.model":  "selects modelcalls of the history API, too",
 }
 
 var fieldPath = regexp.MustCompile(`^(?:spec|status)(?:\.[a-zA-Z]+(?:\[\])?)+$`)

@@ -115,6 +115,8 @@ func (c *cluster) namespace(ctx context.Context, name string, users ...string) {
 	c.made = append(c.made, name)
 	for _, user := range users {
 		c.kubectl(ctx, "-n", name, "create", "rolebinding", "talks-"+user, "--clusterrole=nestor-user", "--user="+user)
+		c.kubectl(ctx, "-n", name, "create", "role", "volumes-"+user, "--verb=get", "--resource=persistentvolumeclaims")
+		c.kubectl(ctx, "-n", name, "create", "rolebinding", "volumes-"+user, "--role=volumes-"+user, "--user="+user)
 	}
 }
 

@@ -18,11 +18,11 @@ import (
 // person is somebody who talks in a namespace, with the rights of a user and through the Kubernetes API alone.
 type person struct {
 	client.WithWatch
-	namespace string
+	name, namespace string
 }
 
 // person is a user of a namespace.
-func (c *cluster) person(name, namespace string) person { return person{c.as(name), namespace} }
+func (c *cluster) person(name, namespace string) person { return person{c.as(name), name, namespace} }
 
 func (p person) meta(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: p.namespace, Name: name}
@@ -48,7 +48,7 @@ func (p person) say(ctx context.Context, spec v1alpha1.AgentMessageSpec) *v1alph
 // approve lets a task make the call for which it waits.
 func (p person) approve(ctx context.Context, chat, task, call string) {
 	GinkgoHelper()
-	spec := v1alpha1.AgentMessageSpec{Chat: chat, Approval: &v1alpha1.Approval{Task: task, ToolCall: call, Decision: v1alpha1.DecisionApprove}}
+	spec := v1alpha1.AgentMessageSpec{Chat: chat, User: p.name, Approval: &v1alpha1.Approval{Task: task, ToolCall: call, Decision: v1alpha1.DecisionApprove}}
 	if chat == "" {
 		spec.Task = task
 	}

@@ -67,7 +67,7 @@ func (c *cluster) layOutSample(ctx context.Context, namespace, claim string) {
 	c.apply(ctx, strings.NewReplacer("NAMESPACE", namespace, "CLAIM", claim, "IMAGE", c.registry+"/nestor-workspace:"+tag).Replace(`
 apiVersion: v1
 kind: PersistentVolumeClaim
-metadata: {name: CLAIM, namespace: NAMESPACE}
+metadata: {name: CLAIM, namespace: NAMESPACE, labels: {nestor.dev/workspace: "true"}}
 spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 ---
 apiVersion: v1

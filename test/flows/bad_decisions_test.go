@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
 )
 
 // badDecisions are approvals and cancels that decide nothing. The agents that wait are left as they are.
@@ -42,6 +43,12 @@ func badDecisions(w *world) []TableEntry {
 	return []TableEntry{
 		Entry("an approval of a task that does not exist", during(v1alpha1.ReasonTaskNotFound, func(call string) messageBuilder { return MakeMessage("odd").Approve("chat-9", call) })),
 		Entry("an approval of a call that does not exist", during(v1alpha1.ReasonWrongToolCall, func(string) messageBuilder { return MakeMessage("odd").Approve("chat-1", "call_0") })),
+		Entry("an approval of a call with other arguments", during(v1alpha1.ReasonDigestMismatch, func(call string) messageBuilder {
+			return MakeMessage("odd").Approve("chat-1", call).Digest(agent.CallDigest("box__write", "{}"))
+		})),
+		Entry("a denial of a call with other arguments", during(v1alpha1.ReasonDigestMismatch, func(call string) messageBuilder {
+			return MakeMessage("odd").Deny("chat-1", call, "no").Digest(agent.CallDigest("box__write", "{}"))
+		})),
 		Entry("an approval without a call, of an agent", during(v1alpha1.ReasonWrongToolCall, func(string) messageBuilder { return MakeMessage("odd").Approve("chat-1", "") })),
 		Entry("an approval that is addressed to the agent itself", during(v1alpha1.ReasonTaskNotFound, func(call string) messageBuilder { return MakeMessage("odd").Task("chat-1").Approve("chat-1", call) })),
 		Entry("a cancel of a task that does not exist", during(v1alpha1.ReasonTaskNotFound, func(string) messageBuilder { return MakeMessage("odd").Cancel("chat-9") })),
@@ -49,7 +56,8 @@ func badDecisions(w *world) []TableEntry {
 		Entry("a denial of a call that was approved", after(v1alpha1.ReasonTaskFinished, func(call string) messageBuilder { return MakeMessage("odd").Deny("chat-1", call, "no") })),
 		Entry("a cancel of a task that has finished", after(v1alpha1.ReasonTaskFinished, func(string) messageBuilder { return MakeMessage("odd").Cancel("chat-1") })),
 		Entry("a second decision on a call while the other call of the reply is undecided", mischief(func(ctx context.Context, r *room) {
-			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), MakeToolServer("box", w.tools.URL), MakeRole("general").Allow("box__*").Obj())
+			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
+			r.equip(ctx, MakeToolServer("box", w.tools.URL))
 			r.openChat(ctx)
 			r.say(ctx, "request", "Delegate to general: Write "+r.namespace+"/one and "+r.namespace+"/two")
 			Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Waiting", HaveLen(2)))
@@ -99,7 +107,8 @@ func badDecisions(w *world) []TableEntry {
 // awaitWrite lets a sub-agent of the chat ask to write a file, and returns its call.
 func awaitWrite(ctx context.Context, r *room) (call, path string) {
 	GinkgoHelper()
-	r.create(ctx, MakeProvider("default", r.ModelURL).Obj(), MakeToolServer("box", r.tools.URL), MakeRole("general").Allow("box__*").Obj())
+	r.create(ctx, MakeProvider("default", r.ModelURL).Obj())
+	r.equip(ctx, MakeToolServer("box", r.tools.URL))
 	r.openChat(ctx)
 	path = r.namespace + "/file"
 	r.say(ctx, "request", "Delegate to general: Write "+path)

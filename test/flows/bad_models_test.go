@@ -8,6 +8,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
@@ -41,6 +42,7 @@ func badModels(w *world) []TableEntry {
 		Entry("a model that sends no JSON", fails(v1alpha1.ErrorModel, "", "Break")),
 		Entry("a proxy in place of a model", fails(v1alpha1.ErrorModel, "", "Be a proxy")),
 		Entry("a model that is always too busy", fails(v1alpha1.ErrorModel, "Rate limit reached.", "Be rate limited")),
+		Entry("a provider that answers without choices", fails(v1alpha1.ErrorModel, "the list of choices is empty", "Have no choices")),
 		Entry("a model that is down", fails(v1alpha1.ErrorModel, "The server had an error.", "Be down")),
 		Entry("a model that refuses the key", fails(v1alpha1.ErrorModel, "Incorrect API key provided.", "Be unauthorized")),
 		Entry("a model that never says anything", fails(v1alpha1.ErrorIterationLimit, "limit of 3 iterations", "Say nothing")),
@@ -52,6 +54,23 @@ func badModels(w *world) []TableEntry {
 		Entry("a hang that passes", passes("Fail with a hang", "It did not fail this time.")),
 		Entry("a cut that passes", passes("Fail with a cut stream", "It did not fail this time.")),
 		Entry("malformed JSON that passes", passes("Fail with malformed JSON", "It did not fail this time.")),
+		Entry("a provider that is down and has a fallback, without retries", mischief(func(ctx context.Context, r *room) {
+			r.create(ctx, MakeProvider("spare", w.ModelURL).Obj(), MakeProvider("default", "http://127.0.0.1:9/v1").Retries(0).Fallback("spare").Obj())
+			r.create(ctx, MakeTask("work", "Submit all of it").Obj())
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+		})),
+		Entry("a chat and a task whose model calls wait for a retry say so", mischief(func(ctx context.Context, r *room) {
+			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(100).Obj())
+			r.openChat(ctx)
+			r.say(ctx, "request", "Be rate limited")
+			r.create(ctx, MakeTask("work", "Be down").Obj())
+			Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Conditions", ContainElement(waiting(v1alpha1.ReasonRateLimited, "Rate limit reached"))))
+			Eventually(r.task("work")).WithContext(ctx).Should(HaveField("Status.Conditions", ContainElement(waiting(v1alpha1.ReasonProviderUnavailable, "The server had an error"))))
+			r.create(ctx, MakeMessage("stop").Cancel("").Obj(), MakeMessage("stop-work").Task("work").Cancel("").Obj())
+			Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Conditions", Not(ContainElement(HaveField("Type", v1alpha1.ConditionProgressing)))))
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskCancelled))
+			Expect(must(ctx, r.task("work")).Status.Conditions).NotTo(ContainElement(HaveField("Type", v1alpha1.ConditionProgressing)))
+		})),
 		Entry("a chat whose model fails for good says so, and the next message tries again", mischief(func(ctx context.Context, r *room) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(0).Obj())
 			r.openChat(ctx)
@@ -70,4 +89,10 @@ func badModels(w *world) []TableEntry {
 			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorModel), "ModelProvider"))
 		})),
 	}
+}
+
+// waiting is the condition of a run whose model call waits.
+func waiting(reason, words string) OmegaMatcher {
+	return And(HaveField("Type", v1alpha1.ConditionProgressing), HaveField("Status", metav1.ConditionFalse), HaveField("Reason", reason),
+		HaveField("Message", And(ContainSubstring(words), MatchRegexp(`Attempt \d+ of 101 .* The next attempt begins at \d{4}-`))))
 }

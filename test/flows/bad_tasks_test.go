@@ -5,10 +5,16 @@ package flows
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
@@ -57,31 +63,55 @@ func badTasks(w *world) []TableEntry {
 			r.create(ctx, MakeTask("work", "Submit more").ContinueFrom("earlier").Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorInvalidSpec), "role"))
 		})),
-		Entry("a task whose tool does not exist", fails(v1alpha1.ErrorTool, `no tool "teleport"`, MakeToolTask("work", "teleport", `{}`))),
+		Entry("a task whose tool does not exist", mischief(func(ctx context.Context, r *room) {
+			empty := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
+				return mcp.NewServer(&mcp.Implementation{Name: "empty", Version: "1"}, &mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}})
+			}, nil))
+			DeferCleanup(empty.Close)
+			r.equip(ctx, MakeToolServer("box", empty.URL))
+			waits(MakeToolTask("work", "box__look", `{"what":"a tree"}`), v1alpha1.ReasonToolNotFound, `the ToolServer "box" does not offer it`, func(ctx context.Context, r *room) {
+				change(ctx, r, r.toolServer("box"), func(s *v1alpha1.ToolServer) { s.Spec.URL = w.tools.URL })
+			})(ctx, r)
+		})),
+		Entry("a task whose tool is none", mischief(func(ctx context.Context, r *room) {
+			r.create(ctx, MakeToolTask("work", "teleport", `{}`).Obj())
+			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskPending, v1alpha1.ReasonToolNotFound, `There is no tool "teleport"`))
+		})),
+		Entry("a task whose tool server does not exist, which no role names", waits(MakeToolTask("work", "box__look", `{"what":"a tree"}`),
+			v1alpha1.ReasonToolServerNotFound, `Create the ToolServer "box"`, func(ctx context.Context, r *room) {
+				r.create(ctx, MakeToolServer("box", w.tools.URL))
+			})),
+		Entry("a task whose arguments do not fit its role", mischief(func(ctx context.Context, r *room) {
+			Expect(w.Provider(ctx, r.namespace, "default")).To(Succeed())
+			task := MakeTask("work", "").Role("code-search").Obj()
+			task.Spec.Arguments = &runtime.RawExtension{Raw: []byte(`{"question":"where?"}`)}
+			r.create(ctx, task)
+			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorInvalidSpec), "missing property 'query'"))
+			Expect(apierrors.IsNotFound(w.API.Get(ctx, client.ObjectKeyFromObject(task), &v1alpha1.SubAgent{}))).To(BeTrue(), "a sub-agent was created")
+		})),
 		Entry("a task whose arguments do not fit the tool", fails(v1alpha1.ErrorTool, "expression", MakeToolTask("work", "calculator", `{"sum":"1+1"}`))),
 		Entry("a task whose model does not exist", fails(v1alpha1.ErrorModel, "does not exist", MakeTask("work", "Fail with an unknown model"))),
-		Entry("a task that claims a parent as deep as can be", mischief(func(ctx context.Context, r *room) {
-			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), MakeTask("work", "Delegate to tester: Submit deep").Role("coder").Obj())
-			Eventually(r.task("work-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
-			deeper := MakeTask("deeper", "Submit deeper").Obj()
-			deeper.Labels = map[string]string{v1alpha1.LabelParent: "work-1"}
-			r.createAsOperator(ctx, deeper)
-			Eventually(r.task("deeper")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorDepthLimit), "depth"))
+		Entry("a task that claims a parent and belongs to nobody", mischief(func(ctx context.Context, r *room) {
+			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), MakeTask("work", "Submit done").Obj())
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			claims := MakeTask("claims", "Submit more").Obj()
+			claims.Labels = map[string]string{v1alpha1.LabelParent: "work"}
+			r.createAsOperator(ctx, claims)
+			Eventually(r.task("claims")).WithContext(ctx).Should(BeDone(v1alpha1.TaskCancelled, string(v1alpha1.ErrorCancelled), "was deleted"))
 		})),
-		Entry("a task of a chat that does not exist", mischief(func(ctx context.Context, r *room) {
+		Entry("a task that names a chat and belongs to nobody", mischief(func(ctx context.Context, r *room) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
+			r.openChat(ctx)
 			task := MakeTask("work", "Submit done").Obj()
 			task.Spec.Chat = "chat"
 			r.createAsOperator(ctx, task)
-			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskPending, v1alpha1.ReasonChatNotFound, `"chat"`))
-			r.openChat(ctx)
-			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskCancelled, string(v1alpha1.ErrorCancelled), "was deleted"))
 		})),
 		Entry("a task that has the name of a chat's next one", mischief(func(ctx context.Context, r *room) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), MakeTask("chat-1", "Submit mine").Obj())
 			r.openChat(ctx)
 			r.say(ctx, "request", "Delegate to general: Submit yours")
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("another task has the name chat-1"), ReplyingTo("request")))
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Report of chat-1-"), Saying("yours"), ReplyingTo("request")))
 			Eventually(r.task("chat-1")).WithContext(ctx).Should(HaveField("Status.Result.Summary", "mine"))
 		})),
 		Entry("an agent that had begun and of which the ledger knows nothing", mischief(func(ctx context.Context, r *room) {

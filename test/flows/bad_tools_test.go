@@ -19,7 +19,8 @@ func badTools(w *world) []TableEntry {
 	told := func(words string, instruction string) mischief {
 		return func(ctx context.Context, r *room) {
 			GinkgoHelper()
-			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), MakeToolServer("box", w.tools.URL), MakeRole("general").Allow("*", "box__*").Obj())
+			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
+			r.equip(ctx, MakeToolServer("box", w.tools.URL))
 			r.create(ctx, MakeTask("work", instruction).Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			Expect(must(ctx, r.task("work")).Status.Result.Summary).To(ContainSubstring(words))
@@ -41,7 +42,8 @@ func badTools(w *world) []TableEntry {
 		Entry("a tool that hangs", mischief(func(ctx context.Context, r *room) {
 			slow := MakeToolServer("box", w.tools.URL)
 			slow.Spec.TimeoutSeconds = 1
-			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), slow, MakeRole("general").Allow("box__*").Obj())
+			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
+			r.equip(ctx, slow)
 			r.create(ctx, MakeTask("work", "Wait at "+r.namespace).Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			Expect(must(ctx, r.task("work")).Status.Result.Summary).To(ContainSubstring("box__wait"))
@@ -53,7 +55,8 @@ func badTools(w *world) []TableEntry {
 			DeferCleanup(own.Close)
 			server := MakeToolServer("box", own.URL)
 			server.Spec.TimeoutSeconds = 3 // the call may be made again until then
-			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), server, MakeRole("general").Allow("box__*").Obj())
+			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
+			r.equip(ctx, server)
 			r.create(ctx, MakeTask("work", "Wait at nothing").Obj())
 			Eventually(own.waitsAt("nothing")).WithContext(ctx).Should(BeTrue())
 			go own.Close()

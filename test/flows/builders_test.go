@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/stack"
 )
 
 func named(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name} }
@@ -61,18 +62,27 @@ func (b messageBuilder) InReplyTo(name string) messageBuilder {
 
 func (b messageBuilder) Approve(task, call string) messageBuilder {
 	b.message.Spec.Approval = &v1alpha1.Approval{Task: task, ToolCall: call, Decision: v1alpha1.DecisionApprove}
+	return b.User(stack.Admin)
+}
+
+// Digest says which call was shown to the person who decides.
+func (b messageBuilder) Digest(digest string) messageBuilder {
+	b.message.Spec.Approval.ArgumentsDigest = digest
 	return b
 }
 
+// User says who writes the message.
+func (b messageBuilder) User(name string) messageBuilder { b.message.Spec.User = name; return b }
+
 func (b messageBuilder) Deny(task, call, comment string) messageBuilder {
 	b.message.Spec.Approval = &v1alpha1.Approval{Task: task, ToolCall: call, Decision: v1alpha1.DecisionDeny, Comment: comment}
-	return b
+	return b.User(stack.Admin)
 }
 
 // Cancel stops a task, or everything if it is "".
 func (b messageBuilder) Cancel(task string) messageBuilder {
 	b.message.Spec.Cancel = &v1alpha1.Cancel{Task: task}
-	return b
+	return b.User(stack.Admin)
 }
 
 func (b messageBuilder) Obj() *v1alpha1.AgentMessage { return b.message }
@@ -182,6 +192,11 @@ func (b providerBuilder) Key(secret, key string) providerBuilder {
 }
 
 func (b providerBuilder) Retries(n int32) providerBuilder { b.provider.Spec.MaxRetries = &n; return b }
+
+func (b providerBuilder) Fallback(names ...v1alpha1.Name) providerBuilder {
+	b.provider.Spec.Fallback = names
+	return b
+}
 
 func (b providerBuilder) TimeoutSeconds(n int32) providerBuilder {
 	b.provider.Spec.RequestTimeoutSeconds = n

@@ -17,7 +17,7 @@ func conversations(w *world) {
 	Describe("A conversation", func() {
 		It("goes on while three tasks run, and every answer names what it answers", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
-			r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("general").Allow("box__*").Obj())
+			r.equip(ctx, MakeToolServer("box", w.tools.URL))
 			r.openChat(ctx)
 			for i := range 3 {
 				r.say(ctx, fmt.Sprintf("work-%d", i+1), fmt.Sprintf("Delegate to general: Wait at %s-%d", r.namespace, i+1))
@@ -45,7 +45,7 @@ func conversations(w *world) {
 
 		It("has two questions and two approvals pending at once, and takes them in any order", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
-			r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("general").Allow("box__*").Obj())
+			r.equip(ctx, MakeToolServer("box", w.tools.URL))
 			r.openChat(ctx)
 			one, two := r.namespace+"/one", r.namespace+"/two"
 			r.say(ctx, "request", fmt.Sprintf(
@@ -78,7 +78,7 @@ func conversations(w *world) {
 
 		It("decides two calls of one reply apart, and goes on once when both are decided", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
-			r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("general").Allow("box__*").Obj())
+			r.equip(ctx, MakeToolServer("box", w.tools.URL))
 			r.openChat(ctx)
 			one, two := r.namespace+"/one", r.namespace+"/two"
 			r.say(ctx, "request", fmt.Sprintf("Delegate to general: Write %s and %s", one, two))

@@ -26,7 +26,8 @@ func deletion(w *world) {
 		It("a chat in the middle of everything leaves nothing behind", func(ctx SpecContext) {
 			before := settledGoroutines(ctx, w)
 			r := w.newRoom(ctx)
-			r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("general").Allow("box__*").Obj(), MakeRole("tester").Allow("box__*").Obj())
+			r.equip(ctx, MakeToolServer("box", w.tools.URL))
+			r.create(ctx, MakeRole("tester").Allow("box__*").Obj())
 			r.openChat(ctx)
 			gate, path := r.namespace+"/gate", r.namespace+"/file"
 			r.say(ctx, "request", fmt.Sprintf(`Spawn [{"task":"Hang"},{"task":"Begin and hang"},{"task":"Ask: Which colour?"},{"task":"Write %s"},`+

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -77,7 +78,8 @@ func lintChat(chat *v1alpha1.AgentChat, ready *metav1.Condition) []string {
 	var l complaintList
 	waits := len(chat.Status.Waiting) > 0
 	l.when(waits != (chat.Status.Phase == v1alpha1.ChatWaiting), "phase %s with %d waiting", chat.Status.Phase, len(chat.Status.Waiting))
-	l.when((ready.Status == metav1.ConditionTrue) != (ready.Reason == v1alpha1.ReasonReady), "Ready is %s with reason %s", ready.Status, ready.Reason)
+	good := ready.Reason == v1alpha1.ReasonReady || strings.HasPrefix(ready.Reason, "Paused")
+	l.when((ready.Status == metav1.ConditionTrue) != good, "Ready is %s with reason %s", ready.Status, ready.Reason)
 	for _, item := range chat.Status.Waiting {
 		l.when(item.Text == "" || item.Since == nil, "waits for %s without text or time", item.Task)
 	}

@@ -39,6 +39,8 @@ func standingOf(object any) (standing, bool) {
 		return standing{"", v1alpha1.ConditionReady, o.Status.Conditions}, true
 	case *v1alpha1.ToolServer:
 		return standing{"", v1alpha1.ConditionReady, o.Status.Conditions}, true
+	case *v1alpha1.AgentQuota:
+		return standing{"", v1alpha1.ConditionReady, o.Status.Conditions}, true
 	}
 	return standing{}, false
 }

@@ -118,7 +118,7 @@ func roleDelegation(w *world) {
 		DescribeTable("every other way to end without success",
 			func(ctx SpecContext, task taskBuilder, phase v1alpha1.TaskPhase, kind v1alpha1.ErrorKind, words string) {
 				r := w.newRoom(ctx)
-				r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("general").Allow("*", "box__*").Obj())
+				r.equip(ctx, MakeToolServer("box", w.tools.URL))
 				r.create(ctx, task.Obj())
 				Eventually(r.task("work")).WithContext(ctx).Should(BeDone(phase, string(kind), words))
 			},

@@ -44,12 +44,18 @@ func (r *room) create(ctx context.Context, objects ...client.Object) {
 // createAsOperator makes an object that a policy keeps people from making.
 func (r *room) createAsOperator(ctx context.Context, object client.Object) {
 	GinkgoHelper()
+	object.SetNamespace(r.namespace)
+	Expect(r.asOperator().Create(ctx, object)).To(Succeed())
+}
+
+// asOperator is a client with the operator's name and rights.
+func (r *room) asOperator() client.Client {
+	GinkgoHelper()
 	config := rest.CopyConfig(r.Cluster.Config)
 	config.Impersonate.UserName = serviceaccount.MakeUsername(operator.Namespace, operator.ServiceAccount)
 	api, err := client.New(config, client.Options{Scheme: r.API.Scheme()})
 	Expect(err).NotTo(HaveOccurred())
-	object.SetNamespace(r.namespace)
-	Expect(api.Create(ctx, object)).To(Succeed())
+	return api
 }
 
 // openChat makes the chat.
@@ -120,6 +126,13 @@ func (r *room) toolServer(name string) func(context.Context) (*v1alpha1.ToolServ
 	}
 }
 
+// equip creates a ToolServer named box and waits until its tools are known: a role that allows every tool does not wait for it.
+func (r *room) equip(ctx context.Context, server *v1alpha1.ToolServer) {
+	GinkgoHelper()
+	r.create(ctx, server)
+	Eventually(r.toolServer(server.Name)).WithContext(ctx).Should(HaveStanding(ContainSubstring("True Ready")))
+}
+
 func fetch[T client.Object](ctx context.Context, r *room, name string, into T) (T, error) {
 	return into, r.API.Get(ctx, types.NamespacedName{Namespace: r.namespace, Name: name}, into)
 }
@@ -182,7 +195,7 @@ func (r *room) question(ctx context.Context, task string) v1alpha1.AgentMessage 
 func kinds() []client.ObjectList {
 	return []client.ObjectList{
 		&v1alpha1.AgentChatList{}, &v1alpha1.AgentMessageList{}, &v1alpha1.AgentTaskList{}, &v1alpha1.SubAgentList{},
-		&v1alpha1.AgentRoleList{}, &v1alpha1.ModelProviderList{}, &v1alpha1.ToolServerList{},
+		&v1alpha1.AgentRoleList{}, &v1alpha1.ModelProviderList{}, &v1alpha1.ToolServerList{}, &v1alpha1.AgentQuotaList{},
 	}
 }
 

@@ -38,8 +38,25 @@ func flows(ledger string) {
 	roleDelegation(w)
 	agentsAsTools(w)
 	parallelAgents(w)
+	runaway(w)
 	conversations(w)
+	messageOrder(w)
+	nestedWaits(w)
 	upkeep(w)
+	toolResults(w)
+	quotas(w)
 	deletion(w)
+	identity(w)
+	refusals(w)
+	configuration(w)
 	badInputs(w)
+	handover(w)
+	record(w)
+	It("all of this has filled every column of the ledger", func(ctx SpecContext) {
+		if !wholeSuite() {
+			Skip("only some flows ran")
+		}
+		Expect(w.emptyColumns(ctx)).To(BeEmpty(), "fill these columns, or remove them with a migration")
+	})
+	withoutLedger(w) // the last: it loses the ledger
 }

@@ -4,9 +4,12 @@
 package flows
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"image"
+	"image/png"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -37,6 +40,13 @@ type (
 	noInput struct{}
 )
 
+// picture is a PNG image of one pixel.
+var picture = func() []byte {
+	var b bytes.Buffer
+	_ = png.Encode(&b, image.NewGray(image.Rect(0, 0, 1, 1))) // a buffer takes everything
+	return b.Bytes()
+}()
+
 // serveToolbox runs the server.
 func serveToolbox() *toolbox {
 	b := &toolbox{gates: map[string]chan struct{}{}, waiting: map[string]bool{}}
@@ -57,6 +67,10 @@ func serveToolbox() *toolbox {
 	mcp.AddTool(server, &mcp.Tool{Name: "flood", Description: "Says a lot.", Annotations: readOnly},
 		func(context.Context, *mcp.CallToolRequest, noInput) (*mcp.CallToolResult, any, error) {
 			return text(strings.Repeat("water ", 100_000)), nil, nil
+		})
+	mcp.AddTool(server, &mcp.Tool{Name: "picture", Description: "Returns an image.", Annotations: readOnly},
+		func(context.Context, *mcp.CallToolRequest, noInput) (*mcp.CallToolResult, any, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{MIMEType: "image/png", Data: picture}}}, nil, nil
 		})
 	mcp.AddTool(server, &mcp.Tool{Name: "write", Description: "Writes a file."},
 		func(_ context.Context, _ *mcp.CallToolRequest, in writeInput) (*mcp.CallToolResult, any, error) {

@@ -21,9 +21,28 @@ func upkeep(w *world) {
 			r := w.newRoom(ctx)
 			chat := MakeChat("chat").Obj()
 			chat.Spec.Limits.MaxParallelTasks = 1
-			r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("general").Allow("box__*").Obj(), chat)
+			r.equip(ctx, MakeToolServer("box", w.tools.URL))
+			r.create(ctx, chat)
 			r.say(ctx, "request", `Spawn [{"task":"Wait at `+r.namespace+`"},{"task":"Wait at `+r.namespace+`"}]`)
 			Eventually(r.standings("chat-1", "chat-2")).WithContext(ctx).Should(ConsistOf("Running", "Pending ParallelLimit"))
+			w.tools.open(r.namespace)
+			for _, name := range []string{"chat-1", "chat-2"} {
+				Eventually(r.task(name)).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			}
+		})
+
+		It("a sub-agent that goes on after an answer waits for its turn too", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			chat := MakeChat("chat").Obj()
+			chat.Spec.Limits.MaxParallelTasks = 1
+			r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("general").Allow("box__*").Obj(), chat)
+			r.say(ctx, "first", "Delegate to general: Ask: Which colour?")
+			r.question(ctx, "chat-1")
+			r.say(ctx, "second", "Delegate to general: Wait at "+r.namespace)
+			Eventually(w.tools.waitsAt(r.namespace)).WithContext(ctx).Should(BeTrue())
+			r.say(ctx, "answer", "Tell chat-1: green")
+			Eventually(r.standings("chat-1", "chat-2")).WithContext(ctx).Should(Equal([]string{"Pending ParallelLimit", "Running"}))
+			Expect(must(ctx, r.sub("chat-1")).Status.Phase).To(Equal(v1alpha1.SubAgentPending))
 			w.tools.open(r.namespace)
 			for _, name := range []string{"chat-1", "chat-2"} {
 				Eventually(r.task(name)).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))

@@ -41,7 +41,7 @@ var wanted = []struct{ kind, name, spec, verdict string }{
 	{"AgentChat", "talk", "{}", "True Ready"},
 	{"AgentChat", "stuck", "{role: nobody}", "False RoleNotFound"},
 	{"AgentMessage", "hello", "{chat: talk, content: Load}", "True Handled"},
-	{"AgentMessage", "late", "{chat: talk, cancel: {task: gone}}", "False TaskNotFound"},
+	{"AgentMessage", "late", "{chat: talk, user: " + stack.Admin + ", cancel: {task: gone}}", "False TaskNotFound"},
 	{"AgentMessage", "early", "{chat: tomorrow, content: Load}", "Unknown ChatNotFound"},
 	{"AgentTask", "sum", "{type: Tool, tool: calculator, arguments: {expression: 6*7}}", "True Succeeded"},
 	{"AgentTask", "nonsense", "{type: Tool, tool: calculator, arguments: {}}", "False ToolError"},

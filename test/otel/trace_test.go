@@ -28,20 +28,21 @@ import (
 
 const apiKey = "sk-nobody-may-see-this"
 
-// wholeTrace is what one message leads to, through all depths.
+// wholeTrace is what one message leads to, through all depths. Those with one parent are in the order of their names: by time, a control tool,
+// whose times are whole milliseconds, may come before the reply that asked for it.
 const wholeTrace = `invoke_agent orchestrator
+  chat scripted
   chat scripted
   execute_tool delegate_to_agent
     invoke_agent coder
       chat scripted
+      chat scripted
       execute_tool delegate_to_agent
         invoke_agent tester
           chat scripted
-          execute_tool think
           chat scripted
-      chat scripted
+          execute_tool think
       execute_tool submit_result
-  chat scripted
   invoke_agent orchestrator
     chat scripted
 `
@@ -332,11 +333,11 @@ func render(t *testing.T, spans []span) string {
 	var b strings.Builder
 	var under func(parent, indent string)
 	under = func(parent, indent string) {
-		for _, s := range spans {
-			if s.Parent == parent {
-				fmt.Fprintf(&b, "%s%s\n", indent, s.Name)
-				under(s.SpanID, indent+"  ")
-			}
+		children := slices.DeleteFunc(slices.Clone(spans), func(s span) bool { return s.Parent != parent })
+		slices.SortStableFunc(children, func(a, b span) int { return strings.Compare(a.Name, b.Name) })
+		for _, s := range children {
+			fmt.Fprintf(&b, "%s%s\n", indent, s.Name)
+			under(s.SpanID, indent+"  ")
 		}
 	}
 	under("", "")

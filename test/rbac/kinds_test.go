@@ -21,7 +21,7 @@ import (
 // spec is the spec of an object.
 type spec = map[string]any
 
-// kind is one of the seven, with an object of it that stands in the namespace and the spec of one that could.
+// kind is one of the eight, with an object of it that stands in the namespace and the spec of one that could.
 type kind struct {
 	resource, kind string
 	standing       string
@@ -36,6 +36,7 @@ var kinds = []kind{
 	{"agentroles", "AgentRole", "helper", spec{"systemPrompt": "You help."}},
 	{"modelproviders", "ModelProvider", "default", spec{"baseURL": "http://127.0.0.1:1/v1"}},
 	{"toolservers", "ToolServer", "tools", spec{"url": "http://127.0.0.1:1/mcp"}},
+	{"agentquotas", "AgentQuota", "daily", spec{"period": "Day", "maxTokens": int64(1_000_000_000)}},
 }
 
 func resource(name string) schema.GroupVersionResource {
@@ -70,7 +71,9 @@ func furnish(ctx context.Context) {
 	for _, o := range []*unstructured.Unstructured{
 		object("AgentRole", "helper", spec{"systemPrompt": "You help."}),
 		object("ToolServer", "tools", spec{"url": "http://127.0.0.1:1/mcp"}),
+		object("AgentQuota", "daily", spec{"period": "Day", "maxTokens": int64(1_000_000_000)}),
 		object("AgentChat", "talk", spec{}),
+		object("AgentChat", "private", spec{"workspace": repository("login")}),
 		object("AgentMessage", "hello", spec{"chat": "talk", "content": "Load"}),
 		object("AgentTask", "research", spec{"type": "Agent", "role": "general", "instruction": "Load step 1"}),
 	} {

@@ -26,15 +26,19 @@ type policyCase struct {
 
 func policyCases() []policyCase {
 	const (
-		alone      = "messages of role Assistant are written by the operator alone: leave spec.role out, or set it to User"
-		yourself   = "spec.user must be you: leave it out, or set it to "
-		byChat     = "tasks of a chat are made by the operator alone: write an AgentMessage to the chat talk, or leave spec.chat out for a standalone task"
-		byAgent    = "tasks that belong to an agent are made by the operator alone"
-		unchanged  = "this task was delegated, and only the operator changes it: to cancel it, write an AgentMessage with spec.cancel"
-		undeleted  = "this task was delegated, and goes with its chat: to cancel it, write an AgentMessage with spec.cancel"
-		owned      = "this task was delegated, and goes with the one that asked for it: leave metadata.ownerReferences as it is"
-		parent     = "the label nestor.dev/parent is the operator's: leave it out of a standalone task, and alone on others"
-		noSubAgent = "sub-agents are made by the operator alone: write an AgentMessage to a chat, or create a standalone AgentTask"
+		alone       = "messages of role Assistant are written by the operator alone: leave spec.role out, or set it to User"
+		yourself    = "spec.user must be you: leave it out, or set it to "
+		byChat      = "tasks of a chat are made by the operator alone: write an AgentMessage to the chat talk, or leave spec.chat out for a standalone task"
+		byAgent     = "tasks that belong to an agent are made by the operator alone"
+		unchanged   = "this task was delegated, and only the operator changes it: to cancel it, write an AgentMessage with spec.cancel"
+		undeleted   = "this task was delegated, and goes with its chat: to cancel it, write an AgentMessage with spec.cancel"
+		owned       = "this task was delegated, and goes with the one that asked for it: leave metadata.ownerReferences as it is"
+		parent      = "the label nestor.dev/parent is the operator's: leave it out of a standalone task, and alone on others"
+		cancelledBy = "the annotation nestor.dev/cancelled-by is the operator's: leave it alone"
+		noSubAgent  = "sub-agents are made by the operator alone: write an AgentMessage to a chat, or create a standalone AgentTask"
+		noSecret    = "spec.workspace.git.secretName: you may not get the Secret login, so agents may not use it for you: ask for the right to get it, or leave it out"
+		noClaim     = "spec.workspace.persistentVolumeClaim.claimName: you may not get the PersistentVolumeClaim files, so agents may not use it for you"
+		noContext   = "context Summary and Full show the conversation of the agent that asked, and a standalone task has none"
 	)
 	message := func(s spec) spec {
 		s["chat"], s["content"] = "talk", "Hello!"
@@ -44,6 +48,9 @@ func policyCases() []policyCase {
 		creates(user, "a message without a user", "AgentMessage", message(spec{}), ""),
 		creates(user, "a message as themselves", "AgentMessage", message(spec{"user": "user"}), ""),
 		creates(user, "a message as somebody else", "AgentMessage", message(spec{"user": "owner"}), yourself+"user"),
+		creates(user, "a cancel as themselves", "AgentMessage", spec{"chat": "talk", "user": "user", "cancel": spec{}}, ""),
+		creates(user, "a cancel as somebody else", "AgentMessage", spec{"chat": "talk", "user": "owner", "cancel": spec{}}, yourself+"user"),
+		creates(user, "an approval as somebody else", "AgentMessage", spec{"chat": "talk", "user": "owner", "approval": spec{"task": "talk-1", "decision": "Approve"}}, yourself+"user"),
 		creates(user, "a message of role User", "AgentMessage", message(spec{"role": "User"}), ""),
 		creates(user, "a message of role Assistant", "AgentMessage", message(spec{"role": "Assistant"}), alone),
 		creates(user, "a message of role System", "AgentMessage", message(spec{"role": "System"}), "messages of role System are written by the operator alone"),
@@ -58,7 +65,28 @@ func policyCases() []policyCase {
 		patches(user, "gives a chat to somebody else", "agentchats", "talk", `{"spec":{"user":"owner"}}`, yourself+"user"),
 		patches(user, "changes a chat's limits", "agentchats", "talk", `{"spec":{"limits":{"maxDepth":1}}}`, ""),
 
+		creates(user, "a chat with a public repository", "AgentChat", spec{"workspace": repository("")}, ""),
+		creates(user, "a chat with a Secret that they may not read", "AgentChat", spec{"workspace": repository("login")}, noSecret),
+		creates(admin, "a chat with a Secret that they may not read", "AgentChat", spec{"workspace": repository("login")}, noSecret),
+		creates(edit, "a chat with a Secret that they may read", "AgentChat", spec{"workspace": repository("login")}, ""),
+		creates(user, "a chat with a volume that they may not see", "AgentChat", spec{"workspace": volume("files")}, noClaim),
+		creates(owner, "a chat with a volume that they may see", "AgentChat", spec{"workspace": volume("files")}, ""),
+		patches(user, "adds a workspace with a Secret to a chat", "agentchats", "talk", `{"spec":{"workspace":{"git":{"url":"https://git.example.com/x","secretName":"login"}}}}`, noSecret),
+		patches(user, "adds a workspace with a volume to a chat", "agentchats", "talk", `{"spec":{"workspace":{"persistentVolumeClaim":{"claimName":"files"}}}}`, noClaim),
+		patches(edit, "adds a workspace with a Secret to a chat", "agentchats", "talk", `{"spec":{"workspace":{"git":{"url":"https://git.example.com/x","secretName":"login"}}}}`, ""),
+		patches(user, "gives a chat with a Secret another role", "agentchats", "private", `{"spec":{"role":"helper"}}`, noSecret),
+		patches(user, "labels a chat with a Secret", "agentchats", "private", `{"metadata":{"labels":{"example.com/team":"a"}}}`, ""),
+		creates(runner, "a task with a Secret that they may not read", "AgentTask", tool(spec{"workspace": repository("login")}), noSecret),
+		creates(runner, "a task with a volume that they may not see", "AgentTask", tool(spec{"workspace": volume("files")}), noClaim),
+		creates(edit, "a task with a Secret that they may read", "AgentTask", tool(spec{"workspace": repository("login")}), ""),
+
 		creates(runner, "a standalone task", "AgentTask", tool(spec{}), ""),
+		creates(runner, "a standalone task with a group", "AgentTask", tool(spec{"group": "g1"}), "spec.group is the operator's"),
+		creates(runner, "a standalone task with the context Summary", "AgentTask", work(spec{"context": "Summary"}), noContext),
+		creates(runner, "a standalone task with the context Full", "AgentTask", work(spec{"context": "Full"}), noContext),
+		creates(runner, "a standalone task with the context None", "AgentTask", work(spec{"context": "None"}), ""),
+		creates(runner, "a standalone task with files", "AgentTask", work(spec{"context": "Selective", "contextFiles": []any{"README.md"}}), ""),
+		creates(theOperator, "a task with a group and a context", "AgentTask", work(spec{"context": "Summary", "group": "g1"}), ""),
 		creates(runner, "a task of a chat", "AgentTask", tool(spec{"chat": "talk"}), byChat),
 		creates(owner, "a task of a chat", "AgentTask", tool(spec{"chat": "talk"}), byChat),
 		adopts(runner, "a task that the sub-agent owns", v1alpha1.GroupVersion.String(), byAgent),
@@ -67,6 +95,7 @@ func policyCases() []policyCase {
 		patches(runner, "cancels a chat's task", "agenttasks", "of-the-chat", `{"spec":{"cancel":true}}`, unchanged),
 		patches(runner, "cancels an agent's task", "agenttasks", "of-the-research", `{"spec":{"cancel":true}}`, unchanged),
 		patches(owner, "cancels a chat's task", "agenttasks", "of-the-chat", `{"spec":{"cancel":true}}`, unchanged),
+		patches(runner, "says who cancelled a task", "agenttasks", "research", `{"metadata":{"annotations":{"nestor.dev/cancelled-by":"owner"}}}`, cancelledBy),
 		patches(runner, "labels a chat's task", "agenttasks", "of-the-chat", `{"metadata":{"labels":{"example.com/team":"a"}}}`, ""),
 		patches(runner, "gives a standalone task a parent", "agenttasks", "research", `{"metadata":{"labels":{"nestor.dev/parent":"research"}}}`, parent),
 		patches(owner, "gives a chat's task a parent", "agenttasks", "of-the-chat", `{"metadata":{"labels":{"nestor.dev/parent":"research"}}}`, parent),
@@ -97,6 +126,24 @@ func policyCases() []policyCase {
 			return err
 		}),
 	}
+}
+
+// repository is a workspace with a git repository, for which it has a Secret if that is not empty.
+func repository(secret string) spec {
+	git := spec{"url": "https://git.example.com/team/app.git"}
+	if secret != "" {
+		git["secretName"] = secret
+	}
+	return spec{"git": git}
+}
+
+// volume is a workspace on a claim.
+func volume(claim string) spec { return spec{"persistentVolumeClaim": spec{"claimName": claim}} }
+
+// work is a task of an agent.
+func work(s spec) spec {
+	s["type"], s["role"], s["instruction"] = "Agent", "general", "Count to three."
+	return s
 }
 
 func tool(s spec) spec {

@@ -108,7 +108,7 @@ spec: {chat: asking, content: It is green, inReplyTo: "QUESTION"}
 ---
 kind: AgentMessage
 metadata: {name: approving-yes}
-spec: {chat: approving, approval: {task: approving-1, toolCall: "CALL", decision: Approve}}
+spec: {chat: approving, user: admin, approval: {task: approving-1, toolCall: "CALL", decision: Approve}}
 ---
 kind: AgentMessage
 metadata: {name: talking-question}

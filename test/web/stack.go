@@ -146,7 +146,7 @@ func (s *stack) startOperator(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("connect to the cluster: %w", err)
 	}
-	if err := controller.Setup(mgr, controller.Options{OperatorNamespace: operatorNamespace, Ledger: s.ledger, Observer: s.live}); err != nil {
+	if err := controller.Setup(mgr, controller.Options{AllowLoopbackEndpoints: true, OperatorNamespace: operatorNamespace, Ledger: s.ledger, Observer: s.live}); err != nil {
 		return err
 	}
 	running, cancel := context.WithCancel(ctx)

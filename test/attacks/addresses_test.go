@@ -1,0 +1,123 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attacks
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/nestor-dev/nestor/test/stack"
+)
+
+const notAllowed = "False EndpointNotAllowed: "
+
+// refused tries hosts as tool servers and as providers.
+func refused(r *room, hosts ...string) {
+	for i, host := range hosts {
+		server, provider := r.toolServer(fmt.Sprintf("s%d", i), "http://"+host+"/"), r.provider(fmt.Sprintf("p%d", i), "http://"+host+"/v1")
+		r.Eventually(server).Should(HavePrefix(notAllowed), host)
+		r.Eventually(provider).Should(HavePrefix(notAllowed), host)
+	}
+}
+
+// port is that of a URL on this machine.
+func port(url string) string { return url[strings.LastIndex(url, ":")+1:] }
+
+// reachable shows that a victim can be reached at its own address.
+func reachable(t *testing.T, w *world) {
+	r := w.room(t)
+	v := r.victim()
+	r.toolServer("foe", v.URL)
+	r.provider("foe", v.URL)
+	r.Eventually(v.visits.Load).Should(BeNumerically(">=", 2))
+}
+
+// redirect answers everything with a redirect, which would carry the request and its headers on.
+func redirect(to string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", to)
+		w.WriteHeader(http.StatusTemporaryRedirect)
+	})
+}
+
+var _ = class(
+	"addresses",
+	attack{
+		name:     "an endpoint is the node's metadata service",
+		attempts: "an admin of a namespace names link-local and metadata addresses, in several spellings",
+		stops:    "the address is checked when the operator connects",
+		run: func(t *testing.T, w *world) {
+			refused(w.room(t), "169.254.169.254", "[::ffff:169.254.169.254]", "[fe80::1]", "[fd00:ec2::254]", "100.100.100.200", "[64:ff9b::a9fe:a9fe]")
+		},
+		control: reachable,
+	},
+	attack{
+		name:     "an unspecified address leads to this machine",
+		attempts: "0.0.0.0 and :: with the port of a service on loopback",
+		stops:    "the address is checked when the operator connects",
+		run: func(t *testing.T, w *world) {
+			r := w.room(t)
+			v := r.victim()
+			refused(r, "0.0.0.0:"+port(v.URL), "[::]:"+port(v.URL), "[::ffff:0.0.0.0]:"+port(v.URL))
+			r.Expect(v.visits.Load()).To(BeZero())
+		},
+		control: reachable,
+	},
+	attack{
+		name:     "an endpoint is on the operator's loopback",
+		attempts: "addresses and names of loopback, on an operator with its default flags",
+		stops:    "the address is checked after the name was resolved",
+		run: func(t *testing.T, _ *world) {
+			r := start(t, stack.SQLite, func(o *stack.Options) { o.OperatorFlags = []string{"--allow-loopback-endpoints=false"} }).room(t)
+			v := r.victim()
+			refused(r, "127.0.0.1:"+port(v.URL), "localhost:"+port(v.URL), "127.1.2.3:"+port(v.URL), "[::1]:"+port(v.URL), "[::ffff:127.0.0.1]:"+port(v.URL))
+			r.Expect(v.visits.Load()).To(BeZero())
+		},
+		control: reachable,
+	},
+	attack{
+		name:     "a redirect leads elsewhere",
+		attempts: "a tool server and a provider redirect the operator's requests, with their headers, to another service",
+		stops:    "redirects are not followed",
+		run: func(t *testing.T, w *world) {
+			r := w.room(t)
+			v := r.victim()
+			url := r.serve(redirect(v.URL))
+			r.Eventually(r.toolServer("foe", url)).Should(HavePrefix(notAllowed))
+			r.Eventually(r.provider("foe", url)).Should(HavePrefix(notAllowed))
+			r.Expect(v.visits.Load()).To(BeZero())
+		},
+		control: reachable,
+	},
+	attack{
+		name:     "an internal service is read through errors",
+		attempts: "a tool server and a provider name another service; the attacker reads the conditions and the error of a task",
+		stops:    "what does not speak the protocol is not repeated",
+		run: func(t *testing.T, w *world) {
+			r := w.room(t)
+			v := r.victim()
+			server, provider := r.toolServer("foe", v.URL), r.provider("foe", v.URL)
+			task := r.ask("task", "foe")
+			r.Eventually(server).Should(HavePrefix("False Unreachable: "))
+			r.Eventually(task).Should(HavePrefix("Failed ModelError"))
+			r.Eventually(v.visits.Load).Should(BeNumerically(">=", 3))
+			for _, said := range []string{server(), provider(), task()} {
+				r.Expect(said).NotTo(ContainSubstring(secretWord))
+			}
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.room(t)
+			r.provider("foe", r.serve(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusBadRequest)
+				_, _ = io.WriteString(w, `{"error":{"message":"`+secretWord+`"}}`)
+			})))
+			r.Eventually(r.ask("task", "foe")).Should(And(HavePrefix("Failed ModelError"), ContainSubstring(secretWord)))
+		},
+	},
+)

@@ -1,0 +1,86 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attacks
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nestor-dev/nestor/test/stack"
+)
+
+// attack is one attempt to get what is not the attacker's.
+type attack struct {
+	// name says in a few words what would be wrong if it worked.
+	name string
+	// attempts says what the attacker does, and stops what keeps it from working.
+	attempts, stops string
+	// everyLedger runs it with both ledgers; otherwise SQLite is enough.
+	everyLedger bool
+	// run fails if the attack works.
+	run func(t *testing.T, w *world)
+	// control does the same where it is allowed, or where its success can be seen, and fails if nothing comes of it.
+	control func(t *testing.T, w *world)
+}
+
+// classes are the attacks by what they are after.
+var classes = map[string][]attack{}
+
+// class adds attacks. Call it once for a class, as var _ = class(...).
+func class(name string, attacks ...attack) struct{} {
+	classes[name] = append(classes[name], attacks...)
+	return struct{}{}
+}
+
+func TestAttacks(t *testing.T) {
+	for _, ledger := range []string{stack.SQLite, stack.PostgreSQL} {
+		t.Run(ledger, func(t *testing.T) {
+			w := start(t, ledger)
+			for name, attacks := range classes {
+				t.Run(name, func(t *testing.T) {
+					for _, a := range attacks {
+						if a.everyLedger || ledger == stack.SQLite {
+							t.Run(a.name, func(t *testing.T) { a.try(t, w) })
+						}
+					}
+				})
+			}
+		})
+	}
+}
+
+// try makes the attack, and its control.
+func (a attack) try(t *testing.T, w *world) {
+	t.Parallel()
+	t.Run("attack", func(t *testing.T) {
+		t.Parallel()
+		a.run(t, w)
+	})
+	t.Run("control", func(t *testing.T) {
+		t.Parallel()
+		a.control(t, w)
+	})
+}
+
+func TestEveryAttackSaysWhatItIs(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "concepts", "security.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, attacks := range classes {
+		if !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("docs/concepts/security.md does not name the class of attacks `%s`", name)
+		}
+		var seen []string
+		for _, a := range attacks {
+			if a.attempts == "" || a.stops == "" || a.run == nil || a.control == nil || slices.Contains(seen, a.name) {
+				t.Errorf("attack %q of class %q: say once what it attempts and what stops it, and give it a control", a.name, name)
+			}
+			seen = append(seen, a.name)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attacks
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/config/operator"
+	"github.com/nestor-dev/nestor/test/stack"
+)
+
+// doors are where an operator serves people: the page, and the history behind the API server.
+type doors struct {
+	*world
+	once          sync.Once
+	page, history string
+}
+
+var allDoors sync.Map
+
+// doors starts a stack whose operator serves the page and the history; all attacks on them share it.
+func (w *world) doors(t *testing.T) *doors {
+	t.Helper()
+	kept, _ := allDoors.LoadOrStore(w, &doors{})
+	d := kept.(*doors)
+	d.once.Do(func() { d.open(w) })
+	if d.world == nil {
+		t.Fatal("the stack with the page did not start")
+	}
+	return d
+}
+
+func (d *doors) open(w *world) {
+	g := NewWithT(w.t)
+	var err error
+	d.page, err = stack.FreeAddress(w.t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	d.history, err = stack.FreeAddress(w.t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	served := start(w.t, stack.SQLite, func(o *stack.Options) {
+		o.Programs, o.NoOperator = w.Dir, true
+		o.OperatorFlags = append(o.OperatorFlags, "--web-bind-address", d.page, "--history-bind-address", d.history)
+	})
+	objects, err := operator.History()
+	g.Expect(err).NotTo(HaveOccurred())
+	_, text, err := net.SplitHostPort(d.history)
+	g.Expect(err).NotTo(HaveOccurred())
+	port, err := strconv.ParseInt(text, 10, 32)
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, object := range objects {
+		// Only the way to the operator is another than in a cluster: it is a process on this machine.
+		switch object.GetKind() {
+		case "Service":
+			object.Object["spec"] = map[string]any{"type": "ExternalName", "externalName": "localhost"}
+		case "APIService":
+			g.Expect(unstructured.SetNestedField(object.Object, port, "spec", "service", "port")).To(Succeed())
+		}
+		g.Expect(served.API.Apply(w.t.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("attacks"))).To(Succeed())
+	}
+	g.Expect(served.StartOperator(w.t.Context())).To(Succeed())
+	d.world = served
+}
+
+// token makes a person of the room, who has a role there, and returns the person's name and token.
+func (r *room) token(person, role string) (name, token string) {
+	r.t.Helper()
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: person}}
+	r.create(account, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "account-" + person},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: r.namespace, Name: person}},
+	})
+	request := &authenticationv1.TokenRequest{}
+	r.Expect(r.API.SubResource("token").Create(r.t.Context(), account, request)).To(Succeed())
+	return "system:serviceaccount:" + r.namespace + ":" + person, request.Status.Token
+}
+
+// reply is what a server said.
+type reply struct {
+	code   int
+	header http.Header
+	body   string
+	// more is the rest of a stream, which end closes.
+	more io.Reader
+	end  func()
+}
+
+// ask sends a request to the page as a program would; edit may change it.
+func (d *doors) ask(r *room, method, path, token, body string, edit func(*http.Request)) reply {
+	r.t.Helper()
+	ctx, cancel := context.WithCancel(r.t.Context())
+	request, err := http.NewRequestWithContext(ctx, method, "http://"+d.page+path, strings.NewReader(body))
+	r.Expect(err).NotTo(HaveOccurred())
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	if body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if edit != nil {
+		edit(request)
+	}
+	response, err := http.DefaultTransport.RoundTrip(request)
+	r.Expect(err).NotTo(HaveOccurred())
+	end := sync.OnceFunc(func() { cancel(); _ = response.Body.Close() }) // the test is over
+	r.t.Cleanup(end)
+	answer := reply{code: response.StatusCode, header: response.Header, more: response.Body, end: end}
+	if response.Header.Get("Content-Type") != "text/event-stream" {
+		text, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+		r.Expect(err).NotTo(HaveOccurred())
+		answer.body = string(text)
+	}
+	return answer
+}

@@ -1,0 +1,322 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attacks
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+// The clone of a workspace runs in a pod. Here it runs as a process, against servers on loopback.
+
+const gitPassword = "hunter2-hunter2"
+
+// clone runs what the init container of a workspace's pod runs, with credentials, and returns what it says.
+func (w *world) clone(t *testing.T, root, url string, more ...string) (string, error) {
+	t.Helper()
+	credentials := t.TempDir()
+	for name, value := range map[string]string{"username": "robot", "password": gitPassword} {
+		NewWithT(t).Expect(os.WriteFile(filepath.Join(credentials, name), []byte(value), 0o600)).To(Succeed())
+	}
+	args := append([]string{"clone", "--root", root, "--url", url, "--credentials", credentials}, more...)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(w.Dir, "nestor-workspace"), args...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir()}
+	said, err := cmd.CombinedOutput()
+	return string(said), err
+}
+
+// git prepares a repository.
+func git(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
+	said, err := cmd.CombinedOutput()
+	NewWithT(t).Expect(err).NotTo(HaveOccurred(), "git %v: %s", args, said)
+	return strings.TrimSpace(string(said))
+}
+
+// repository makes a repository with one file and the branch trunk.
+func repository(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	git(t, dir, "init", "--quiet", "--initial-branch=trunk")
+	NewWithT(t).Expect(os.WriteFile(filepath.Join(dir, "f.txt"), []byte("content"), 0o600)).To(Succeed())
+	git(t, dir, "add", ".")
+	git(t, dir, "commit", "--quiet", "-m", "first")
+	return dir
+}
+
+// gitServer asks for a password, keeps every one that it gets, and then does what it is for.
+type gitServer struct {
+	*httptest.Server
+	mu        sync.Mutex
+	requests  int
+	passwords []string
+}
+
+// serveGit starts a server; asks says whether it wants a password before it goes on.
+func serveGit(t *testing.T, asks bool, next http.Handler) *gitServer {
+	t.Helper()
+	s := &gitServer{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, password, given := r.BasicAuth()
+		s.mu.Lock()
+		s.requests++
+		if given {
+			s.passwords = append(s.passwords, password)
+		}
+		s.mu.Unlock()
+		if asks && !given {
+			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *gitServer) got() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.passwords
+}
+
+// contents serves the repositories beside one.
+func contents(t *testing.T, dir string) http.Handler {
+	t.Helper()
+	return &cgi.Handler{
+		Path: filepath.Join(git(t, dir, "--exec-path"), "git-http-backend"),
+		Env:  []string{"GIT_PROJECT_ROOT=" + filepath.Dir(dir), "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"},
+	}
+}
+
+func pathOf(dir string) string { return "/" + filepath.Base(dir) + "/.git" }
+
+// honest is the control of these attacks: a server that the URL names gets the password, and the files arrive.
+func honest(t *testing.T, w *world) {
+	g, dir, root := NewWithT(t), repository(t), t.TempDir()
+	server := serveGit(t, true, contents(t, dir))
+	said, err := w.clone(t, root, server.URL+pathOf(dir))
+	g.Expect(err).NotTo(HaveOccurred(), said)
+	g.Expect(server.got()).To(ContainElement(gitPassword))
+	g.Expect(os.ReadFile(filepath.Join(root, "f.txt"))).To(BeEquivalentTo("content"))
+}
+
+// redirected is a server that sends git on to the attacker's.
+func redirected(name string, asks bool, to string) attack {
+	return attack{
+		name:     name,
+		attempts: "the git server redirects to " + to + ", which asks for a password",
+		stops:    "the clone follows no redirect when it has credentials, and its helper answers for the URL's server alone",
+		run: func(t *testing.T, w *world) {
+			g := NewWithT(t)
+			evil := serveGit(t, true, http.NotFoundHandler())
+			front := serveGit(t, asks, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				http.Redirect(rw, r, strings.Replace(evil.URL, "127.0.0.1", to, 1)+r.URL.RequestURI(), http.StatusFound)
+			}))
+			said, err := w.clone(t, t.TempDir(), front.URL+"/app.git")
+			g.Expect(err).To(HaveOccurred())
+			g.Expect(said).To(ContainSubstring("the server redirects"))
+			g.Expect(evil.got()).To(BeEmpty())
+		},
+		control: honest,
+	}
+}
+
+// poisoned is a workspace whose commands have changed the repository before its clone runs again.
+func poisoned(name, attempts string, poison func(g *WithT, t *testing.T, root, run string)) attack {
+	try := func(t *testing.T, w *world, again func(root, url string) error) bool {
+		g, dir, root := NewWithT(t), repository(t), t.TempDir()
+		server := serveGit(t, true, contents(t, dir))
+		said, err := w.clone(t, root, server.URL+pathOf(dir))
+		g.Expect(err).NotTo(HaveOccurred(), said)
+		stolen := filepath.Join(t.TempDir(), "stolen")
+		poison(g, t, root, "env > "+stolen)
+		_ = again(root, server.URL+pathOf(dir)) // what counts is whether the command ran
+		_, err = os.Stat(stolen)
+		return err == nil
+	}
+	return attack{
+		name: name, attempts: attempts, stops: "the clone never runs git in a repository that it finds",
+		run: func(t *testing.T, w *world) {
+			ran := try(t, w, func(root, url string) error {
+				_, err := w.clone(t, root, url)
+				return err
+			})
+			NewWithT(t).Expect(ran).To(BeFalse(), "the command ran beside the credentials")
+		},
+		control: func(t *testing.T, w *world) {
+			ran := try(t, w, func(root, _ string) error {
+				for _, args := range [][]string{{"rev-parse", "--verify", "HEAD"}, {"fetch", "origin"}, {"checkout", "--force", "."}, {"status"}} {
+					cmd := exec.CommandContext(t.Context(), "git", args...)
+					cmd.Dir, cmd.Env = root, []string{"PATH=" + os.Getenv("PATH"), "GIT_TERMINAL_PROMPT=0", "HOME=" + root}
+					_ = cmd.Run()
+				}
+				return nil
+			})
+			NewWithT(t).Expect(ran).To(BeTrue(), "git runs the command if it is used there")
+		},
+	}
+}
+
+// refusedSource is a command line that the clone refuses by itself.
+func refusedSource(name, url string, more ...string) attack {
+	return attack{
+		name:     name,
+		attempts: fmt.Sprintf("a pod that another program made clones %s %v", url, more),
+		stops:    "the clone itself: it reads the URL and the ref as strictly as the API",
+		run: func(t *testing.T, w *world) {
+			g, root := NewWithT(t), t.TempDir()
+			said, err := w.clone(t, root, url, more...)
+			g.Expect(err).To(HaveOccurred())
+			g.Expect(said).To(Or(ContainSubstring("git url must be a plain"), ContainSubstring("is not the name of a branch"), ContainSubstring("git url contains credentials")))
+			g.Expect(os.ReadDir(root)).To(BeEmpty())
+		},
+		control: honest,
+	}
+}
+
+var _ = class(
+	"git",
+	redirected("a redirect gets the password", false, "127.0.0.1"),
+	redirected("a redirect to another name gets the password", false, "localhost"),
+	redirected("a redirect after the login gets the password", true, "127.0.0.1"),
+	redirected("a redirect after the login to another name gets the password", true, "localhost"),
+	attack{
+		name:     "a submodule's server gets the password",
+		attempts: "the repository has a submodule on the attacker's server",
+		stops:    "submodules are not fetched",
+		run: func(t *testing.T, w *world) {
+			g, dir := NewWithT(t), repository(t)
+			evil := serveGit(t, true, http.NotFoundHandler())
+			g.Expect(os.WriteFile(filepath.Join(dir, ".gitmodules"), []byte("[submodule \"m\"]\n\tpath = m\n\turl = "+evil.URL+"/m.git\n"), 0o600)).To(Succeed())
+			git(t, dir, "add", ".gitmodules")
+			git(t, dir, "update-index", "--add", "--cacheinfo", "160000,"+git(t, dir, "rev-parse", "HEAD")+",m")
+			git(t, dir, "commit", "--quiet", "-m", "a submodule")
+			server := serveGit(t, true, contents(t, dir))
+			said, err := w.clone(t, t.TempDir(), server.URL+pathOf(dir))
+			g.Expect(err).NotTo(HaveOccurred(), said)
+			g.Expect(evil.requests).To(BeZero())
+		},
+		control: honest,
+	},
+	attack{
+		name:     "a server's alternates get the password",
+		attempts: "the git server speaks the old protocol and says that its objects are on the attacker's server",
+		stops:    "git follows alternates as it follows redirects, which it must not",
+		run: func(t *testing.T, w *world) {
+			g, dir := NewWithT(t), repository(t)
+			evil := serveGit(t, true, http.NotFoundHandler())
+			commit := git(t, dir, "rev-parse", "HEAD")
+			front := serveGit(t, true, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				switch {
+				case strings.HasSuffix(r.URL.Path, "/info/refs"):
+					fmt.Fprintf(rw, "%s\trefs/heads/trunk\n", commit)
+				case strings.HasSuffix(r.URL.Path, "/HEAD"):
+					fmt.Fprint(rw, "ref: refs/heads/trunk\n")
+				case strings.HasSuffix(r.URL.Path, "/objects/info/http-alternates"):
+					fmt.Fprintf(rw, "%s/objects/\n", evil.URL)
+				default:
+					http.NotFound(rw, r)
+				}
+			}))
+			_, err := w.clone(t, t.TempDir(), front.URL+"/app.git", "--ref=trunk")
+			g.Expect(err).To(HaveOccurred())
+			g.Expect(evil.got()).To(BeEmpty())
+			g.Expect(front.got()).To(ContainElement(gitPassword))
+		},
+		control: honest,
+	},
+	attack{
+		name:     "a server names a branch that is an option",
+		attempts: "the git server says that its default branch is --upload-pack=touch",
+		stops:    "the clone checks the name that it gets as it checks one that it is given",
+		run: func(t *testing.T, w *world) {
+			g := NewWithT(t)
+			line := func(text string) string { return fmt.Sprintf("%04x%s", len(text)+4, text) }
+			zero := strings.Repeat("a", 40)
+			server := serveGit(t, true, http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+				rw.Header().Set("Content-Type", "application/x-git-upload-pack-advertisement")
+				fmt.Fprint(rw, line("# service=git-upload-pack\n")+"0000"+line(zero+" HEAD\x00symref=HEAD:refs/heads/--upload-pack=touch\n")+line(zero+" refs/heads/--upload-pack=touch\n")+"0000")
+			}))
+			said, err := w.clone(t, t.TempDir(), server.URL+"/app.git")
+			g.Expect(err).To(HaveOccurred())
+			g.Expect(said).To(ContainSubstring(`ref "--upload-pack=touch" is not the name of a branch`))
+		},
+		control: honest,
+	},
+	attack{
+		name:     "the password stays behind in the workspace",
+		attempts: "a command looks for the password in the files that the clone left",
+		stops:    "git gets it from a helper, and never by URL, argument or configuration",
+		run: func(t *testing.T, w *world) {
+			g, dir, root := NewWithT(t), repository(t), t.TempDir()
+			server := serveGit(t, true, contents(t, dir))
+			said, err := w.clone(t, root, server.URL+pathOf(dir))
+			g.Expect(err).NotTo(HaveOccurred(), said)
+			g.Expect(said).NotTo(ContainSubstring(gitPassword))
+			found, err := exec.CommandContext(t.Context(), "grep", "--recursive", "--files-with-matches", gitPassword, root).Output()
+			g.Expect(err).To(HaveOccurred(), "it is in %s", found)
+		},
+		control: honest,
+	},
+	attack{
+		name:     "a server shows the password to the chat",
+		attempts: "the git server repeats the password in its error, which becomes the answer of the tool and the pod's message",
+		stops:    "the clone leaves out what the server said when it has credentials",
+		run: func(t *testing.T, w *world) {
+			g := NewWithT(t)
+			server := serveGit(t, true, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				_, given, _ := r.BasicAuth()
+				rw.Header().Set("Content-Type", "text/plain")
+				rw.WriteHeader(http.StatusForbidden)
+				fmt.Fprintln(rw, given)
+			}))
+			said, err := w.clone(t, t.TempDir(), server.URL+"/app.git")
+			g.Expect(err).To(HaveOccurred())
+			g.Expect(server.got()).To(ContainElement(gitPassword))
+			g.Expect(said).To(And(ContainSubstring("returned error: 403"), Not(ContainSubstring(gitPassword))))
+		},
+		control: honest,
+	},
+	poisoned("a command makes git run a credential helper", "a command writes credential.helper into the configuration and breaks HEAD, so that the restarted pod clones again",
+		func(g *WithT, t *testing.T, root, run string) {
+			t.Helper()
+			git(t, root, "config", "credential.helper", "!"+run+" #")
+			g.Expect(os.WriteFile(filepath.Join(root, ".git/HEAD"), []byte("ref: refs/heads/none\n"), 0o600)).To(Succeed())
+		}),
+	poisoned("a command makes git run a filter", "a command writes a filter into the configuration and marks the clone as unfinished",
+		func(g *WithT, t *testing.T, root, run string) {
+			t.Helper()
+			git(t, root, "config", "filter.f.smudge", run+" #")
+			g.Expect(os.WriteFile(filepath.Join(root, ".git/info/attributes"), []byte("* filter=f\n"), 0o600)).To(Succeed())
+			g.Expect(os.Remove(filepath.Join(root, "f.txt"))).To(Succeed())
+			g.Expect(os.WriteFile(filepath.Join(root, ".nestor-cloning"), nil, 0o600)).To(Succeed())
+		}),
+	poisoned("a command makes git run a monitor", "a command writes core.fsmonitor into the configuration, which any use of the repository runs",
+		func(g *WithT, t *testing.T, root, run string) {
+			t.Helper()
+			git(t, root, "config", "core.fsmonitor", run+" #")
+			g.Expect(os.WriteFile(filepath.Join(root, "f.txt"), []byte("changed"), 0o600)).To(Succeed())
+		}),
+	refusedSource("a pod clones from its own files", "file:///etc"),
+	refusedSource("a pod runs a command as a repository", "ext::sh -c id"),
+	refusedSource("a pod passes ssh an option", "ssh://-oProxyCommand=id/x.git"),
+	refusedSource("a pod passes git an option", "https://git.example.com/x.git", "--ref=--upload-pack=id"),
+	refusedSource("a pod sends a password of its own", "https://robot:hunter2@git.example.com/x.git"),
+)

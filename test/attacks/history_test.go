@@ -1,0 +1,239 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attacks
+
+import (
+	"crypto/tls"
+	"encoding/base64"
+	"io"
+	"net/http"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+const historyAPI = "/apis/history.nestor.dev/v1alpha1"
+
+// told makes a room with a chat in which a secret was said, and returns the chat's UID.
+func (d *doors) told(t *testing.T, secret string) (r *room, uid string) {
+	t.Helper()
+	r = d.room(t)
+	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
+	r.create(chat)
+	r.hears("ask", "Say: "+secret, secret)
+	return r, string(chat.UID)
+}
+
+// reads gets a path of the API server as a person; an empty name is an administrator.
+func (r *room) reads(person, path string, query ...string) (string, error) {
+	r.t.Helper()
+	config := rest.CopyConfig(r.Cluster.Config)
+	config.Impersonate.UserName = person
+	api, err := kubernetes.NewForConfig(config)
+	r.Expect(err).NotTo(HaveOccurred())
+	request := api.CoreV1().RESTClient().Get().AbsPath(historyAPI + path)
+	for i := 0; i+1 < len(query); i += 2 {
+		request = request.Param(query[i], query[i+1])
+	}
+	body, err := request.DoRaw(r.t.Context())
+	return string(body), err
+}
+
+// inside is the path of something in a room.
+func inside(r *room, path string) string { return "/namespaces/" + r.namespace + path }
+
+var _ = class(
+	"history",
+	attack{
+		name:     "a viewer reads the history of another namespace",
+		attempts: "mallory, a viewer of one namespace, gets and lists transcripts, model calls and usages of another",
+		stops:    "the API server is asked about every request",
+		run: func(t *testing.T, w *world) {
+			d := w.doors(t)
+			theirs, _ := d.told(t, "crown jewels")
+			own := d.room(t)
+			own.as("mallory", viewer)
+			for _, path := range []string{"/transcripts", "/transcripts/chat.chat", "/transcripts/chat.chat/log", "/modelcalls", "/usages"} {
+				body, err := own.reads("mallory", inside(theirs, path))
+				own.Expect(err).To(Satisfy(apierrors.IsForbidden), path)
+				own.Expect(body).NotTo(ContainSubstring("crown jewels"), path)
+			}
+		},
+		control: func(t *testing.T, w *world) {
+			r, _ := w.doors(t).told(t, "crown jewels")
+			r.as("mallory", viewer)
+			body, err := r.reads("mallory", inside(r, "/transcripts/chat.chat"))
+			r.Expect(err).NotTo(HaveOccurred())
+			r.Expect(body).To(ContainSubstring("crown jewels"))
+		},
+	},
+	attack{
+		name:     "a viewer lists all namespaces",
+		attempts: "mallory lists transcripts without a namespace",
+		stops:    "a list of all namespaces needs the right in all of them",
+		run: func(t *testing.T, w *world) {
+			r, _ := w.doors(t).told(t, "crown jewels")
+			r.as("mallory", viewer)
+			_, err := r.reads("mallory", "/transcripts")
+			r.Expect(err).To(Satisfy(apierrors.IsForbidden))
+		},
+		control: func(t *testing.T, w *world) {
+			r, _ := w.doors(t).told(t, "crown jewels")
+			body, err := r.reads("", "/transcripts")
+			r.Expect(err).NotTo(HaveOccurred())
+			r.Expect(body).To(ContainSubstring(r.namespace))
+		},
+	},
+	attack{
+		name:     "a selector leads into another namespace",
+		attempts: "mallory lists their own namespace with a field selector that names another",
+		stops:    "a selector can only narrow what the path says",
+		run: func(t *testing.T, w *world) {
+			d := w.doors(t)
+			theirs, _ := d.told(t, "crown jewels")
+			own := d.room(t)
+			own.as("mallory", viewer)
+			body, err := own.reads("mallory", inside(own, "/transcripts"), "fieldSelector", "metadata.namespace="+theirs.namespace)
+			own.Expect(err).NotTo(HaveOccurred())
+			own.Expect(body).NotTo(ContainSubstring("chat.chat"))
+		},
+		control: func(t *testing.T, w *world) {
+			r, _ := w.doors(t).told(t, "crown jewels")
+			r.as("mallory", viewer)
+			body, err := r.reads("mallory", inside(r, "/transcripts"), "fieldSelector", "metadata.namespace="+r.namespace)
+			r.Expect(err).NotTo(HaveOccurred())
+			r.Expect(body).To(ContainSubstring("chat.chat"))
+		},
+	},
+	attack{
+		name:     "a UID leads into another namespace",
+		attempts: "mallory asks in their own namespace for the transcript of a chat of another by its UID",
+		stops:    "a transcript is found within the namespace of the path alone",
+		run: func(t *testing.T, w *world) {
+			d := w.doors(t)
+			_, uid := d.told(t, "crown jewels")
+			own := d.room(t)
+			own.as("mallory", viewer)
+			body, err := own.reads("mallory", inside(own, "/transcripts/chat.chat."+uid))
+			own.Expect(err).To(Satisfy(apierrors.IsNotFound))
+			own.Expect(body).NotTo(ContainSubstring("crown jewels"))
+		},
+		control: func(t *testing.T, w *world) {
+			r, uid := w.doors(t).told(t, "crown jewels")
+			r.as("mallory", viewer)
+			body, err := r.reads("mallory", inside(r, "/transcripts/chat.chat."+uid))
+			r.Expect(err).NotTo(HaveOccurred())
+			r.Expect(body).To(ContainSubstring("crown jewels"))
+		},
+	},
+	attack{
+		name:     "a place in a list is forged",
+		attempts: "mallory goes on with a list at a place of their own making: SQL, nonsense, and one of another namespace",
+		stops:    "a place says only where to go on, is checked, and goes into the statement as a parameter",
+		run: func(t *testing.T, w *world) {
+			d := w.doors(t)
+			_, uid := d.told(t, "crown jewels")
+			own := d.room(t)
+			own.as("mallory", viewer)
+			for _, place := range []string{"' OR '1'='1", "0' UNION SELECT data FROM events --", "\x00", uid, "9999999999999999999", "{}"} {
+				body, _ := own.reads("mallory", inside(own, "/transcripts"), "continue", base64.RawURLEncoding.EncodeToString([]byte(place)))
+				own.Expect(body).NotTo(And(ContainSubstring("chat.chat"), ContainSubstring(uid)), place)
+			}
+		},
+		control: func(t *testing.T, w *world) {
+			r, uid := w.doors(t).told(t, "crown jewels")
+			r.as("mallory", viewer)
+			body, err := r.reads("mallory", inside(r, "/transcripts"), "limit", "1")
+			r.Expect(err).NotTo(HaveOccurred())
+			r.Expect(body).To(ContainSubstring(uid))
+		},
+	},
+	attack{
+		name:     "a name holds a statement or a path",
+		attempts: "mallory asks for transcripts with names that hold SQL, dots and slashes",
+		stops:    "names are checked, and go into the statement as parameters",
+		run: func(t *testing.T, w *world) {
+			r, _ := w.doors(t).told(t, "crown jewels")
+			own := w.doors(t).room(t)
+			own.as("mallory", viewer)
+			for _, name := range []string{"chat.chat'%20OR%20'1'='1", "chat.%25", "chat.x%2F..%2F..%2F" + r.namespace + "%2Ftranscripts%2Fchat.chat", "..%2Fchat.chat", "chat.chat%0d%0aX-Evil:%201"} {
+				body, err := own.reads("mallory", inside(own, "/transcripts/"+name))
+				own.Expect(err).To(HaveOccurred(), name)
+				own.Expect(body).NotTo(ContainSubstring("crown jewels"), name)
+			}
+		},
+		control: func(t *testing.T, w *world) {
+			r, _ := w.doors(t).told(t, "crown jewels")
+			r.as("mallory", viewer)
+			_, err := r.reads("mallory", inside(r, "/transcripts/chat.chat"))
+			r.Expect(err).NotTo(HaveOccurred())
+		},
+	},
+	attack{
+		name:     "the API server is gone round",
+		attempts: "mallory connects to the history API itself, without credentials and with the headers of the aggregator",
+		stops:    "headers count with the aggregator's certificate alone, and tokens are reviewed",
+		run: func(t *testing.T, w *world) {
+			d := w.doors(t)
+			r, _ := d.told(t, "crown jewels")
+			for _, header := range []http.Header{{}, {"X-Remote-User": {"admin"}, "X-Remote-Group": {"system:masters"}}, {"Authorization": {"Bearer forged"}}} {
+				code, body := d.direct(r, inside(r, "/transcripts/chat.chat"), header)
+				r.Expect(code).To(Equal(http.StatusUnauthorized))
+				r.Expect(body).NotTo(ContainSubstring("crown jewels"))
+			}
+			_, stranger := d.room(t).token("stranger", viewer)
+			code, _ := d.direct(r, inside(r, "/transcripts/chat.chat"), http.Header{"Authorization": {"Bearer " + stranger}})
+			r.Expect(code).To(Equal(http.StatusForbidden))
+		},
+		control: func(t *testing.T, w *world) {
+			d := w.doors(t)
+			r, _ := d.told(t, "crown jewels")
+			_, token := r.token("mallory", viewer)
+			code, body := d.direct(r, inside(r, "/transcripts/chat.chat"), http.Header{"Authorization": {"Bearer " + token}})
+			r.Expect(code).To(Equal(http.StatusOK))
+			r.Expect(body).To(ContainSubstring("crown jewels"))
+		},
+	},
+	attack{
+		name:     "the history is changed",
+		attempts: "an administrator of the cluster deletes and creates transcripts",
+		stops:    "the API is read-only",
+		run: func(t *testing.T, w *world) {
+			r, _ := w.doors(t).told(t, "crown jewels")
+			api, err := kubernetes.NewForConfig(r.Cluster.Config)
+			r.Expect(err).NotTo(HaveOccurred())
+			path := historyAPI + inside(r, "/transcripts/chat.chat")
+			r.Expect(api.CoreV1().RESTClient().Delete().AbsPath(path).Do(t.Context()).Error()).To(Satisfy(apierrors.IsMethodNotSupported))
+			r.Expect(api.CoreV1().RESTClient().Put().AbsPath(path).Body([]byte(`{}`)).Do(t.Context()).Error()).To(Satisfy(apierrors.IsMethodNotSupported))
+		},
+		control: func(t *testing.T, w *world) {
+			r, _ := w.doors(t).told(t, "crown jewels")
+			_, err := r.reads("", inside(r, "/transcripts/chat.chat"))
+			r.Expect(err).NotTo(HaveOccurred())
+		},
+	},
+)
+
+// direct asks the operator's own port, as a pod in the cluster could.
+func (d *doors) direct(r *room, path string, header http.Header) (code int, body string) {
+	r.t.Helper()
+	//nolint:gosec // an attacker does not check certificates
+	browser := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	defer browser.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, "https://"+d.history+historyAPI+path, nil)
+	r.Expect(err).NotTo(HaveOccurred())
+	request.Header = header
+	response, err := browser.Do(request)
+	r.Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = response.Body.Close() }() // it was read
+	text, err := io.ReadAll(response.Body)
+	r.Expect(err).NotTo(HaveOccurred())
+	return response.StatusCode, string(text)
+}

@@ -1,0 +1,186 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attacks
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/test/stack"
+)
+
+var _ = class(
+	"operators",
+	attack{
+		name:     "a successor pays again for a call in flight",
+		attempts: "a second operator starts while the first one waits for a model",
+		stops:    "the second one asks for the ledger, and the first one hands it over when its calls have finished",
+		run: func(t *testing.T, w *world) {
+			s := slowStory(t, w)
+			first := s.Operator
+			s.Expect(s.LaunchOperator(t.Context())).To(Succeed())
+			s.answered() // the first operator has noticed
+			s.finish()
+			s.Expect(s.requests.Load()).To(BeEquivalentTo(1))
+			s.Expect(first.Kill()).To(Succeed())
+		},
+		control: func(t *testing.T, w *world) {
+			s := slowStory(t, w)
+			s.Expect(s.Operator.Kill()).To(Succeed())
+			s.Expect(s.StartOperator(t.Context())).To(Succeed())
+			s.Eventually(s.requests.Load).Should(BeEquivalentTo(2), "a call whose operator died is made again, and that is counted")
+			s.finish()
+		},
+	},
+	attack{
+		name:     "an operator that was stopped records what it knew",
+		attempts: "the first operator is stopped while it waits for a model, followed by another, and woken up",
+		stops:    "its epoch is over: its append is refused, and it stands by",
+		run: func(t *testing.T, w *world) {
+			s := slowStory(t, w)
+			first := s.Operator
+			s.Expect(first.Signal(syscall.SIGSTOP)).To(Succeed())
+			s.Expect(s.StartOperator(t.Context())).To(Succeed())
+			s.Eventually(s.requests.Load).Should(BeEquivalentTo(2), "the second operator has taken over")
+			s.finish()
+			before := s.events()
+			s.Expect(first.Signal(syscall.SIGCONT)).To(Succeed())
+			s.Eventually(s.OperatorLog).Should(ContainSubstring("standing by"))
+			s.Expect(s.events()).To(Equal(before))
+			s.Expect(s.requests.Load()).To(BeEquivalentTo(2))
+			s.Expect(first.Kill()).To(Succeed())
+		},
+		control: func(t *testing.T, w *world) {
+			s := slowStory(t, w)
+			s.Expect(s.Operator.Signal(syscall.SIGSTOP)).To(Succeed())
+			before := s.events()
+			s.Expect(s.Operator.Signal(syscall.SIGCONT)).To(Succeed())
+			s.finish()
+			s.Expect(s.events()).To(BeNumerically(">", before), "one that was not followed goes on, and that is seen")
+		},
+	},
+	attack{
+		name:        "a writer of an old epoch appends",
+		attempts:    "a process that still has the connection of an operator before appends to an agent",
+		stops:       "the ledger checks the epoch in the transaction that would write the append",
+		everyLedger: true,
+		run: func(t *testing.T, w *world) {
+			r := w.room(t)
+			fence, agent := r.finishedAgent()
+			fence.Epoch--
+			err := r.appendTo(agent, fence)
+			r.Expect(err).To(MatchError(ledger.ErrFenced))
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.room(t)
+			fence, agent := r.finishedAgent()
+			r.Expect(r.appendTo(agent, fence)).To(Succeed())
+		},
+	},
+)
+
+// slow is a stack of its own with a task whose model has been asked and does not answer.
+type slow struct {
+	*room
+	requests atomic.Int32
+	release  chan struct{}
+}
+
+func slowStory(t *testing.T, w *world) *slow {
+	t.Helper()
+	s := &slow{room: start(t, stack.SQLite, func(o *stack.Options) { o.Programs = w.Dir }).room(t), release: make(chan struct{})}
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	s.create(
+		&v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Name: "slow"}, Spec: v1alpha1.ModelProviderSpec{BaseURL: server.URL + "/v1", DefaultModel: "slow"}},
+		&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "work"}, Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Do it", ModelProvider: "slow"}},
+	)
+	s.Eventually(s.requests.Load).Should(BeEquivalentTo(1))
+	return s
+}
+
+// ServeHTTP answers as a model does, when it is allowed to.
+func (s *slow) ServeHTTP(response http.ResponseWriter, request *http.Request) {
+	if !strings.HasSuffix(request.URL.Path, "/chat/completions") {
+		_, _ = io.WriteString(response, `{"object":"list","data":[{"id":"slow","object":"model"}]}`)
+		return
+	}
+	s.requests.Add(1)
+	select {
+	case <-s.release:
+	case <-request.Context().Done():
+		return
+	}
+	response.Header().Set("Content-Type", "text/event-stream")
+	for _, piece := range []string{
+		`{"id":"1","object":"chat.completion.chunk","model":"slow","choices":[{"index":0,"delta":{"role":"assistant","content":"Done."}}]}`,
+		`{"id":"1","object":"chat.completion.chunk","model":"slow","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`,
+		`{"id":"1","object":"chat.completion.chunk","model":"slow","choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12}}`,
+		`[DONE]`,
+	} {
+		_, _ = fmt.Fprintf(response, "data: %s\n\n", piece)
+	}
+}
+
+// finish lets the model answer, and waits for the end of the task.
+func (s *slow) finish() {
+	s.t.Helper()
+	close(s.release)
+	s.Eventually(s.taskPhase("work")).Should(Equal(v1alpha1.TaskSuccess))
+}
+
+// answered waits until the operator at work has answered the one that asks for its place.
+func (s *slow) answered() {
+	s.t.Helper()
+	kept := s.openHistory()
+	s.Eventually(func() (ledger.Holding, error) { return kept.Holding(s.t.Context(), 1) }).Should(HaveField("Answered", Not(BeEmpty())))
+}
+
+// events counts the events of the task's agent.
+func (s *slow) events() int64 {
+	s.t.Helper()
+	agent, err := s.openHistory().Agent(s.t.Context(), string(s.subAgent("work").UID))
+	s.Expect(err).NotTo(HaveOccurred())
+	return agent.LastSeq
+}
+
+// openHistory opens the ledger beside the operator.
+func (r *room) openHistory() ledger.Ledger {
+	r.t.Helper()
+	kept, err := connect.Open(r.t.Context(), r.LedgerURL)
+	r.Expect(err).NotTo(HaveOccurred())
+	r.t.Cleanup(func() { _ = kept.Close() })
+	return kept
+}
+
+// finishedAgent runs a task, and returns the operator's epoch and the record of the agent.
+func (r *room) finishedAgent() (ledger.Fence, ledger.Agent) {
+	r.t.Helper()
+	r.create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "work"}, Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit done"}})
+	r.Eventually(r.taskPhase("work")).Should(Equal(v1alpha1.TaskSuccess))
+	kept := r.openHistory()
+	holding, err := kept.Holding(r.t.Context(), 1)
+	r.Expect(err).NotTo(HaveOccurred())
+	agent, err := kept.Agent(r.t.Context(), string(r.subAgent("work").UID))
+	r.Expect(err).NotTo(HaveOccurred())
+	return ledger.Fence{Shard: 1, Epoch: holding.Epoch}, agent
+}
+
+func (r *room) appendTo(agent ledger.Agent, fence ledger.Fence) error {
+	event := ledger.Event{Type: "Woke", At: time.Now(), Data: []byte(`{"v":1,"type":"Woke","at":1,"fact":{}}`)}
+	return r.openHistory().Append(r.t.Context(), ledger.Batch{Agent: agent.UID, After: agent.LastSeq, Fence: fence, Events: []ledger.Event{event}})
+}

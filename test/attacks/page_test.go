@@ -1,0 +1,241 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attacks
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// maxPages is the default of --web-max-streams-per-user.
+const maxPages = 16
+
+// stream is the path of the stream of a room's chats.
+func (r *room) stream() string { return "/api/stream?namespace=" + r.namespace }
+
+// visitor is somebody with a room and a token there.
+func visitor(t *testing.T, w *world, role string) (d *doors, r *room, name, token string) {
+	t.Helper()
+	d = w.doors(t)
+	r = d.room(t)
+	name, token = r.token("mallory", role)
+	return d, r, name, token
+}
+
+// crossSite makes a request look like one that another site made a browser send.
+func crossSite(r *http.Request) {
+	r.Header.Set("Sec-Fetch-Site", "cross-site")
+	r.Header.Set("Origin", "https://mallory.example")
+}
+
+var _ = class(
+	"page",
+	attack{
+		name:     "a stream is held open with a bad token",
+		attempts: "somebody opens streams with a token that the API server does not know, to use up the server",
+		stops:    "the token is reviewed before a stream begins",
+		run: func(t *testing.T, w *world) {
+			d, r, _, _ := visitor(t, w, user)
+			r.Expect(d.ask(r, http.MethodGet, r.stream(), "eyJhbGciOiJub25lIn0.e30.", "", nil).code).To(Equal(http.StatusUnauthorized))
+		},
+		control: func(t *testing.T, w *world) {
+			d, r, _, token := visitor(t, w, user)
+			got := d.ask(r, http.MethodGet, r.stream(), token, "", nil)
+			r.Expect(got.code).To(Equal(http.StatusOK))
+			r.Expect(got.header.Get("Content-Type")).To(Equal("text/event-stream"))
+		},
+	},
+	attack{
+		name:     "a stream outlives its token",
+		attempts: "somebody whose account is gone goes on listening on a stream that is open",
+		stops:    "the token is reviewed again while the stream lasts",
+		run: func(t *testing.T, w *world) {
+			d, r, _, token := visitor(t, w, user)
+			got := d.ask(r, http.MethodGet, r.stream(), token, "", nil)
+			r.Expect(got.code).To(Equal(http.StatusOK))
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				_, _ = io.Copy(io.Discard, got.more) // how it ends does not matter
+			}()
+			r.Expect(r.API.Delete(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "mallory"}})).To(Succeed())
+			r.Eventually(ended).WithTimeout(90 * time.Second).Should(BeClosed())
+		},
+		control: func(t *testing.T, w *world) {
+			d, r, _, token := visitor(t, w, user)
+			got := d.ask(r, http.MethodGet, r.stream(), token, "", nil)
+			first := make([]byte, 1)
+			_, err := io.ReadFull(got.more, first)
+			r.Expect(err).NotTo(HaveOccurred(), "a stream with a good token goes on")
+		},
+	},
+	attack{
+		name:     "one person uses up all streams",
+		attempts: "mallory opens more pages than one person may have",
+		stops:    "--web-max-streams-per-user: status 429 with the time to try again",
+		run: func(t *testing.T, w *world) {
+			d, r, _, token := visitor(t, w, user)
+			for range maxPages {
+				r.Expect(d.ask(r, http.MethodGet, r.stream(), token, "", nil).code).To(Equal(http.StatusOK))
+			}
+			got := d.ask(r, http.MethodGet, r.stream(), token, "", nil)
+			r.Expect(got.code).To(Equal(http.StatusTooManyRequests))
+			r.Expect(got.header.Get("Retry-After")).NotTo(BeEmpty())
+			r.Expect(got.body).To(ContainSubstring("limit for one person"))
+			_, other := r.token("alice", user)
+			r.Expect(d.ask(r, http.MethodGet, r.stream(), other, "", nil).code).To(Equal(http.StatusOK), "others are not affected")
+		},
+		control: func(t *testing.T, w *world) {
+			d, r, _, token := visitor(t, w, user)
+			for range maxPages + 4 {
+				got := d.ask(r, http.MethodGet, r.stream(), token, "", nil)
+				r.Expect(got.code).To(Equal(http.StatusOK))
+				got.end()
+				r.Eventually(func() int { // the server hears of it a moment later
+					probe := d.ask(r, http.MethodGet, r.stream(), token, "", nil)
+					probe.end()
+					return probe.code
+				}).Should(Equal(http.StatusOK))
+			}
+		},
+	},
+	attack{
+		name:     "another site makes a browser act",
+		attempts: "a page on another site posts to the page's API, listens to its stream, and signs the person in as somebody else",
+		stops:    "Sec-Fetch-Site and Origin are checked, and signing in takes JSON only",
+		run: func(t *testing.T, w *world) {
+			d, r, _, token := visitor(t, w, user)
+			path := "/k8s/apis/nestor.dev/v1alpha1/namespaces/" + r.namespace + "/agentchats"
+			r.Expect(d.ask(r, http.MethodPost, path, token, chatJSON("csrf"), crossSite).code).To(Equal(http.StatusForbidden))
+			r.Expect(d.ask(r, http.MethodGet, r.stream(), token, "", crossSite).code).To(Equal(http.StatusForbidden))
+			signIn := `{"token":"` + token + `"}`
+			r.Expect(d.ask(r, http.MethodPost, "/api/login", "", signIn, crossSite).code).To(Equal(http.StatusForbidden))
+			form := d.ask(r, http.MethodPost, "/api/login", "", signIn, func(q *http.Request) { q.Header.Set("Content-Type", "text/plain") })
+			r.Expect(form.code).To(Equal(http.StatusUnsupportedMediaType))
+		},
+		control: func(t *testing.T, w *world) {
+			d, r, _, token := visitor(t, w, user)
+			path := "/k8s/apis/nestor.dev/v1alpha1/namespaces/" + r.namespace + "/agentchats"
+			r.Expect(d.ask(r, http.MethodPost, path, token, chatJSON("own"), nil).code).To(Equal(http.StatusCreated))
+			r.Expect(d.ask(r, http.MethodPost, "/api/login", "", `{"token":"`+token+`"}`, nil).code).To(Equal(http.StatusNoContent))
+		},
+	},
+	attack{
+		name:     "a script steals the token of a person",
+		attempts: "a script, another host or a page without TLS reads or sets the cookie that holds the token",
+		stops:    "the cookie is HttpOnly, Secure, SameSite=Strict and bound to the host by its name",
+		run: func(t *testing.T, w *world) {
+			d, r, _, token := visitor(t, w, user)
+			cookie := d.ask(r, http.MethodPost, "/api/login", "", `{"token":"`+token+`"}`, nil).header.Get("Set-Cookie")
+			r.Expect(cookie).To(And(HavePrefix("__Host-"), ContainSubstring("HttpOnly"), ContainSubstring("Secure"), ContainSubstring("SameSite=Strict"), ContainSubstring("Path=/"), Not(ContainSubstring("Domain"))))
+		},
+		control: func(t *testing.T, w *world) {
+			d, r, name, token := visitor(t, w, user)
+			cookie := d.ask(r, http.MethodPost, "/api/login", "", `{"token":"`+token+`"}`, nil).header.Get("Set-Cookie")
+			pair, _, _ := strings.Cut(cookie, ";")
+			got := d.ask(r, http.MethodGet, "/api/whoami?namespace="+r.namespace, "", "", func(q *http.Request) { q.Header.Set("Cookie", pair) })
+			r.Expect(got.body).To(ContainSubstring(name), "whoever has the cookie is the person")
+		},
+	},
+	attack{
+		name:     "the page is put into a frame",
+		attempts: "another site shows the page in a frame, to get a click on Approve",
+		stops:    "frame-ancestors and X-Frame-Options on every answer, and no inline script",
+		run: func(t *testing.T, w *world) {
+			d, r, _, token := visitor(t, w, user)
+			for _, path := range []string{"/", "/" + r.namespace, "/api/whoami", "/k8s/api/v1/secrets", "/assets/x.js"} {
+				header := d.ask(r, http.MethodGet, path, token, "", nil).header
+				r.Expect(header.Get("X-Frame-Options")).To(Equal("DENY"), path)
+				r.Expect(header.Get("Content-Security-Policy")).To(And(ContainSubstring("frame-ancestors 'none'"), Not(ContainSubstring("unsafe-"))), path)
+				r.Expect(header.Get("X-Content-Type-Options")).To(Equal("nosniff"), path)
+			}
+		},
+		control: func(t *testing.T, w *world) {
+			d, r, _, _ := visitor(t, w, user)
+			response := d.ask(r, http.MethodGet, "/", "", "", nil)
+			r.Expect(response.header.Get("Content-Type")).To(ContainSubstring("text/html"), "there is a page to frame")
+		},
+	},
+	attack{
+		name:     "a path leads out of what the page offers",
+		attempts: "an admin of the cluster, whose rights would allow it, is led to Secrets and other verbs by paths with dots, slashes and other resources",
+		stops:    "only listed resources and verbs are passed on, and the path is built of checked names",
+		run: func(t *testing.T, w *world) {
+			d, r, _, token := visitor(t, w, "cluster-admin")
+			r.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "key"}, StringData: map[string]string{"key": "topsecret"}})
+			nestor := "/k8s/apis/nestor.dev/v1alpha1/namespaces/" + r.namespace
+			for _, path := range []string{
+				"/k8s/api/v1/namespaces/" + r.namespace + "/secrets/key",
+				"/k8s/api/v1/secrets",
+				nestor + "/..%2F..%2F..%2F..%2F..%2Fapi%2Fv1%2Fnamespaces%2F" + r.namespace + "%2Fsecrets/key",
+				nestor + "/agentchats/..%2f..%2f..%2f..%2f..%2f..%2fapi%2fv1%2fnamespaces%2f" + r.namespace + "%2fsecrets%2fkey",
+				nestor + "/../../../../../api/v1/namespaces/" + r.namespace + "/secrets/key",
+				"/k8s//api/v1/namespaces/" + r.namespace + "/secrets/key",
+				"/k8s/apis/history.nestor.dev/v1alpha1/namespaces/" + r.namespace + "/..%2f..%2f..%2f..%2fapi/v1",
+			} {
+				got := d.ask(r, http.MethodGet, path, token, "", nil)
+				r.Expect(got.body).NotTo(ContainSubstring("dG9wc2VjcmV0"), path)
+				r.Expect(got.body).NotTo(ContainSubstring("topsecret"), path)
+			}
+			r.Expect(d.ask(r, http.MethodDelete, nestor+"/agentroles/orchestrator", token, "", nil).code).To(Equal(http.StatusMethodNotAllowed))
+			r.Expect(d.ask(r, http.MethodPut, nestor+"/agentchats/x", token, chatJSON("x"), nil).code).To(Equal(http.StatusMethodNotAllowed))
+		},
+		control: func(t *testing.T, w *world) {
+			d, r, _, token := visitor(t, w, "cluster-admin")
+			r.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "key"}, StringData: map[string]string{"key": "topsecret"}})
+			r.Expect(d.ask(r, http.MethodGet, "/k8s/apis/nestor.dev/v1alpha1/namespaces/"+r.namespace+"/modelproviders", token, "", nil).code).To(Equal(http.StatusOK))
+			var secret corev1.Secret
+			r.Expect(r.get("key", &secret)).To(Succeed())
+			r.Expect(string(secret.Data["key"])).To(Equal("topsecret"))
+		},
+	},
+	attack{
+		name:     "headers of a browser make somebody else of a person",
+		attempts: "mallory adds impersonation and front-proxy headers to a request to the page",
+		stops:    "no header of the request is passed on",
+		run: func(t *testing.T, w *world) {
+			d, r, name, token := visitor(t, w, user)
+			got := d.ask(r, http.MethodGet, "/api/whoami?namespace="+r.namespace, token, "", func(q *http.Request) {
+				for header, value := range map[string]string{"Impersonate-User": "admin", "Impersonate-Group": "system:masters", "X-Remote-User": "admin", "X-Forwarded-User": "admin"} {
+					q.Header.Set(header, value)
+				}
+			})
+			r.Expect(got.body).To(ContainSubstring(`"user":"` + name + `"`))
+		},
+		control: func(t *testing.T, w *world) {
+			d, r, _, _ := visitor(t, w, user)
+			_, other := r.token("alice", user)
+			r.Expect(d.ask(r, http.MethodGet, "/api/whoami?namespace="+r.namespace, other, "", nil).body).To(ContainSubstring(":alice"), "another token is another person")
+		},
+	},
+	attack{
+		name:     "the page lends its own rights",
+		attempts: "somebody without a token, or with one that may nothing here, asks for chats",
+		stops:    "the server has no rights of its own: every request acts with the token that it carries",
+		run: func(t *testing.T, w *world) {
+			d, r, _, _ := visitor(t, w, user)
+			path := "/k8s/apis/nestor.dev/v1alpha1/namespaces/" + r.namespace + "/agentchats"
+			r.Expect(d.ask(r, http.MethodGet, path, "", "", nil).code).To(Equal(http.StatusUnauthorized))
+			_, stranger := d.room(t).token("stranger", user)
+			r.Expect(d.ask(r, http.MethodGet, path, stranger, "", nil).code).To(Equal(http.StatusForbidden))
+		},
+		control: func(t *testing.T, w *world) {
+			d, r, _, token := visitor(t, w, user)
+			path := "/k8s/apis/nestor.dev/v1alpha1/namespaces/" + r.namespace + "/agentchats"
+			r.Expect(d.ask(r, http.MethodGet, path, token, "", nil).code).To(Equal(http.StatusOK))
+		},
+	},
+)
+
+// chatJSON is a chat, as the page writes it.
+func chatJSON(name string) string {
+	return `{"apiVersion":"nestor.dev/v1alpha1","kind":"AgentChat","metadata":{"name":"` + name + `"},"spec":{}}`
+}

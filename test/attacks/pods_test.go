@@ -1,0 +1,269 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attacks
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
+)
+
+func scratch(size string) *v1alpha1.Workspace {
+	return &v1alpha1.Workspace{EmptyDir: &v1alpha1.EmptyDirSource{SizeLimit: size}}
+}
+
+func public(url string) *v1alpha1.Workspace {
+	return &v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: url}}
+}
+
+// egress is what the room's only workspace pod may connect to.
+func (r *room) egress() []networkingv1.NetworkPolicyEgressRule {
+	r.t.Helper()
+	var policy networkingv1.NetworkPolicy
+	r.Expect(r.get(r.workspacePod().Name, &policy)).To(Succeed())
+	r.Expect(policy.Spec.PolicyTypes).To(ContainElement(networkingv1.PolicyTypeEgress))
+	return policy.Spec.Egress
+}
+
+// planted is an object that mallory, who may make such objects, gives the name of one of a workspace's before it is made.
+func planted(name, attempts string, object client.Object, owned bool) attack {
+	plant := func(t *testing.T, w *world, from string) (*room, client.Object) {
+		t.Helper()
+		r := w.room(t)
+		chat := r.chatWith(scratch("1Gi"))
+		r.create(chat)
+		trap, ok := object.DeepCopyObject().(client.Object)
+		r.Expect(ok).To(BeTrue())
+		trap.SetNamespace(r.namespace)
+		trap.SetName(pod.Spec{Owner: pod.Owner{Name: chat.Name, UID: string(chat.UID)}}.Name() + from)
+		if owned {
+			trap.SetOwnerReferences([]metav1.OwnerReference{{
+				APIVersion: v1alpha1.GroupVersion.String(), Kind: "AgentChat", Name: chat.Name, UID: chat.UID, Controller: ptr.To(true),
+			}})
+		}
+		mallory := r.as("mallory", "edit")
+		r.allowed(func() error { return mallory.Create(t.Context(), trap) })
+		r.Expect(r.API.Create(t.Context(), r.message("hello", ""))).To(Succeed())
+		return r, trap
+	}
+	ready := func(r *room) func() ([]metav1.Condition, error) {
+		return func() ([]metav1.Condition, error) {
+			var chat v1alpha1.AgentChat
+			err := r.get("chat", &chat)
+			return chat.Status.Conditions, err
+		}
+	}
+	return attack{
+		name: name, attempts: attempts, stops: "the operator: it uses objects that the chat or task owns, by UID, and that say what they should; the condition names the others",
+		run: func(t *testing.T, w *world) {
+			r, trap := plant(t, w, "")
+			r.Eventually(ready(r)).Should(ContainElement(And(HaveField("Type", v1alpha1.ConditionReady), HaveField("Status", metav1.ConditionFalse),
+				HaveField("Reason", v1alpha1.ReasonWorkspaceUnavailable), HaveField("Message", ContainSubstring(trap.GetName()+" has the name of the workspace's own and is not the operator's: delete it")))))
+		},
+		control: func(t *testing.T, w *world) {
+			r, _ := plant(t, w, "-2")
+			r.Eventually(ready(r)).Should(ContainElement(And(HaveField("Type", v1alpha1.ConditionReady), HaveField("Status", metav1.ConditionTrue))))
+		},
+	}
+}
+
+// directory is a task that reads a file in a directory of the operator's machine.
+func (r *room) directory(path, file string) *v1alpha1.AgentTask {
+	r.t.Helper()
+	task := r.look(&v1alpha1.Workspace{Directory: &v1alpha1.DirectorySource{Path: path}})
+	task.Spec.Tool, task.Spec.Arguments = "read", &runtime.RawExtension{Raw: []byte(`{"path":"` + file + `"}`)}
+	return task
+}
+
+// readsFile expects that the task of the room has read a file.
+func (r *room) readsFile(content string) {
+	r.t.Helper()
+	r.Eventually(func() (string, error) {
+		var task v1alpha1.AgentTask
+		if err := r.get("look", &task); err != nil || task.Status.Result == nil {
+			return "", err
+		}
+		return task.Status.Result.Summary + task.Status.Result.Details, nil
+	}).Should(ContainSubstring(content))
+}
+
+// escapes is a way out of the directories that the operator may serve. It returns the path and the file to read.
+func escapes(name, attempts string, words string, way func(t *testing.T, inside, outside string) (path, file string)) attack {
+	try := func(t *testing.T, w *world, outside string) *room {
+		t.Helper()
+		r := w.room(t)
+		inside := filepath.Join(w.files, r.namespace)
+		r.Expect(os.Mkdir(inside, 0o755)).To(Succeed())
+		r.Expect(os.WriteFile(filepath.Join(outside, "secret.txt"), []byte("the crown jewels"), 0o600)).To(Succeed())
+		path, file := way(t, inside, outside)
+		r.create(r.directory(path, file))
+		return r
+	}
+	return attack{
+		name: name, attempts: attempts, stops: "the operator resolves links before it compares with --local-workspaces, and opens what it compared; file tools cannot leave the root",
+		run: func(t *testing.T, w *world) {
+			r := try(t, w, t.TempDir())
+			r.Eventually(func() (string, error) {
+				var task v1alpha1.AgentTask
+				if err := r.get("look", &task); err != nil {
+					return "", err
+				}
+				said := ""
+				for _, c := range task.Status.Conditions {
+					said += c.Message
+				}
+				if task.Status.Error != nil {
+					said += task.Status.Error.Message
+				}
+				return said, nil
+			}).Should(And(ContainSubstring(words), Not(ContainSubstring("jewels"))))
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.room(t)
+			inside := filepath.Join(w.files, r.namespace)
+			r.Expect(os.Mkdir(inside, 0o755)).To(Succeed())
+			r.Expect(os.WriteFile(filepath.Join(inside, "secret.txt"), []byte("the crown jewels"), 0o600)).To(Succeed())
+			r.create(r.directory(inside, "secret.txt"))
+			r.readsFile("the crown jewels")
+		},
+	}
+}
+
+var _ = class(
+	"workspace-pods",
+	attack{
+		name:     "a workspace fills its node",
+		attempts: "mallory creates a chat with an emptyDir of 90Gi",
+		stops:    "the operator: --workspace-max-size",
+		run: func(t *testing.T, w *world) {
+			r := w.room(t)
+			r.create(r.look(scratch("90Gi")))
+			r.notAllowed("The workspace asks for 90Gi, and this operator allows 20Gi")
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.room(t)
+			r.create(r.look(scratch("1Gi")))
+			for _, volume := range r.workspacePod().Spec.Volumes {
+				r.Expect(volume.EmptyDir.SizeLimit.Value()).To(BeNumerically("<=", 1<<30), volume.Name)
+			}
+		},
+	},
+	attack{
+		name:     "a workspace asks for more than any node has",
+		attempts: "mallory creates a chat with an emptyDir of 1Pi",
+		stops:    "the API: at most 100Gi",
+		run: func(t *testing.T, w *world) {
+			r := w.room(t)
+			r.Expect(r.as("mallory", "nestor-user").Create(t.Context(), r.chatWith(scratch("1Pi")))).To(MatchError(ContainSubstring("must be at most 100Gi")))
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.room(t)
+			r.Expect(r.as("mallory", "nestor-user").Create(t.Context(), r.chatWith(scratch("100Gi")))).To(Succeed())
+		},
+	},
+	attack{
+		name:     "a workspace sends files to any server",
+		attempts: "a command in a workspace with a repository connects to another server, or to a name server that passes its questions on",
+		stops:    "the network policy: the address and the port of the git server, and no name servers",
+		run: func(t *testing.T, w *world) {
+			r := w.room(t)
+			r.create(r.look(public("https://192.0.2.7/team/app.git")))
+			for _, rule := range r.egress() {
+				r.Expect(rule.Ports).To(HaveEach(HaveField("Port.IntVal", int32(443))))
+				r.Expect(rule.To).NotTo(BeEmpty(), "no peers would be everybody")
+				r.Expect(rule.To).To(HaveEach(HaveField("IPBlock.CIDR", "192.0.2.7/32")))
+			}
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.room(t)
+			r.create(r.look(public("https://192.0.2.7/team/app.git")))
+			r.Expect(r.egress()).To(HaveLen(1), "the git server itself can be reached")
+		},
+	},
+	attack{
+		name:     "a workspace without a repository reaches the network",
+		attempts: "a command in an emptyDir connects to the Internet",
+		stops:    "the network policy: nothing out",
+		run: func(t *testing.T, w *world) {
+			r := w.room(t)
+			r.create(r.look(scratch("1Gi")))
+			r.Expect(r.egress()).To(BeEmpty())
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.room(t)
+			r.create(r.look(public("https://192.0.2.7/team/app.git")))
+			r.Expect(r.egress()).NotTo(BeEmpty())
+		},
+	},
+	attack{
+		name:     "a repository is the metadata service of the cloud",
+		attempts: "mallory creates a task whose repository is at 169.254.169.254",
+		stops:    "the operator: an address that is link-local, loopback or the like is no git server",
+		run: func(t *testing.T, w *world) {
+			r := w.room(t)
+			mallory := r.as("mallory", "nestor-runner")
+			r.allowed(func() error {
+				return mallory.Create(t.Context(), r.look(public("http://169.254.169.254/latest/x.git")))
+			})
+			r.Eventually(func() (string, error) {
+				var task v1alpha1.AgentTask
+				if err := r.get("look", &task); err != nil || task.Status.Error == nil {
+					return "", err
+				}
+				return task.Status.Error.Message, nil
+			}).Should(ContainSubstring("which workspaces may not reach"))
+			r.Expect(r.pods()).To(BeEmpty())
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.room(t)
+			r.create(r.look(public("http://192.0.2.7/latest/x.git")))
+			r.workspacePod()
+		},
+	},
+	planted("a Service of somebody else gets the token", "mallory plants a Service that leads to a pod of hers",
+		&corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "trap"}, Ports: []corev1.ServicePort{{Port: pod.Port}}}}, false),
+	planted("a Service that claims the chat as its owner gets the token", "mallory plants a Service that leads to a pod of hers, and says that the chat owns it",
+		&corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "trap"}, Ports: []corev1.ServicePort{{Port: pod.Port}}}}, true),
+	planted("a Secret of somebody else is the token", "mallory plants a Secret with a token that she knows",
+		&corev1.Secret{StringData: map[string]string{pod.TokenKey: "0123456789abcdef"}}, false),
+	planted("a NetworkPolicy of somebody else guards the pod", "mallory plants a policy that lets everything out",
+		&networkingv1.NetworkPolicy{Spec: networkingv1.NetworkPolicySpec{Egress: []networkingv1.NetworkPolicyEgressRule{{}}}}, false),
+	planted("a pod of somebody else is the workspace", "mallory plants a pod with the labels of a workspace's",
+		&corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels()},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "trap", Image: "example.com/trap"}}},
+		}, false),
+	escapes("a directory workspace is any directory", "a task has a directory outside of --local-workspaces", "is not below one that --local-workspaces names",
+		func(_ *testing.T, _, outside string) (string, string) { return outside, "secret.txt" }),
+	escapes("a directory workspace climbs out", "a task has a directory that leaves --local-workspaces by way of ..", "is not below one that --local-workspaces names",
+		func(t *testing.T, inside, outside string) (string, string) {
+			t.Helper()
+			way, err := filepath.Rel(inside, outside)
+			NewWithT(t).Expect(err).NotTo(HaveOccurred())
+			return inside + "/" + way, "secret.txt"
+		}),
+	escapes("a directory workspace is a link", "a task has a directory that is a link to one outside", "is not below one that --local-workspaces names",
+		func(t *testing.T, inside, outside string) (string, string) {
+			t.Helper()
+			NewWithT(t).Expect(os.Symlink(outside, filepath.Join(inside, "link"))).To(Succeed())
+			return filepath.Join(inside, "link"), "secret.txt"
+		}),
+	escapes("a file of a directory workspace is a link", "a task reads a link that leads out of its directory", "escapes",
+		func(t *testing.T, inside, outside string) (string, string) {
+			t.Helper()
+			NewWithT(t).Expect(os.Symlink(filepath.Join(outside, "secret.txt"), filepath.Join(inside, "notes.txt"))).To(Succeed())
+			return inside, "notes.txt"
+		}),
+)

@@ -1,0 +1,187 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attacks
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/stack"
+)
+
+// ask makes a task of an agent whose model is a provider of the room.
+func (r *room) ask(name, provider string) func() string {
+	return r.runs(name, v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit it.", ModelProvider: provider})
+}
+
+// chunk is a piece of a streamed reply.
+func chunk(delta string) string { return `data: {"choices":[{"delta":` + delta + "}]}\n\n" }
+
+// submits is a reply that ends an agent with a result.
+var submits = chunk(`{"tool_calls":[{"index":0,"id":"c","function":{"name":"submit_result","arguments":"{\"result\":\"fine\"}"}}]}`) + "data: [DONE]\n\n"
+
+// says is a provider that sends a text once, and another one again and again until nobody listens or a gigabyte was sent.
+func says(status int, once, again string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		if strings.HasPrefix(once, "{") {
+			w.Header().Set("Content-Type", "application/json")
+		}
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, once)
+		if again == "" {
+			return
+		}
+		block := strings.Repeat(again, 1+(64<<10)/len(again))
+		for sent := 0; sent < 1<<30; sent += len(block) {
+			if _, err := io.WriteString(w, block); err != nil {
+				return
+			}
+		}
+	})
+}
+
+// replied is an attack with the reply of a model.
+func replied(name, attempts, stops string, provider http.Handler, words string) attack {
+	return attack{
+		name: name, attempts: attempts, stops: stops,
+		run: func(t *testing.T, w *world) {
+			r := w.room(t)
+			r.provider("foe", r.serve(provider))
+			task := r.ask("task", "foe")
+			r.Eventually(task).Should(And(HavePrefix("Failed ModelError"), ContainSubstring(words)))
+			r.Expect(len(task())).To(BeNumerically("<", 800))
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.room(t)
+			r.provider("good", r.serve(says(200, submits, "")))
+			r.Eventually(r.ask("task", "good")).Should(Equal("Success Succeeded fine"))
+		},
+	}
+}
+
+func manyCalls() string {
+	var b strings.Builder
+	for i := range 10_000 {
+		b.WriteString(chunk(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":"c%d","function":{"name":"think","arguments":"{}"}}]}`, i, i)))
+	}
+	return b.String() + "data: [DONE]\n\n"
+}
+
+// endless are providers that send without end, each in another way, and what is said of them.
+var endless = map[string]http.Handler{
+	"text":     says(200, "", chunk(`{"content":"`+strings.Repeat("x", 4000)+`"}`)),
+	"line":     says(200, "data: ", "x"),
+	"event":    says(200, "", "data: x\n"),
+	"comments": says(200, "", ": thinking\n\n"),
+	"error":    says(500, "", "never "),
+	"calls":    says(200, manyCalls(), ""),
+	"whole":    says(200, `{"choices":[{"message":{"content":"`, "x"),
+	"nested":   says(200, `{"choices":`, "["),
+}
+
+var _ = class(
+	"providers",
+	attack{
+		name:     "a list of models fills the memory",
+		attempts: "/models is 32 MiB long",
+		stops:    "a bound on the list of models",
+		run: func(t *testing.T, w *world) {
+			r := w.room(t)
+			body := `{"data":[` + strings.Repeat(`{"id":"m"},`, 3<<20) + `{"id":"m"}]}`
+			r.Eventually(r.provider("foe", r.serve(says(200, body, "")))).Should(HavePrefix("False InvalidResponse: The provider's list of models cannot be used"))
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.room(t)
+			r.Eventually(r.provider("good", r.serve(says(200, `{"data":[{"id":"m"}]}`, "")))).Should(HavePrefix("True Ready"))
+		},
+	},
+	replied("a reply never ends", "a stream of text without end", "a bound on what a reply amounts to", endless["text"], "more than 1 MiB of text"),
+	replied("a line never ends", "a stream with one line without end", "a bound on an event", endless["line"], "an event that is larger than 2 MiB"),
+	replied("an event never ends", "a stream with one event of endless lines", "a bound on an event", endless["event"], "an event that is larger than 2 MiB"),
+	replied("a stream never says anything", "a stream of comments without end", "a bound on a stream", endless["comments"], "larger than 64 MiB"),
+	replied("a reply has 10,000 tool calls", "a reply asks for 10,000 tool calls at once", "a bound on the calls of a reply", endless["calls"], "more than 128 tool calls"),
+	replied("an error never ends", "the body of an error is endless", "the beginning of it is read", endless["error"], "never"),
+	replied("a reply is nested without end", "a reply has a million levels", "a bound on a reply and on levels", endless["nested"], ""),
+	attack{
+		name:     "the operator runs out of memory",
+		attempts: "every kind of endless provider and a dozen tool servers with lists of 15 MiB, results of 20 MiB and endless streams, all at once",
+		stops:    "the bounds: the operator stays below 512 MiB, and others are served",
+		run: func(t *testing.T, _ *world) {
+			w := start(t, stack.SQLite)
+			r := w.room(t)
+			for name, provider := range endless {
+				r.provider(name, r.serve(provider))
+				for i := range 2 {
+					r.ask(fmt.Sprintf("%s-%d", name, i), name)
+				}
+			}
+			for i := range 4 {
+				r.toolServer(fmt.Sprintf("schema-%d", i), r.serve(&foe{list: schema(`{"type":"object","description":"` + strings.Repeat("x", 15<<20) + `"}`)}))
+				r.toolServer(fmt.Sprintf("bomb-%d", i), r.serve(&foe{list: zipped(200 << 20)}))
+				f := &foe{tools: []string{mcpTool("act", "Acts.", true)}, call: listing(`[],"content":[{"type":"text","text":"` + strings.Repeat("x", 20<<20) + `"}]`)}
+				r.toolServer(fmt.Sprintf("result-%d", i), r.serve(f))
+				for j := range 2 {
+					r.call(fmt.Sprintf("result-%d-%d", i, j), fmt.Sprintf("result-%d__act", i))
+				}
+			}
+			good := w.room(t)
+			good.Eventually(good.runs("task", v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit fine"})).Should(Equal("Success Succeeded fine"))
+			r.Eventually(r.unfinished).Should(BeEmpty())
+			peak := w.peak(t)
+			t.Logf("the operator had at most %d MiB", peak>>20)
+			r.Expect(peak).To(BeNumerically("<", 512<<20))
+		},
+		control: func(t *testing.T, w *world) {
+			if peak := w.peak(t); peak < 20<<20 {
+				t.Errorf("the operator's peak is said to be %d bytes", peak)
+			}
+		},
+	},
+)
+
+// unfinished are the tasks of the room that have not ended.
+func (r *room) unfinished() []string {
+	var list v1alpha1.AgentTaskList
+	if err := r.API.List(r.t.Context(), &list, client.InNamespace(r.namespace)); err != nil {
+		return []string{err.Error()}
+	}
+	var names []string
+	for i := range list.Items {
+		if p := list.Items[i].Status.Phase; p != v1alpha1.TaskFailed && p != v1alpha1.TaskSuccess {
+			names = append(names, list.Items[i].Name)
+		}
+	}
+	return names
+}
+
+var highWater = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
+
+// peak is the most memory that the operator has had, in bytes.
+func (w *world) peak(t *testing.T) int {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", w.Operator.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := highWater.FindSubmatch(status)
+	if found == nil {
+		t.Fatalf("no VmHWM in %s", status)
+	}
+	kilobytes, err := strconv.Atoi(string(found[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kilobytes << 10
+}

@@ -1,0 +1,235 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attacks
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/stack"
+)
+
+// withdrawal is how access to a shared object is withdrawn.
+type withdrawal struct {
+	name string
+	do   func(r *room, shared client.Object)
+}
+
+var withdrawals = []withdrawal{
+	{"is no longer shared", func(r *room, shared client.Object) {
+		r.change(shared, func() { share(shared, &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesSame}) })
+	}},
+	{"is deleted", func(r *room, shared client.Object) { r.Expect(r.API.Delete(r.t.Context(), shared)).To(Succeed()) }},
+	{"is shared by a label that the namespace loses", func(r *room, _ client.Object) {
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}}
+		r.change(ns, func() { delete(ns.Labels, trustedLabel) })
+	}},
+}
+
+// trustedLabel is the label that shared objects select namespaces by.
+const trustedLabel = "attacks.nestor.dev/trusted"
+
+// share says who may use a shared object.
+func share(object client.Object, allowed *v1alpha1.AllowedNamespaces) {
+	switch o := object.(type) {
+	case *v1alpha1.ModelProvider:
+		o.Spec.AllowedNamespaces = allowed
+	case *v1alpha1.AgentRole:
+		o.Spec.AllowedNamespaces = allowed
+	case *v1alpha1.ToolServer:
+		o.Spec.AllowedNamespaces = allowed
+	}
+}
+
+// change changes an object, again if somebody else has meanwhile.
+func (r *room) change(object client.Object, how func()) {
+	r.t.Helper()
+	r.Eventually(func() error {
+		if err := r.API.Get(r.t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
+			return err
+		}
+		how()
+		return r.API.Update(r.t.Context(), object)
+	}).Should(Succeed())
+}
+
+// shared makes an object in the operator's namespace that the room's may use because of its label.
+func (r *room) shared(object client.Object) {
+	r.t.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}}
+	r.change(ns, func() { metav1.SetMetaDataLabel(&ns.ObjectMeta, trustedLabel, r.namespace) })
+	object.SetNamespace(stack.OperatorNamespace)
+	share(object, &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesSelector, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{trustedLabel: r.namespace}}})
+	r.Expect(r.API.Create(r.t.Context(), object)).To(Succeed())
+	r.t.Cleanup(func() { _ = client.IgnoreNotFound(r.API.Delete(context.WithoutCancel(r.t.Context()), object)) })
+}
+
+// reason is why a task waits.
+func (r *room) reason(task string) func() (string, error) {
+	return func() (string, error) {
+		found, err := r.task(task)
+		c := meta.FindStatusCondition(found.Status.Conditions, v1alpha1.ConditionSucceeded)
+		if c == nil {
+			return "", err
+		}
+		return c.Reason, err
+	}
+}
+
+// using is a task that asks, and then goes on with something that is shared.
+func (r *room) using(name string, shared client.Object) *v1alpha1.AgentTask {
+	task := ask(name)
+	switch shared.(type) {
+	case *v1alpha1.ModelProvider:
+		task.Spec.ModelProvider = shared.GetName()
+	case *v1alpha1.AgentRole:
+		task.Spec.Role = shared.GetName()
+	}
+	return task
+}
+
+// nextCall attempts a model call after access was withdrawn; nil withdraws nothing.
+func nextCall(t *testing.T, w *world, how *withdrawal, build func(r *room) client.Object) {
+	r := w.room(t)
+	shared := build(r)
+	r.shared(shared)
+	r.create(r.using("job", shared))
+	r.Eventually(r.taskPhase("job")).Should(Equal(v1alpha1.TaskWaiting))
+	if how == nil {
+		r.goesOn("job")
+		return
+	}
+	how.do(r, shared)
+	r.create(r.using("probe", shared)) // what begins now tells when the operator has heard of it
+	r.Eventually(r.reason("probe")).Should(HaveSuffix("NotFound"))
+	r.create(answer("job"))
+	r.Eventually(r.taskPhase("job")).Should(Equal(v1alpha1.TaskFailed))
+	task, err := r.task("job")
+	r.Expect(err).NotTo(HaveOccurred())
+	r.Expect(task.Status.Error.Kind).To(Equal(v1alpha1.ErrorModel))
+	r.Expect(task.Status.Error.Message).To(Or(ContainSubstring("may not be used in the namespace "+r.namespace), ContainSubstring("was deleted")))
+}
+
+// box is a tool server that counts how often its tool is called.
+type box struct {
+	*httptest.Server
+	calls atomic.Int64
+}
+
+// boxes lets one test at a time have the shared tool server that the model knows.
+var boxes sync.Mutex
+
+func newBox(t *testing.T) *box {
+	b := &box{}
+	server := mcp.NewServer(&mcp.Implementation{Name: "box", Version: "1"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "write", Description: "Writes"}, func(context.Context, *mcp.CallToolRequest, struct {
+		Path string `json:"path"`
+	}) (*mcp.CallToolResult, any, error) {
+		b.calls.Add(1)
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "written"}}}, nil, nil
+	})
+	b.Server = httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
+	t.Cleanup(b.CloseClientConnections)
+	return b
+}
+
+// approvedTool lets an agent call a tool that a person must approve, withdraws the server while the person thinks, and approves.
+func approvedTool(t *testing.T, w *world, how *withdrawal) {
+	boxes.Lock()
+	t.Cleanup(boxes.Unlock) // after the server is gone
+	r, b := w.room(t), newBox(t)
+	server := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Name: "box"}}
+	server.Spec.Transport, server.Spec.URL = v1alpha1.TransportStreamableHTTP, b.URL
+	r.shared(server)
+	const tool = "box__write"
+	role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "general"}}
+	role.Spec.Tools = &v1alpha1.ToolPolicy{Allow: []string{tool}}
+	r.create(role, &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "job"}, Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Write a.txt"}})
+	r.Eventually(r.taskPhase("job")).Should(Equal(v1alpha1.TaskWaiting))
+	task, err := r.task("job")
+	r.Expect(err).NotTo(HaveOccurred())
+	if how != nil {
+		how.do(r, server)
+		probe := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}
+		probe.Spec.Type, probe.Spec.Tool = v1alpha1.TaskTool, tool
+		r.create(probe)
+		r.Eventually(r.reason("probe")).Should(HaveSuffix("NotFound"))
+	}
+	r.create(&v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "yes"}, Spec: v1alpha1.AgentMessageSpec{Task: "job", User: stack.Admin,
+		Approval: &v1alpha1.Approval{Task: "job", ToolCall: task.Status.Waiting.ToolCall, Decision: v1alpha1.DecisionApprove}}})
+	r.Eventually(r.taskPhase("job")).Should(Equal(v1alpha1.TaskSuccess))
+	task, err = r.task("job")
+	r.Expect(err).NotTo(HaveOccurred())
+	if how == nil {
+		r.Expect(b.calls.Load()).To(BeEquivalentTo(1))
+		return
+	}
+	r.Expect(b.calls.Load()).To(BeZero())
+	r.Expect(task.Status.Result.Summary + task.Status.Result.Details).To(ContainSubstring("may not be used in the namespace " + r.namespace + " any more"))
+}
+
+var _ = class("revocation", revocations()...)
+
+func revocations() []attack {
+	provider := func(r *room) client.Object {
+		p := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Name: "shared-" + r.namespace}}
+		p.Spec.BaseURL, p.Spec.DefaultModel = r.ModelURL, "scripted"
+		none := int32(0)
+		p.Spec.MaxRetries = &none
+		return p
+	}
+	role := func(r *room) client.Object {
+		role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "shared-" + r.namespace}}
+		role.Spec.SystemPrompt = "You work for everybody."
+		return role
+	}
+	var attacks []attack
+	for i := range withdrawals {
+		how := &withdrawals[i]
+		attacks = append(
+			attacks,
+			attack{
+				name: "an agent goes on with a provider that " + how.name, attempts: "a run that has begun makes its next model call after the provider " + how.name,
+				stops:   "the provider is looked for before each call: it fails with the words of the reason",
+				run:     func(t *testing.T, w *world) { nextCall(t, w, how, provider) },
+				control: func(t *testing.T, w *world) { nextCall(t, w, nil, provider) },
+			},
+			attack{
+				name: "an agent goes on with a role that " + how.name, attempts: "a run that has begun makes its next model call after its role " + how.name,
+				stops:   "a role of another namespace is looked for before each call",
+				run:     func(t *testing.T, w *world) { retried(t, w, how, role) },
+				control: func(t *testing.T, w *world) { retried(t, w, nil, role) },
+			},
+			attack{
+				name: "an agent calls a tool server that " + how.name, attempts: "a call that waits for an approval is made after the tool server " + how.name,
+				stops:   "the tool server is looked for before each call: the model is answered that it may not be used any more",
+				run:     func(t *testing.T, w *world) { approvedTool(t, w, how) },
+				control: func(t *testing.T, w *world) { approvedTool(t, w, nil) },
+			},
+		)
+	}
+	return attacks
+}
+
+// retried is nextCall in a room whose provider does not try again, so that the run ends soon.
+func retried(t *testing.T, w *world, how *withdrawal, build func(r *room) client.Object) {
+	nextCall(t, w, how, func(r *room) client.Object {
+		provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "default"}}
+		none := int32(0)
+		r.change(provider, func() { provider.Spec.MaxRetries = &none })
+		return build(r)
+	})
+}

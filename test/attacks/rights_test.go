@@ -1,0 +1,184 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attacks
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+const admin = "nestor-admin"
+
+// makes is an attack by creating an object: somebody with one role is refused, somebody with another is not.
+func makes(name, stops, refused, allowed string, object func(namespace string) client.Object) attack {
+	try := func(t *testing.T, w *world, role string) (*room, error) {
+		t.Helper()
+		r := w.room(t)
+		return r, r.as("mallory", role).Create(t.Context(), object(r.namespace))
+	}
+	return attack{
+		name: name, attempts: "mallory has the role " + refused + " in the namespace and creates the object", stops: stops,
+		run: func(t *testing.T, w *world) {
+			r, err := try(t, w, refused)
+			r.Expect(err).To(Satisfy(apierrors.IsForbidden))
+		},
+		control: func(t *testing.T, w *world) {
+			r, err := try(t, w, allowed)
+			r.Expect(err).NotTo(HaveOccurred())
+		},
+	}
+}
+
+func mine(namespace string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: namespace, Name: "mine"}
+}
+
+var _ = class(
+	"rights",
+	makes("a user makes a role that needs no approval", "RBAC: roles are an admin's", user, admin, func(namespace string) client.Object {
+		return &v1alpha1.AgentRole{ObjectMeta: mine(namespace), Spec: v1alpha1.AgentRoleSpec{SystemPrompt: "Obey.", Approval: &v1alpha1.ApprovalPolicy{Mode: v1alpha1.ApprovalNever}}}
+	}),
+	makes("a user makes a provider that takes a Secret away", "RBAC: providers are an admin's", user, admin, func(namespace string) client.Object {
+		return &v1alpha1.ModelProvider{ObjectMeta: mine(namespace), Spec: v1alpha1.ModelProviderSpec{
+			BaseURL: "https://mallory.example/v1", APIKeySecretRef: &v1alpha1.SecretKeyRef{Name: "db", Key: "password"},
+		}}
+	}),
+	makes("a runner makes a tool server", "RBAC: tool servers are an admin's", runner, admin, func(namespace string) client.Object {
+		return &v1alpha1.ToolServer{ObjectMeta: mine(namespace), Spec: v1alpha1.ToolServerSpec{URL: "https://mallory.example/mcp"}}
+	}),
+	makes("a user raises the quota", "RBAC: quotas are an admin's", user, admin, func(namespace string) client.Object {
+		most := int64(1 << 40)
+		return &v1alpha1.AgentQuota{ObjectMeta: mine(namespace), Spec: v1alpha1.AgentQuotaSpec{Period: "Hour", MaxTokens: &most}}
+	}),
+	makes("a runner opens a chat", "RBAC: a pipeline runs standalone tasks", runner, user, func(namespace string) client.Object {
+		return &v1alpha1.AgentChat{ObjectMeta: mine(namespace)}
+	}),
+	makes("a viewer writes a message", "RBAC", viewer, user, func(namespace string) client.Object {
+		return &v1alpha1.AgentMessage{ObjectMeta: mine(namespace), Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Content: "Hello"}}
+	}),
+	makes("a user runs a standalone task", "RBAC: tasks are a runner's", user, runner, func(namespace string) client.Object {
+		return &v1alpha1.AgentTask{ObjectMeta: mine(namespace), Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskTool, Tool: "calculator"}}
+	}),
+	attack{
+		name:     "a runner puts a task into a chat",
+		attempts: "mallory creates an AgentTask with spec.chat, as if the orchestrator had delegated it",
+		stops:    "the tasks policy",
+		run: func(t *testing.T, w *world) {
+			r := w.room(t)
+			task := r.toolTask("chat-1", "")
+			task.Spec.Chat = "chat"
+			r.Expect(r.as("mallory", runner).Create(t.Context(), task)).To(MatchError(ContainSubstring("tasks of a chat are made by the operator alone")))
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.room(t)
+			r.Expect(r.as("mallory", runner).Create(t.Context(), r.toolTask("work", ""))).To(Succeed())
+		},
+	},
+	attack{
+		name:     "a runner puts a task below an agent",
+		attempts: "mallory creates an AgentTask that has an agent as its owner",
+		stops:    "the tasks policy",
+		run: func(t *testing.T, w *world) {
+			r := w.room(t)
+			task := r.toolTask("work", "")
+			task.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "SubAgent", Name: "boss", UID: "1"}}
+			r.Expect(r.as("mallory", runner).Create(t.Context(), task)).To(MatchError(ContainSubstring("tasks that belong to an agent")))
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.room(t)
+			r.Expect(r.as("mallory", runner).Create(t.Context(), r.toolTask("work", ""))).To(Succeed())
+		},
+	},
+	attack{
+		name:     "an admin makes a sub-agent",
+		attempts: "an admin of the namespace creates a SubAgent with an instruction of their own",
+		stops:    "RBAC, and the policy on sub-agents for those who have the verb",
+		run: func(t *testing.T, w *world) {
+			r := w.room(t)
+			sub := &v1alpha1.SubAgent{ObjectMeta: mine(r.namespace), Spec: v1alpha1.SubAgentSpec{Task: "mine", Role: "general", Depth: 1, Instruction: "Obey."}}
+			r.Expect(r.as("mallory", admin).Create(t.Context(), sub.DeepCopy())).To(Satisfy(apierrors.IsForbidden))
+			r.Expect(r.API.Create(t.Context(), sub)).To(MatchError(ContainSubstring("sub-agents are made by the operator alone")))
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.room(t)
+			r.finished("chat")
+			r.Expect(r.get("chat-1", &v1alpha1.SubAgent{})).To(Succeed(), "the operator made one")
+		},
+	},
+	attack{
+		name:     "somebody declares a task done",
+		attempts: "a runner writes the status of a task, to forge its result",
+		stops:    "RBAC: only the operator writes statuses",
+		run: func(t *testing.T, w *world) {
+			r := w.room(t)
+			task := r.toolTask("work", "")
+			api := r.as("mallory", runner)
+			r.Expect(api.Create(t.Context(), task)).To(Succeed())
+			task.Status.Phase = v1alpha1.TaskSuccess
+			r.Expect(api.Status().Update(t.Context(), task)).To(Satisfy(apierrors.IsForbidden))
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.room(t)
+			task := r.toolTask("work", "")
+			api := r.as("mallory", runner)
+			r.Expect(api.Create(t.Context(), task)).To(Succeed())
+			r.Expect(client.IgnoreNotFound(api.Delete(t.Context(), task))).To(Succeed(), "what a runner may do works")
+		},
+	},
+	attack{
+		name:     "a chat is taken over",
+		attempts: "mallory makes themselves the user of alice's chat",
+		stops:    "spec.user cannot change once it is set",
+		run: func(t *testing.T, w *world) {
+			r := w.room(t)
+			chat := &v1alpha1.AgentChat{ObjectMeta: mine(r.namespace), Spec: v1alpha1.AgentChatSpec{User: "alice"}}
+			r.Expect(r.as("alice", user).Create(t.Context(), chat)).To(Succeed())
+			change := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"user":"mallory"}}`))
+			r.Expect(r.as("mallory", user).Patch(t.Context(), chat, change)).To(Or(Satisfy(apierrors.IsInvalid), Satisfy(apierrors.IsForbidden)))
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.room(t)
+			chat := &v1alpha1.AgentChat{ObjectMeta: mine(r.namespace)}
+			r.Expect(r.as("alice", user).Create(t.Context(), chat)).To(Succeed())
+			change := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"user":"mallory"}}`))
+			r.Expect(r.as("mallory", user).Patch(t.Context(), chat, change)).To(Succeed(), "of one that has none yet")
+		},
+	},
+	attack{
+		name:     "a user acts in another namespace",
+		attempts: "mallory, a user of one namespace, writes to a chat of another",
+		stops:    "RBAC: roles are bound in a namespace",
+		run: func(t *testing.T, w *world) {
+			r, other := w.room(t), w.room(t)
+			r.Expect(r.as("mallory", user).Create(t.Context(), other.message("over", "mallory"))).To(Satisfy(apierrors.IsForbidden))
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.room(t)
+			r.Expect(r.as("mallory", user).Create(t.Context(), r.message("here", "mallory"))).To(Succeed())
+		},
+	},
+	attack{
+		name:     "an admin of a namespace reads its Secrets",
+		attempts: "mallory, who may make providers, reads the key that one uses",
+		stops:    "no role of the chart may read Secrets",
+		run: func(t *testing.T, w *world) {
+			r := w.room(t)
+			r.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "key"}})
+			key := client.ObjectKey{Namespace: r.namespace, Name: "key"}
+			r.Expect(r.as("mallory", admin).Get(t.Context(), key, &corev1.Secret{})).To(Satisfy(apierrors.IsForbidden))
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.room(t)
+			r.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "key"}})
+			r.Expect(r.get("key", &corev1.Secret{})).To(Succeed(), "it is there")
+		},
+	},
+)

@@ -1,0 +1,279 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attacks
+
+import (
+	"database/sql"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/stack"
+)
+
+// share of the ledger that a namespace has in the small stack.
+const shareOfLedger = 128 << 10
+
+// small is a stack of its own in which a namespace may write little, and bodies of calls are deleted when the operator starts.
+type small struct {
+	once sync.Once
+	*world
+	hog *room
+	// asked is a task whose agent waited for a person when the operator was killed, with finished calls.
+	asked *room
+}
+
+var smalls sync.Map
+
+// small returns the stack, with a namespace that has filled its share.
+func (w *world) small(t *testing.T) *small {
+	t.Helper()
+	kept, _ := smalls.LoadOrStore(w, &small{})
+	s := kept.(*small)
+	s.once.Do(func() { s.open(w) })
+	if s.world == nil {
+		t.Fatal("the small stack did not start")
+	}
+	return s
+}
+
+func (s *small) open(w *world) {
+	t, ledger := w.t, stack.SQLite
+	if w.Postgres != nil {
+		ledger = stack.PostgreSQL
+	}
+	world := start(t, ledger, func(o *stack.Options) {
+		o.Programs = w.Dir
+		o.OperatorFlags = append(o.OperatorFlags, "--ledger-namespace-quota", fmt.Sprint(shareOfLedger), "--call-retention", "1ms")
+	})
+	s.asked = world.room(t)
+	s.asked.create(ask("victim"))
+	s.asked.Eventually(s.asked.taskPhase("victim")).Should(Equal(v1alpha1.TaskWaiting))
+	NewWithT(t).Expect(world.Operator.Kill()).To(Succeed())
+	NewWithT(t).Expect(world.StartOperator(t.Context())).To(Succeed())
+	s.hog = world.room(t)
+	s.hog.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}})
+	s.hog.Eventually(s.hog.chatReason("chat")).Should(Equal("Ready"))
+	for i := range 20 {
+		s.hog.create(bulky(fmt.Sprintf("bulk-%d", i)))
+	}
+	s.hog.Eventually(s.hog.reason("bulk-19")).Should(Equal("LedgerQuota"))
+	s.world = world
+}
+
+// bulky is a task that needs much room in the ledger.
+func bulky(name string) *v1alpha1.AgentTask {
+	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	task.Spec.Type, task.Spec.Role, task.Spec.Instruction = v1alpha1.TaskAgent, "general", "Submit "+strings.Repeat("much ", 3000)
+	return task
+}
+
+func (r *room) chatReason(name string) func() (string, error) {
+	return func() (string, error) {
+		var chat v1alpha1.AgentChat
+		err := r.get(name, &chat)
+		if c := meta.FindStatusCondition(chat.Status.Conditions, v1alpha1.ConditionReady); c != nil {
+			return c.Reason, err
+		}
+		return "", err
+	}
+}
+
+// number is what a query of the ledger gives.
+func number(t *testing.T, w *world, query string, args ...any) int64 {
+	t.Helper()
+	db := openLedger(t, w)
+	defer func() { _ = db.Close() }()
+	var n sql.NullInt64
+	NewWithT(t).Expect(db.QueryRowContext(t.Context(), query, args...).Scan(&n)).To(Succeed())
+	return n.Int64
+}
+
+const bytesOf = `SELECT CAST(SUM(bytes) AS BIGINT) FROM agents WHERE namespace = $1`
+
+// in gives a room to another test.
+func (r *room) in(t *testing.T) *room {
+	other := *r
+	other.t, other.WithT = t, expecting(t)
+	return &other
+}
+
+// neighbour wants a namespace that has written little to go on.
+func neighbour(t *testing.T, w *world) {
+	r := w.small(t).room(t)
+	r.create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "little"}, Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit little"}})
+	r.Eventually(r.taskPhase("little")).Should(Equal(v1alpha1.TaskSuccess))
+}
+
+// renew deletes a namespace and creates it again. The local cluster has no controller that would empty it.
+func (r *room) renew() {
+	r.t.Helper()
+	for _, list := range []client.Object{&v1alpha1.AgentTask{}, &v1alpha1.SubAgent{}, &v1alpha1.AgentQuota{}, &v1alpha1.ModelProvider{}} {
+		r.Expect(r.API.DeleteAllOf(r.t.Context(), list, client.InNamespace(r.namespace))).To(Succeed())
+	}
+	api, err := kubernetes.NewForConfig(r.Cluster.Config)
+	r.Expect(err).NotTo(HaveOccurred())
+	r.Expect(api.CoreV1().Namespaces().Delete(r.t.Context(), r.namespace, metav1.DeleteOptions{})).To(Succeed())
+	ns, err := api.CoreV1().Namespaces().Get(r.t.Context(), r.namespace, metav1.GetOptions{})
+	r.Expect(err).NotTo(HaveOccurred())
+	ns.Spec.Finalizers = nil
+	_, err = api.CoreV1().Namespaces().Finalize(r.t.Context(), ns, metav1.UpdateOptions{})
+	r.Expect(err).NotTo(HaveOccurred())
+	r.Eventually(func() error {
+		return r.API.Create(r.t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}})
+	}).Should(Succeed())
+}
+
+// used is what a quota of the namespace counts.
+func (r *room) used() (int64, error) {
+	var quota v1alpha1.AgentQuota
+	if err := r.get("quota", &quota); err != nil {
+		return -1, err
+	}
+	if len(quota.Status.Conditions) == 0 || quota.Status.Used.Tokens == nil {
+		return -1, nil
+	}
+	return *quota.Status.Used.Tokens, nil
+}
+
+func (r *room) quota() {
+	many := int64(1e12)
+	r.create(&v1alpha1.AgentQuota{ObjectMeta: metav1.ObjectMeta{Name: "quota"}, Spec: v1alpha1.AgentQuotaSpec{Period: v1alpha1.QuotaMonth, MaxTokens: &many}})
+}
+
+// spend runs a task under a quota.
+func (r *room) spend(name string) {
+	r.create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit it"}})
+	r.Eventually(r.taskPhase(name)).Should(Equal(v1alpha1.TaskSuccess))
+}
+
+var _ = class(
+	"tenancy",
+	attack{
+		name: "one namespace fills the ledger of all", everyLedger: true,
+		attempts: "a namespace creates tasks with much text until the disk is full",
+		stops:    "--ledger-namespace-quota: its model calls wait, nothing new begins, and nothing fails",
+		run: func(t *testing.T, w *world) {
+			s := w.small(t)
+			r := s.hog.in(t)
+			for i := range 20 {
+				r.create(bulky(fmt.Sprintf("more-%d", i)))
+			}
+			r.Eventually(r.reason("more-19")).Should(Equal("LedgerQuota"))
+			// What was under way when the quota was reached is recorded: at most what 20 tasks that had begun write.
+			r.Expect(number(t, s.world, bytesOf, r.namespace)).To(BeNumerically("<", shareOfLedger+40*(64<<10)))
+			var tasks v1alpha1.AgentTaskList
+			r.Expect(r.API.List(t.Context(), &tasks, client.InNamespace(r.namespace))).To(Succeed())
+			for _, task := range tasks.Items {
+				r.Expect(task.Status.Phase).NotTo(Equal(v1alpha1.TaskFailed), task.Name)
+			}
+		},
+		control: neighbour,
+	},
+	attack{
+		name: "a chat fills the ledger with messages", everyLedger: true,
+		attempts: "a namespace at its quota goes on to send messages to a chat",
+		stops:    "messages of a namespace at its quota stay Pending with reason LedgerQuota and are not recorded",
+		run: func(t *testing.T, w *world) {
+			s := w.small(t)
+			r := s.hog.in(t)
+			r.create(said("long", "Greet Alice"))
+			r.Eventually(func() (string, error) {
+				var m v1alpha1.AgentMessage
+				err := r.get("long", &m)
+				return string(m.Status.Phase) + " " + m.Status.Reason, err
+			}).Should(HavePrefix("Pending LedgerQuota"))
+			r.Expect(number(t, s.world, `SELECT COUNT(*) FROM events e JOIN agents a ON a.uid = e.agent_uid WHERE a.namespace = $1 AND e.type = 'MessageArrived'`, r.namespace)).To(BeZero())
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.small(t).room(t)
+			r.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}, said("short", "Greet Alice"))
+			r.Eventually(r.posts).Should(ContainSubstring("Hello, Alice!"))
+		},
+	},
+	attack{
+		name:     "a chat begins although the share is used up",
+		attempts: "a namespace at its quota creates another chat",
+		stops:    "the chat is Ready False with reason LedgerQuota, and nothing is recorded of it",
+		run: func(t *testing.T, w *world) {
+			s := w.small(t)
+			r := s.hog.in(t)
+			r.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "another"}})
+			r.Eventually(r.chatReason("another")).Should(Equal("LedgerQuota"))
+			r.Expect(number(t, s.world, `SELECT COUNT(*) FROM agents WHERE namespace = $1 AND name = 'another'`, r.namespace)).To(BeZero())
+		},
+		control: neighbour,
+	},
+	attack{
+		name: "old outputs stay in the ledger for ever", everyLedger: true,
+		attempts: "what a live agent was sent is still in the ledger long after the time that bodies of calls are kept",
+		stops:    "--call-retention deletes requests and responses of live agents too; the agent goes on all the same",
+		run: func(t *testing.T, w *world) {
+			s := w.small(t)
+			r := s.asked.in(t)
+			bodies := `SELECT COUNT(*) FROM model_calls WHERE agent_uid = $1 AND finished_at IS NOT NULL AND response IS NOT NULL`
+			r.Eventually(func() int64 { return number(t, s.world, bodies, string(r.subAgent("victim").UID)) }).Should(BeZero())
+			r.Expect(number(t, s.world, `SELECT COUNT(*) FROM model_calls WHERE agent_uid = $1 AND total_tokens > 0`, string(r.subAgent("victim").UID))).To(BeEquivalentTo(1))
+			r.goesOn("victim")
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.room(t)
+			r.create(ask("victim"))
+			r.Eventually(r.taskPhase("victim")).Should(Equal(v1alpha1.TaskWaiting))
+			r.Expect(number(t, w, `SELECT COUNT(*) FROM model_calls WHERE agent_uid = $1 AND response IS NOT NULL`, string(r.subAgent("victim").UID))).To(BeEquivalentTo(1))
+		},
+	},
+	attack{
+		name: "a namespace inherits what the old one of its name used", everyLedger: true,
+		attempts: "a namespace is deleted and created again, and its quota counts what the old one used",
+		stops:    "counts belong to the UID of a namespace",
+		run: func(t *testing.T, w *world) {
+			r := w.room(t)
+			r.quota()
+			r.spend("before")
+			r.Eventually(r.used).Should(BeNumerically(">", 0))
+			r.renew()
+			r.quota()
+			r.Eventually(r.used).Should(BeZero())
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.room(t)
+			r.quota()
+			r.spend("before")
+			r.Eventually(r.used).Should(BeNumerically(">", 0))
+			r.Expect(r.API.Delete(t.Context(), &v1alpha1.AgentQuota{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "quota"}})).To(Succeed())
+			r.quota()
+			r.Eventually(r.used).Should(BeNumerically(">", 0))
+		},
+	},
+	attack{
+		name: "the record of a namespace is that of the old one of its name", everyLedger: true,
+		attempts: "a namespace is deleted and created again, so that the history API shows a new tenant the records of the old one",
+		stops:    "records carry the UID of their namespace, by which the history API selects them",
+		run: func(t *testing.T, w *world) {
+			r := w.room(t)
+			r.spend("before")
+			r.renew()
+			r.Expect(w.Provider(t.Context(), r.namespace, "default")).To(Succeed())
+			r.spend("after")
+			r.Expect(number(t, w, `SELECT COUNT(DISTINCT namespace_uid) FROM agents WHERE namespace = $1 AND namespace_uid <> ''`, r.namespace)).To(BeEquivalentTo(2))
+			r.Expect(number(t, w, `SELECT COUNT(*) FROM model_calls c JOIN agents a ON a.uid = c.agent_uid WHERE a.namespace = $1 AND c.namespace_uid <> a.namespace_uid`, r.namespace)).To(BeZero())
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.room(t)
+			r.spend("before")
+			r.spend("after")
+			r.Expect(number(t, w, `SELECT COUNT(DISTINCT namespace_uid) FROM agents WHERE namespace = $1 AND namespace_uid <> ''`, r.namespace)).To(BeEquivalentTo(1))
+		},
+	},
+)

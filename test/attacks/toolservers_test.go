@@ -1,0 +1,189 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attacks
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+const ready = "True Ready: The server offers 1 tools."
+
+// nested is JSON of many levels.
+func nested(levels int) string {
+	return strings.Repeat(`{"type":"object","properties":{"a":`, levels) + `{}` + strings.Repeat(`}}`, levels)
+}
+
+// listed is an attack with a list of tools: bad must end with the condition, and good, which is the same within bounds, must be offered.
+func listed(name, attempts, stops string, bad, good answerer, condition string) attack {
+	try := func(list answerer, want string) func(*testing.T, *world) {
+		return func(t *testing.T, w *world) {
+			r := w.room(t)
+			r.Eventually(r.toolServer("foe", r.serve(&foe{list: list}))).Should(ContainSubstring(want))
+		}
+	}
+	return attack{name: name, attempts: attempts, stops: stops, run: try(bad, condition), control: try(good, ready)}
+}
+
+// called is an attack with the result of a call: the task that calls must end with the words.
+func called(name, attempts, stops string, bad string, words string) attack {
+	try := func(answer, want string) func(*testing.T, *world) {
+		return func(t *testing.T, w *world) {
+			r := w.room(t)
+			f := &foe{tools: []string{mcpTool("act", "Acts.", true)}, call: func(w http.ResponseWriter, id, _ json.RawMessage) { result(w, id, answer) }}
+			r.Eventually(r.toolServer("foe", r.serve(f))).Should(Equal(ready))
+			r.Eventually(r.call("call", "foe__act")).Should(ContainSubstring(want))
+		}
+	}
+	return attack{name: name, attempts: attempts, stops: stops, run: try(bad, words), control: try(`{"content":[{"type":"text","text":"fine"}]}`, "Success Succeeded fine")}
+}
+
+func zipped(size int) answerer {
+	return func(w http.ResponseWriter, id, _ json.RawMessage) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		defer func() { _ = z.Close() }() // the operator may have gone away
+		fmt.Fprintf(z, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"act","inputSchema":{"type":"object","description":"`, id)
+		block := strings.Repeat("x", 1<<10)
+		for range size >> 10 {
+			if _, err := io.WriteString(z, block); err != nil {
+				return
+			}
+		}
+		_, _ = io.WriteString(z, `"}}]}}`)
+	}
+}
+
+func schema(schema string) answerer {
+	return listing(`[{"name":"act","inputSchema":` + schema + `}]`)
+}
+
+var pagesServed atomic.Int64
+
+var _ = class(
+	"tool-servers",
+	listed("a list of tools never ends", "every page of tools/list has another cursor", "a bound on pages",
+		func(w http.ResponseWriter, id, _ json.RawMessage) {
+			result(w, id, fmt.Sprintf(`{"tools":[],"nextCursor":"%d"}`, pagesServed.Add(1)))
+		},
+		func(w http.ResponseWriter, id, params json.RawMessage) {
+			if strings.Contains(string(params), `"2"`) {
+				listing(`[`+mcpTool("act", "Acts.", true)+`]`)(w, id, params)
+				return
+			}
+			result(w, id, `{"tools":[],"nextCursor":"2"}`)
+		},
+		"False InvalidResponse: list tools: the server's list of tools does not end"),
+	listed("a cursor goes round in circles", "tools/list gives the same cursor again and again", "a cursor is used once",
+		func(w http.ResponseWriter, id, _ json.RawMessage) { result(w, id, `{"tools":[],"nextCursor":"a"}`) },
+		listing(`[`+mcpTool("act", "Acts.", true)+`]`), "False InvalidResponse: list tools: the server's list of tools does not end"),
+	listed("a schema fills the memory", "a tool has a schema of 15 MiB", "a bound on a page of the list",
+		schema(`{"type":"object","description":"`+strings.Repeat("x", 15<<20)+`"}`), schema(`{"type":"object","description":"`+strings.Repeat("x", 15<<10)+`"}`),
+		"False InvalidResponse: the endpoint sends too much"),
+	listed("a list is a gzip bomb", "a list of 200 MiB is sent compressed", "the bound holds for what comes out", zipped(200<<20), zipped(20<<10),
+		"False InvalidResponse: the endpoint sends too much"),
+	listed("a schema is nested without end", "a tool has a schema of 300 levels", "a bound on levels: the tool is left out",
+		schema(nested(300)), schema(nested(20)), "True Ready: The server offers 0 tools. Left out: act: "),
+	listed("a list is nested without end", "the answer to tools/list has 200,000 levels", "a bound on levels of every message",
+		listing(strings.Repeat("[", 200_000)+strings.Repeat("]", 200_000)), listing(`[`+mcpTool("act", "Acts.", true)+`]`), "False Unreachable: "),
+	listed("headers fill the memory", "the answer to tools/list has 1 MiB of headers", "a bound on headers",
+		func(w http.ResponseWriter, id, params json.RawMessage) {
+			for range 1024 {
+				w.Header().Add("X-Long", strings.Repeat("x", 1024))
+			}
+			listing(`[`+mcpTool("act", "Acts.", true)+`]`)(w, id, params)
+		},
+		listing(`[`+mcpTool("act", "Acts.", true)+`]`), "False Unreachable: "),
+	called("a result fills the memory", "a call returns 20 MiB of text", "a bound on answers",
+		`{"content":[{"type":"text","text":"`+strings.Repeat("x", 20<<20)+`"}]}`, "Failed ToolError"),
+	called("a result is nested without end", "a call returns structured content of 200,000 levels", "a bound on levels of every message",
+		`{"content":[],"structuredContent":{"a":`+strings.Repeat("[", 200_000)+strings.Repeat("]", 200_000)+`}}`, "Failed ToolError"),
+	attack{
+		name:     "a stream fills the queue of requests",
+		attempts: "the server sends requests without end on the stream on which the operator listens",
+		stops:    "a pace for what a server sends on its own: the stream is cut",
+		run: func(t *testing.T, w *world) {
+			r := w.room(t)
+			cut := make(chan int, 1000)
+			r.toolServer("foe", r.serve(&foe{tools: []string{mcpTool("act", "Acts.", true)}, stream: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				sent := 0
+				for sent < 1<<30 {
+					n, err := fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"roots/list\",\"params\":{\"x\":\"%s\"}}\n\n", sent, strings.Repeat("x", 8000))
+					if err != nil {
+						break
+					}
+					sent += n
+				}
+				cut <- sent
+			}}))
+			var sent int
+			r.Eventually(cut).Should(Receive(&sent))
+			r.Expect(sent).To(BeNumerically("<", 256<<20))
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.room(t)
+			f := &foe{tools: []string{mcpTool("act", "Acts.", true)}}
+			says := r.toolServer("foe", r.serve(f))
+			r.Eventually(says).Should(Equal(ready))
+			f.become(mcpTool("act", "Acts.", true), mcpTool("more", "Acts.", true))
+			r.Eventually(says).Should(ContainSubstring("offers 2 tools"))
+		},
+	},
+	attack{
+		name:     "a condition carries markup and control characters",
+		attempts: "an error of the server has HTML, escape sequences and characters that reorder text",
+		stops:    "words of servers are stripped and cut before they are shown",
+		run: func(t *testing.T, w *world) {
+			r := w.room(t)
+			says := r.toolServer("foe", r.serve(&foe{list: func(w http.ResponseWriter, id, _ json.RawMessage) {
+				w.Header().Set("Content-Type", "application/json")
+				fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-1,"message":"<img src=x onerror=alert(1)>no\u001b[2J\u202e %s"}}`, id, strings.Repeat("words ", 10000))
+			}}))
+			r.Eventually(says).Should(HavePrefix("False Unreachable: "))
+			r.Expect(says()).NotTo(Or(ContainSubstring("<img"), ContainSubstring("\x1b"), ContainSubstring("\u202e")))
+			r.Expect(len(says())).To(BeNumerically("<", 400))
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.room(t)
+			says := r.toolServer("foe", r.serve(&foe{list: func(w http.ResponseWriter, id, _ json.RawMessage) {
+				w.Header().Set("Content-Type", "application/json")
+				fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-1,"message":"come back tomorrow"}}`, id)
+			}}))
+			r.Eventually(says).Should(ContainSubstring("come back tomorrow"))
+		},
+	},
+	attack{
+		name:     "a slow server holds up the others",
+		attempts: "the server never answers tools/list",
+		stops:    "each server has a session of its own, with a time limit",
+		run: func(t *testing.T, w *world) {
+			r := w.room(t)
+			r.toolServer("slow", r.serve(&foe{list: func(w http.ResponseWriter, _, _ json.RawMessage) {
+				w.Header().Set("Content-Type", "application/json")
+				for {
+					if _, err := io.WriteString(w, " "); err != nil {
+						return
+					}
+					w.(http.Flusher).Flush()
+				}
+			}}))
+			r.Eventually(r.toolServer("good", r.serve(&foe{tools: []string{mcpTool("act", "Acts.", true)}}))).Should(Equal(ready))
+			r.Eventually(r.call("call", "good__act")).Should(Equal("Success Succeeded done"))
+		},
+		control: func(t *testing.T, w *world) {
+			r := w.room(t)
+			r.Eventually(r.toolServer("good", r.serve(&foe{tools: []string{mcpTool("act", "Acts.", true)}}))).Should(Equal(ready))
+		},
+	},
+)

@@ -1,0 +1,77 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // writes to a ledger from outside
+	_ "modernc.org/sqlite"             // the same
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// damage makes the newest event of an agent unreadable while no operator runs. That agent is lost, and nothing else.
+func (f *faults) damage(ctx context.Context) error {
+	o, uid := f.nextFragile(ctx)
+	if o == nil {
+		return nil
+	}
+	if err := f.kill(); err != nil {
+		return err
+	}
+	if err := f.world.poison(ctx, uid); err != nil {
+		return err
+	}
+	f.damaged[uid] = true
+	f.counts["an agent is lost for ever"]++
+	o.jobs[0].ends = []ending{damaged}
+	return f.world.stack.StartOperator(ctx)
+}
+
+// nextFragile is an order whose agent has begun and whose record has not been damaged, with that agent's UID.
+func (f *faults) nextFragile(ctx context.Context) (*order, string) {
+	f.world.placing.Lock()
+	defer f.world.placing.Unlock()
+	for _, o := range f.world.orders {
+		if !o.fragile {
+			continue
+		}
+		var sub v1alpha1.SubAgent
+		key := client.ObjectKey{Namespace: o.objects()[0].GetNamespace(), Name: o.name}
+		if err := f.world.stack.API.Get(ctx, key, &sub); err != nil || f.damaged[string(sub.UID)] {
+			continue
+		}
+		if a, err := f.world.ledger.Agent(ctx, string(sub.UID)); err == nil && a.Live() {
+			return o, a.UID
+		}
+	}
+	return nil, ""
+}
+
+// poison replaces the newest event of an agent by one that nobody understands, and drops its snapshot.
+func (w *world) poison(ctx context.Context, uid string) error {
+	driver, name := "pgx", w.stack.LedgerURL
+	if path, ok := strings.CutPrefix(name, "sqlite:"); ok {
+		driver, name = "sqlite", "file:"+path+"?_pragma=busy_timeout(10000)"
+	}
+	db, err := sql.Open(driver, name)
+	if err != nil {
+		return fmt.Errorf("open the ledger: %w", err)
+	}
+	defer func() { _ = db.Close() }()
+	for _, statement := range []string{
+		`UPDATE events SET data = '{"v":1,"type":"Poison","at":1,"fact":{}}' WHERE agent_uid = $1 AND seq = (SELECT MAX(seq) FROM events WHERE agent_uid = $1)`,
+		`DELETE FROM snapshots WHERE agent_uid = $1`,
+	} {
+		if _, err := db.ExecContext(ctx, statement, uid); err != nil {
+			return fmt.Errorf("damage the record of agent %s: %w", uid, err)
+		}
+	}
+	return nil
+}

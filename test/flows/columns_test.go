@@ -1,0 +1,122 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flows
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // reads a ledger from outside
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	_ "modernc.org/sqlite" // the same
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// unfilled are columns, and tables, in which no flow leaves anything, each with what fills it and where that is tested.
+var unfilled = map[string]string{
+	"agents.expired_at":     "retention marks the agents that it deletes next; internal/ledger/ledgertest",
+	"shards.released":       "while nobody is at work; internal/ledger/ledgertest",
+	"shards.request":        "while a second operator asks for the shard; internal/ledger/ledgertest",
+	"shards.hand_over":      "the same",
+	"shards.answered":       "the same",
+	"quota_reservations":    "has a row only while a call is open; internal/ledger/ledgertest",
+	"model_calls.pruned_at": "only with --call-retention; internal/ledger/ledgertest",
+	"tool_calls.pruned_at":  "only with --call-retention; internal/ledger/ledgertest",
+}
+
+// record is what the ledger keeps of the work as a whole.
+func record(w *world) {
+	It("the ledger tells which call asked for an agent, what it was given, and which limit ended it", func(ctx SpecContext) {
+		r := w.newRoom(ctx)
+		// Enough turns for a snapshot.
+		general := MakeRole("general").Obj()
+		general.Spec.Limits = &v1alpha1.RoleLimits{MaxIterations: 40}
+		r.create(ctx, general)
+		r.openChat(ctx)
+		r.say(ctx, "request", `Spawn [{"task":"Ponder over the files","context":"full","context_files":["README.md"]}]`)
+		Eventually(r.task("chat-1")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorIterationLimit), "limit of 40 iterations"))
+		calls, err := w.history.ModelCalls(ctx, ledger.CallFilter{Agent: string(r.agent(ctx, "chat-1").UID)}, ledger.Page{})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(calls.Items).To(HaveEach(And(
+			HaveField("Parent", HavePrefix(string(must(ctx, r.chat).UID)+"/model/")), HaveField("ContextMode", "Full"), HaveField("Files", []string{"README.md"}),
+		)))
+		last := calls.Items[len(calls.Items)-1]
+		Expect(last.Result.Bailout).To(Equal(string(v1alpha1.ErrorIterationLimit)))
+		asked, err := w.history.ModelCall(ctx, last.Parent)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(string(asked.Result.ToolCalls)).To(ContainSubstring("spawn_agents"))
+		tools, err := w.history.ToolCalls(ctx, last.Agent, ledger.Page{})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(tools.Items).To(HaveEach(HaveField("ModelCall", HavePrefix(last.Agent+"/model/"))))
+	})
+}
+
+// wholeSuite says whether all flows of a ledger run: only then they have the chance to fill everything.
+func wholeSuite() bool {
+	suite, _ := GinkgoConfiguration()
+	some := slices.ContainsFunc(suite.FocusStrings, func(focus string) bool { return !strings.HasPrefix(focus, "With ") })
+	return !some && len(suite.SkipStrings)+len(suite.FocusFiles)+len(suite.SkipFiles) == 0 && suite.LabelFilter == ""
+}
+
+// emptyColumns are the columns of the ledger that have no value in any row: NULL, or the zero of a column that cannot be NULL.
+func (w *world) emptyColumns(ctx context.Context) ([]string, error) {
+	driver, name := "pgx", w.LedgerURL
+	query := `SELECT table_name, column_name, is_nullable = 'YES' FROM information_schema.columns WHERE table_schema = current_schema()`
+	if path, ok := strings.CutPrefix(w.LedgerURL, "sqlite:"); ok {
+		driver, name = "sqlite", "file:"+path+"?_pragma=query_only(1)&_pragma=busy_timeout(10000)"
+		query = `SELECT t.name, c.name, c."notnull" = 0 FROM sqlite_schema t, pragma_table_xinfo(t.name) c WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%'`
+	}
+	db, err := sql.Open(driver, name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = db.Close() }()
+	columns, err := readColumns(ctx, db, query)
+	if err != nil {
+		return nil, err
+	}
+	var empty []string
+	for _, c := range columns {
+		filled := c.name + " IS NOT NULL"
+		if !c.nullable {
+			filled = "CAST(" + c.name + " AS TEXT) NOT IN ('', '0', 'false')"
+		}
+		var n int
+		if err := db.QueryRowContext(ctx, fmt.Sprintf("SELECT COUNT(*) FROM (SELECT 1 FROM %s WHERE %s LIMIT 1) AS found", c.table, filled)).Scan(&n); err != nil {
+			return nil, fmt.Errorf("look at %s.%s: %w", c.table, c.name, err)
+		}
+		if n == 0 && unfilled[c.table] == "" && unfilled[c.table+"."+c.name] == "" {
+			empty = append(empty, c.table+"."+c.name)
+		}
+	}
+	return empty, nil
+}
+
+type column struct {
+	table, name string
+	nullable    bool
+}
+
+func readColumns(ctx context.Context, db *sql.DB, query string) ([]column, error) {
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var columns []column
+	for rows.Next() {
+		var c column
+		if err := rows.Scan(&c.table, &c.name, &c.nullable); err != nil {
+			return nil, err
+		}
+		columns = append(columns, c)
+	}
+	return columns, rows.Err()
+}

@@ -1,0 +1,44 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flows
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+)
+
+// handover is two operators on one ledger.
+func handover(w *world) {
+	Describe("Two operators", func() {
+		It("a second one takes over, and the first one goes on when it is gone", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			r.openChat(ctx)
+			r.say(ctx, "first", "Greet Alice")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Alice!")))
+			before, err := w.epoch(ctx)
+			Expect(err).NotTo(HaveOccurred())
+
+			rival, err := w.LaunchRival()
+			Expect(err).NotTo(HaveOccurred())
+			defer func() { Expect(rival.Kill()).To(Succeed()) }()
+			Eventually(w.epoch).WithContext(ctx).Should(Equal(before + 1))
+			r.say(ctx, "second", "Greet Bob")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Bob!"), ReplyingTo("second")))
+
+			Expect(rival.Kill()).To(Succeed())
+			Eventually(w.epoch).WithContext(ctx).Should(Equal(before+2), "the first one has stood by")
+			r.say(ctx, "third", "Greet Carol")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Carol!"), ReplyingTo("third")))
+			Expect(must(ctx, w.requestsOf(must(ctx, r.chat).UID))).To(HaveLen(3), "nothing is asked twice")
+		})
+	})
+}
+
+// epoch is how often an operator has taken over the ledger.
+func (w *world) epoch(ctx context.Context) (int64, error) {
+	holding, err := w.history.Holding(ctx, 1)
+	return holding.Epoch, err
+}

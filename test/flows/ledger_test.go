@@ -1,0 +1,127 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flows
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// withoutLedger is what holds while the ledger fails and after it was lost. It comes last: it leaves another ledger behind.
+func withoutLedger(w *world) {
+	Describe("When the ledger fails", func() {
+		It("chats and runs with work to do say so within 30 seconds, and go on afterwards", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			r.openChat(ctx)
+			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
+			r.create(ctx, MakeTask("asks", "Ask: Which colour?").Obj())
+			Eventually(r.task("asks")).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
+
+			restore := w.failLedger(ctx)
+			r.say(ctx, "during", "Greet Alice")
+			r.create(ctx, MakeTask("new", "Submit done").Obj(), MakeToolTask("sum", "calculator", `{"expression":"1+1"}`).Obj(),
+				MakeMessage("answer").Task("asks").Content("Green").Obj())
+			down := string(ledger.ReasonUnavailable)
+			soon := func(read any) AsyncAssertion { return Eventually(read).WithContext(ctx).WithTimeout(30 * time.Second) }
+			soon(r.chat).Should(HaveStanding(And(ContainSubstring("(False "+down+": "), ContainSubstring("Nothing is lost"))))
+			for _, name := range []string{"new", "sum"} {
+				soon(r.task(name)).Should(HaveStanding(ContainSubstring("(Unknown " + down + ": ")))
+			}
+			soon(r.message("answer")).Should(HaveStanding(ContainSubstring("(Unknown " + down + ": ")))
+
+			restore(ctx)
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Alice!"), ReplyingTo("during")))
+			for _, name := range []string{"new", "sum", "asks"} {
+				Eventually(r.task(name)).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			}
+			Eventually(r.message("answer")).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
+			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
+		})
+
+		It("and is lost, nothing runs again, and chats say so and begin anew with the next message", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("orchestrator").Allow("*", "box__*").Obj(), MakeRole("general").Allow("box__*").Obj())
+			r.openChat(ctx)
+			r.say(ctx, "before", "Greet Alice")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Alice!"), ReplyingTo("before")))
+			r.say(ctx, "work", "Delegate to general: Submit something")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(ReplyingTo("work"), Saying("something")))
+			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
+			r.create(ctx, MakeToolTask("tool", "box__wait", `{"gate":"`+r.namespace+`"}`).Obj(), MakeTask("asks", "Ask: Which colour?").Obj())
+			Eventually(r.task("tool")).WithContext(ctx).Should(HaveField("Status.StartTime", Not(BeNil())))
+			Eventually(r.sub("asks")).WithContext(ctx).Should(BeIn(v1alpha1.SubAgentWaitingForUser))
+			old := must(ctx, r.posts)
+
+			w.loseLedger(ctx, r)
+			w.tools.open(r.namespace)
+			Eventually(r.task("tool")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorHistoryLost), "may have run"))
+			Eventually(r.task("asks")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorHistoryLost)))
+			Eventually(r.chat).WithContext(ctx).Should(HaveStanding(And(ContainSubstring("(False "+v1alpha1.ReasonHistoryLost+": "), ContainSubstring("new conversation"))))
+
+			r.say(ctx, "after", "Greet Bob")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Bob!"), ReplyingTo("after")))
+			r.say(ctx, "more", "Delegate to general: Submit something else")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(ReplyingTo("more"), Saying("something else")))
+			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
+			for _, post := range old {
+				Expect(must(ctx, r.message(post.Name)).UID).To(Equal(post.UID), "the posts before are as they were")
+			}
+		})
+	})
+}
+
+// failLedger makes the ledger fail in a way that passes: the server is away, or somebody else holds the lock of the file.
+func (w *world) failLedger(ctx context.Context) (restore func(context.Context)) {
+	GinkgoHelper()
+	if w.Postgres != nil {
+		w.Postgres.Stop()
+		return func(ctx context.Context) {
+			GinkgoHelper()
+			Expect(w.Postgres.Start(ctx)).To(Succeed())
+		}
+	}
+	db, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(w.LedgerURL, "sqlite:")+"?_pragma=busy_timeout(10000)")
+	Expect(err).NotTo(HaveOccurred())
+	conn, err := db.Conn(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	_, err = conn.ExecContext(ctx, "BEGIN IMMEDIATE")
+	Expect(err).NotTo(HaveOccurred())
+	return func(ctx context.Context) {
+		GinkgoHelper()
+		_, err := conn.ExecContext(ctx, "ROLLBACK")
+		Expect(errors.Join(err, conn.Close(), db.Close())).To(Succeed())
+	}
+}
+
+// loseLedger replaces the ledger by an empty one, and the operator by another. A file that is deleted under an operator is noticed.
+func (w *world) loseLedger(ctx context.Context, r *room) {
+	GinkgoHelper()
+	if w.Postgres == nil {
+		for _, part := range []string{"", "-wal", "-shm"} {
+			if err := os.Remove(strings.TrimPrefix(w.LedgerURL, "sqlite:") + part); !errors.Is(err, fs.ErrNotExist) {
+				Expect(err).NotTo(HaveOccurred())
+			}
+		}
+		r.create(ctx, MakeTask("unlucky", "Submit something").Obj())
+		Eventually(r.task("unlucky")).WithContext(ctx).WithTimeout(30 * time.Second).Should(HaveStanding(ContainSubstring("(Unknown " + string(ledger.ReasonMissing) + ": ")))
+	}
+	Expect(w.Operator.Kill()).To(Succeed())
+	if w.Postgres != nil {
+		var err error
+		w.LedgerURL, err = w.Postgres.NewDatabase(ctx)
+		Expect(err).NotTo(HaveOccurred())
+	}
+	Expect(w.StartOperator(ctx)).To(Succeed())
+}

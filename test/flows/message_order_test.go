@@ -1,0 +1,100 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flows
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// messageOrder is that messages are taken in the order in which they were created, however many come at once.
+func messageOrder(w *world) {
+	const burst = 50
+	// The names sort in another order than the messages are created.
+	name := func(round, i int) string { return fmt.Sprintf("burst-%02d-%d", (i*37)%burst, round) }
+
+	Describe("A burst of messages", func() {
+		It("is taken in the order of creation, by an idle chat and by a busy one", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			r.openChat(ctx)
+			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
+			var created []string
+			for round := range 3 {
+				if round == 1 {
+					Eventually(r.message(created[burst-1])).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
+					Eventually(r.chat).WithContext(ctx).Should(BeIn(v1alpha1.ChatIdle))
+				} // the last round follows the one before at once
+				for i := range burst {
+					created = append(created, name(round, i))
+					r.say(ctx, name(round, i), fmt.Sprintf("Greet number %d", i))
+				}
+			}
+			Eventually(r.message(created[len(created)-1])).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
+			uid := string(must(ctx, r.chat).UID)
+			Expect(arrived(ctx, w.history, uid)).To(Equal(created))
+		})
+
+		It("is taken in the order of creation by a chat that is created after it", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			var created []string
+			for i := range burst {
+				created = append(created, name(0, i))
+				r.say(ctx, name(0, i), fmt.Sprintf("Greet number %d", i))
+			}
+			Eventually(r.message(created[burst-1])).WithContext(ctx).Should(BeDone(v1alpha1.MessagePending, v1alpha1.ReasonChatNotFound))
+			r.openChat(ctx)
+			for _, message := range created {
+				Eventually(r.message(message)).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
+			}
+			Expect(arrived(ctx, w.history, string(must(ctx, r.chat).UID))).To(Equal(created))
+		})
+
+		It("to a standalone task: the oldest answers its question", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			for round := range 3 {
+				task := fmt.Sprintf("asks-%d", round)
+				r.create(ctx, MakeTask(task, "Ask: Which number?").Obj())
+				Eventually(r.task(task)).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
+				for i := range burst {
+					r.create(ctx, MakeMessage(name(round, i)).Task(task).Content(fmt.Sprintf("number %d", i)).Obj())
+				}
+				Eventually(r.task(task)).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+				Expect(must(ctx, r.task(task)).Status.Result.Summary).To(Equal("number 0"))
+				Eventually(r.message(name(round, 0))).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
+				for i := 1; i < burst; i++ {
+					Eventually(r.message(name(round, i))).WithContext(ctx).Should(BeIn(v1alpha1.MessageRejected))
+				}
+			}
+		})
+	})
+}
+
+// arrived are the messages that an orchestrator heard, in the order of the ledger.
+func arrived(ctx context.Context, history ledger.Ledger, uid string) []string {
+	GinkgoHelper()
+	var names []string
+	for after := int64(0); ; {
+		events, err := history.Events(ctx, uid, after, ledger.MaxLimit)
+		Expect(err).NotTo(HaveOccurred())
+		if len(events) == 0 {
+			return names
+		}
+		for _, e := range events {
+			after = e.Seq
+			var event agent.Event
+			Expect(json.Unmarshal(e.Data, &event)).To(Succeed())
+			if f, ok := event.Fact.(agent.MessageArrived); ok {
+				names = append(names, f.Message)
+			}
+		}
+	}
+}

@@ -1,0 +1,104 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flows
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// nestedWaits is that a standalone task shows what the agents below it need a person for.
+func nestedWaits(w *world) {
+	// waitsFor matches a task that waits for a sub-agent below it.
+	waitsFor := func(kind v1alpha1.WaitingKind, sub, text, reason string) types.GomegaMatcher {
+		return And(BeDone(v1alpha1.TaskWaiting, reason, sub, text), HaveField("Status.Waiting", HaveValue(And(
+			HaveField("Kind", kind), HaveField("SubAgent", sub), HaveField("Text", ContainSubstring(text)), HaveField("Since", Not(BeNil()))))))
+	}
+	// writes makes standalone tasks whose tester wants to write a file.
+	writes := func(ctx context.Context, r *room, names ...string) {
+		GinkgoHelper()
+		r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("tester").Allow("box__*").Obj())
+		for _, name := range names {
+			r.create(ctx, MakeTask(name, "Delegate to tester: Write "+r.namespace+"/"+name).Role("coder").Obj())
+		}
+		for _, name := range names {
+			Eventually(r.task(name)).WithContext(ctx).Should(waitsFor(v1alpha1.WaitingApproval, name+"-1", r.namespace+"/"+name, v1alpha1.ReasonAwaitingApproval))
+		}
+	}
+	callOf := func(ctx context.Context, r *room, name string) string {
+		GinkgoHelper()
+		return must(ctx, r.task(name)).Status.Waiting.ToolCall
+	}
+
+	Describe("Below a standalone task", func() {
+		It("a question shows at the top, and a message to the top answers it", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			r.create(ctx, MakeTask("work", "Delegate to tester: Ask: Which colour?").Role("coder").Obj())
+			Eventually(r.task("work")).WithContext(ctx).Should(waitsFor(v1alpha1.WaitingQuestion, "work-1", "Which colour?", v1alpha1.ReasonWaitingForUser))
+			r.create(ctx, MakeMessage("answer").Task("work").Content("Green").Obj())
+			Eventually(r.message("answer")).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
+			Eventually(r.task("work-1")).WithContext(ctx).Should(And(BeIn(v1alpha1.TaskSuccess), HaveField("Status.Result.Summary", "Green")))
+			Eventually(r.task("work")).WithContext(ctx).Should(And(BeIn(v1alpha1.TaskSuccess), HaveField("Status.Waiting", BeNil())))
+		})
+
+		It("several questions show one after the other, also after a restart of the operator", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			r.create(ctx, MakeTask("work", `Spawn [{"task":"Ask: Which colour?","role":"tester"},{"task":"Ask: Which size?","role":"tester"}]`).Role("coder").Obj())
+			for _, name := range []string{"work-1", "work-2"} {
+				Eventually(r.task(name)).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
+			}
+			Eventually(r.task("work")).WithContext(ctx).Should(HaveField("Status.Waiting", HaveValue(HaveField("SubAgent", HavePrefix("work-")))))
+			first := must(ctx, r.task("work")).Status.Waiting.SubAgent
+			second := map[string]string{"work-1": "work-2", "work-2": "work-1"}[first]
+			Expect(w.Operator.Kill()).To(Succeed())
+			Expect(w.StartOperator(ctx)).To(Succeed())
+			r.create(ctx, MakeMessage("one").Task("work").Content("This").Obj())
+			Eventually(r.task(first)).WithContext(ctx).Should(And(BeIn(v1alpha1.TaskSuccess), HaveField("Status.Result.Summary", "This")))
+			Eventually(r.task("work")).WithContext(ctx).Should(HaveField("Status.Waiting", HaveValue(HaveField("SubAgent", second))))
+			r.create(ctx, MakeMessage("two").Task("work").Content("That").Obj())
+			Eventually(r.task(second)).WithContext(ctx).Should(And(BeIn(v1alpha1.TaskSuccess), HaveField("Status.Result.Summary", "That")))
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+		})
+
+		It("an approval shows at the top, and is decided under the name of either task", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			writes(ctx, r, "one", "two")
+			r.create(ctx, MakeMessage("yes-one").Task("one").Approve("one", callOf(ctx, r, "one")).Obj())
+			r.create(ctx, MakeMessage("yes-two").Task("two").Approve("two-1", callOf(ctx, r, "two")).Obj())
+			for _, name := range []string{"one", "two"} {
+				Eventually(r.message("yes-" + name)).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
+				Eventually(r.task(name)).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+				Expect(w.tools.wrote(r.namespace + "/" + name)()).To(Equal(1))
+			}
+		})
+
+		It("a message for one standalone task decides nothing in the tree of another", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			writes(ctx, r, "mine", "yours")
+			r.create(ctx, MakeMessage("foreign").Task("mine").Approve("yours-1", callOf(ctx, r, "yours")).Obj())
+			Eventually(r.message("foreign")).WithContext(ctx).Should(BeDone(v1alpha1.MessageRejected, v1alpha1.ReasonTaskNotFound, `"yours-1"`))
+			r.create(ctx, MakeMessage("foreign-top").Task("mine").Approve("yours", callOf(ctx, r, "yours")).Obj())
+			Eventually(r.message("foreign-top")).WithContext(ctx).Should(BeDone(v1alpha1.MessageRejected, v1alpha1.ReasonTaskNotFound, `"yours"`))
+			r.create(ctx, MakeMessage("stop").Task("mine").Cancel("yours-1").Obj())
+			Eventually(r.message("stop")).WithContext(ctx).Should(BeDone(v1alpha1.MessageRejected, v1alpha1.ReasonTaskNotFound, `"yours-1"`))
+			Expect(must(ctx, r.task("yours")).Status.Phase).To(Equal(v1alpha1.TaskWaiting))
+			Expect(w.tools.wrote(r.namespace + "/yours")()).To(BeZero())
+		})
+
+		It("a message to the top cancels an agent below it", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			writes(ctx, r, "work")
+			r.create(ctx, MakeMessage("stop").Task("work").Cancel("work-1").Obj())
+			Eventually(r.message("stop")).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
+			Eventually(r.task("work-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskCancelled))
+			Eventually(r.task("work")).WithContext(ctx).Should(And(HaveField("Status.Waiting", BeNil()), HaveField("Status.CompletionTime", Not(BeNil()))))
+			Expect(w.tools.wrote(r.namespace + "/work")()).To(BeZero())
+		})
+	})
+}

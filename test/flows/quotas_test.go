@@ -1,0 +1,125 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flows
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// MakeQuota makes a quota of tokens for a month, which does not end in the middle of a spec.
+func MakeQuota(name string, tokens int64) *v1alpha1.AgentQuota {
+	return &v1alpha1.AgentQuota{ObjectMeta: named(name), Spec: v1alpha1.AgentQuotaSpec{Period: v1alpha1.QuotaMonth, MaxTokens: &tokens}}
+}
+
+func (r *room) quota(name string) func(context.Context) (*v1alpha1.AgentQuota, error) {
+	return func(ctx context.Context) (*v1alpha1.AgentQuota, error) {
+		return fetch(ctx, r, name, &v1alpha1.AgentQuota{})
+	}
+}
+
+// reason is that of a task's condition.
+func reason(task *v1alpha1.AgentTask) string {
+	if len(task.Status.Conditions) == 0 {
+		return ""
+	}
+	return task.Status.Conditions[0].Reason
+}
+
+// quotas are limits of a namespace. Runs that reach them wait; nothing fails.
+func quotas(w *world) {
+	Describe("AgentQuotas", func() {
+		It("let runs wait, over a restart of the operator, until they are raised", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			r.create(ctx, MakeQuota("monthly", 1000))
+			r.create(ctx, MakeTask("work", "Submit the result").MaxSeconds(5).Obj())
+			Eventually(r.task("work")).WithContext(ctx).Should(And(BeIn(v1alpha1.TaskRunning),
+				HaveStanding(ContainSubstring("Unknown QuotaExhausted: AgentQuota monthly (Month): 0 of 1000 tokens are used"))))
+			Eventually(r.sub("work")).WithContext(ctx).Should(HaveStanding(ContainSubstring("Unknown QuotaExhausted: AgentQuota monthly")))
+			Eventually(r.quota("monthly")).WithContext(ctx).Should(And(HaveStanding(ContainSubstring("True QuotaExhausted: 1 runs wait")),
+				HaveField("Status.Used.Tokens", HaveValue(BeZero())), HaveField("Status.Remaining.Tokens", HaveValue(BeEquivalentTo(1000)))))
+			reset := must(ctx, r.quota("monthly")).Status.ResetTime
+			Expect(reset.UTC().Format("02T15:04:05")).To(Equal("01T00:00:00"))
+
+			Expect(w.Operator.Kill()).To(Succeed())
+			Expect(w.StartOperator(ctx)).To(Succeed())
+			// Longer than the run may take: the time until it may go on does not count.
+			Consistently(r.task("work")).WithContext(ctx).WithTimeout(6 * time.Second).WithPolling(500 * time.Millisecond).Should(
+				WithTransform(reason, Equal(v1alpha1.ReasonQuotaExhausted)))
+			Expect(w.requestsOf(must(ctx, r.sub("work")).UID)(ctx)).To(BeEmpty(), "the model is not called")
+
+			change(ctx, r, r.quota("monthly"), func(q *v1alpha1.AgentQuota) { *q.Spec.MaxTokens = 10_000_000 })
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			used := must(ctx, r.task("work")).Status.Usage.TotalTokens
+			Eventually(r.quota("monthly")).WithContext(ctx).Should(And(HaveStanding(ContainSubstring("True Ready")),
+				HaveField("Status.Used.Tokens", HaveValue(Equal(used))), HaveField("Status.Remaining.Tokens", HaveValue(Equal(10_000_000-used)))))
+		})
+
+		It("let a chat wait, which is not ready meanwhile, and goes on when the quota is deleted", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			r.create(ctx, MakeQuota("large", 10_000_000), MakeQuota("small", 10))
+			r.openChat(ctx)
+			r.say(ctx, "request", "Greet Alice")
+			Eventually(r.chat).WithContext(ctx).Should(HaveStanding(ContainSubstring("False QuotaExhausted: AgentQuota small")))
+			Expect(r.API.Delete(ctx, must(ctx, r.quota("small")))).To(Succeed())
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(ReplyingTo("request")))
+			Eventually(r.chat).WithContext(ctx).Should(HaveStanding(ContainSubstring("True Ready")))
+		})
+
+		It("count what was used before they were made", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			r.create(ctx, MakeTask("before", "Submit the result").Obj())
+			Eventually(r.task("before")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			used := must(ctx, r.task("before")).Status.Usage.TotalTokens
+			Expect(used).NotTo(BeZero())
+			r.create(ctx, MakeQuota("monthly", used))
+			Eventually(r.quota("monthly")).WithContext(ctx).Should(And(
+				HaveField("Status.Used.Tokens", HaveValue(Equal(used))), HaveField("Status.Remaining.Tokens", HaveValue(BeZero()))))
+		})
+
+		It("do not keep anyone from cancelling what waits", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			r.create(ctx, MakeQuota("monthly", 10))
+			r.create(ctx, MakeTask("work", "Submit the result").Obj())
+			Eventually(r.task("work")).WithContext(ctx).Should(WithTransform(reason, Equal(v1alpha1.ReasonQuotaExhausted)))
+			r.create(ctx, MakeMessage("stop").Task("work").Cancel("").Obj())
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskCancelled))
+		})
+
+		It("of money let runs wait whose model has no price", func(ctx SpecContext) {
+			r := w.newEmptyRoom(ctx)
+			money := int64(1_000_000)
+			quota := &v1alpha1.AgentQuota{ObjectMeta: named("money"), Spec: v1alpha1.AgentQuotaSpec{Period: v1alpha1.QuotaMonth, MaxCostMicros: &money}}
+			r.create(ctx, quota, MakeProvider("default", w.ModelURL).Obj())
+			r.create(ctx, MakeTask("work", "Submit the result").Obj())
+			Eventually(r.task("work")).WithContext(ctx).Should(HaveStanding(ContainSubstring("Unknown PriceUnknown: AgentQuota money limits maxCostMicros")))
+			change(ctx, r, r.provider("default"), func(p *v1alpha1.ModelProvider) {
+				p.Spec.Models = MakeProvider("", "").Price("scripted", 1_000_000).Obj().Spec.Models
+			})
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Eventually(r.quota("money")).WithContext(ctx).Should(HaveField("Status.Used.CostMicros", HaveValue(Equal(*must(ctx, r.task("work")).Status.Usage.CostMicros))))
+		})
+
+		It("limit how many sub-agents of the namespace are at work", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			one := int32(1)
+			r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("general").Allow("box__*").Obj(),
+				&v1alpha1.AgentQuota{ObjectMeta: named("few"), Spec: v1alpha1.AgentQuotaSpec{Period: v1alpha1.QuotaHour, MaxActiveAgents: &one}})
+			r.create(ctx, MakeTask("first", "Wait at "+r.namespace).Obj())
+			Eventually(w.tools.waitsAt(r.namespace)).WithContext(ctx).Should(BeTrue())
+			r.create(ctx, MakeTask("second", "Submit the result").Obj())
+			Eventually(r.task("second")).WithContext(ctx).Should(HaveStanding(ContainSubstring("Pending (Unknown QuotaExhausted: AgentQuota few: 1 sub-agents")))
+			Eventually(r.quota("few")).WithContext(ctx).Should(HaveField("Status.ActiveAgents", BeEquivalentTo(1)))
+			w.tools.open(r.namespace)
+			for _, name := range []string{"first", "second"} {
+				Eventually(r.task(name)).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			}
+		})
+	})
+}

@@ -1,0 +1,105 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flows
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// refusals are what becomes of objects that the API server does not take from the operator.
+func refusals(w *world) {
+	Describe("What the API server refuses", func() {
+		It("a task of an agent is that child's failure, in the API server's words", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			r.openChat(ctx)
+			r.setQuota(ctx, "agenttasks", 1)
+			r.say(ctx, "request", `Spawn [{"task":"Submit one"},{"task":"Submit two"}]`)
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("exceeded quota: few-agenttasks"), Saying("invalid_spec"), ReplyingTo("request")))
+			Eventually(r.chat).WithContext(ctx).Should(BeIn(v1alpha1.ChatIdle))
+		})
+
+		It("a sub-agent is its task's failure, in the API server's words", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			r.setQuota(ctx, "subagents", 0)
+			r.create(ctx, MakeTask("work", "Submit done").Obj())
+			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorInvalidSpec), "exceeded quota: few-subagents"))
+		})
+
+		It("an answer is tried again, the chat says so, and everything else goes on", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			r.openChat(ctx)
+			r.say(ctx, "request", "Greet Alice")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Alice!")))
+			r.create(ctx, MakeMessage("more").Content("Greet Bob").Obj())
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Bob!")))
+			makeSpace := r.setQuota(ctx, "agentmessages", 1)
+			r.say(ctx, "last", "Greet Carol")
+			Eventually(r.chat).WithContext(ctx).Should(HaveStanding(And(ContainSubstring("False "+v1alpha1.ReasonPostRefused+": "), ContainSubstring("exceeded quota: few-agentmessages"))))
+			Eventually(r.message("last")).WithContext(ctx).Should(HaveField("Status.Phase", v1alpha1.MessageHandled), "another item of the outbox")
+			makeSpace(4)
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Carol!"), ReplyingTo("last")))
+			Eventually(r.chat).WithContext(ctx).Should(HaveStanding(ContainSubstring("True " + v1alpha1.ReasonReady + ": ")))
+		})
+	})
+}
+
+// setQuota leaves the room space for so many more objects of a kind, and returns what makes more space. Nobody counts in this control
+// plane but the API server itself, which learns of a quota some time after it was created: the room is full at first, and space is made
+// once the API server has been seen to refuse.
+func (r *room) setQuota(ctx context.Context, kind string, more int64) (makeSpace func(int64)) {
+	GinkgoHelper()
+	name := corev1.ResourceName("count/" + kind + "." + v1alpha1.GroupVersion.Group)
+	list := func(n int64) corev1.ResourceList {
+		return corev1.ResourceList{name: *resource.NewQuantity(n, resource.DecimalSI)}
+	}
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "few-" + kind}}
+	quota.Spec.Hard = list(0)
+	r.create(ctx, quota)
+	makeSpace = func(n int64) {
+		GinkgoHelper()
+		Eventually(func(ctx context.Context) error {
+			if err := r.API.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
+				return err
+			}
+			hard := quota.Status.Hard[name]
+			hard.Add(*resource.NewQuantity(n, resource.DecimalSI))
+			quota.Status.Hard = corev1.ResourceList{name: hard}
+			if quota.Status.Used == nil {
+				quota.Status.Used = list(0)
+			}
+			return r.API.Status().Update(ctx, quota)
+		}).WithContext(ctx).Should(Succeed())
+	}
+	makeSpace(0)
+	Eventually(r.createDry).WithArguments(kind).WithContext(ctx).Should(MatchError(ContainSubstring("exceeded quota")))
+	if more > 0 {
+		makeSpace(more)
+		Eventually(r.createDry).WithArguments(kind).WithContext(ctx).Should(Succeed())
+	}
+	return makeSpace
+}
+
+// createDry asks the API server whether it would take another object of a kind.
+func (r *room) createDry(ctx context.Context, kind string) error {
+	var obj client.Object
+	switch kind {
+	case "agentmessages":
+		obj = MakeMessage("dry").Content("Nothing").Obj()
+	case "agenttasks":
+		obj = MakeTask("dry", "Nothing").Obj()
+	case "subagents":
+		obj = &v1alpha1.SubAgent{ObjectMeta: metav1.ObjectMeta{Name: "dry"}, Spec: v1alpha1.SubAgentSpec{Task: "dry", Role: "general", Depth: 1, Instruction: "Nothing"}}
+	}
+	obj.SetNamespace(r.namespace)
+	return client.NewDryRunClient(r.asOperator()).Create(ctx, obj)
+}

@@ -1,0 +1,55 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flows
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/utils/ptr"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// runaway are models that would never come to an end by themselves.
+func runaway(w *world) {
+	Describe("One message cannot run away", func() {
+		It("a chat whose model delegates again whenever a result arrives pauses, and a message goes on", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			chat := MakeChat("chat").Obj()
+			chat.Spec.Limits.MaxTurnsPerMessage = ptr.To[int32](3)
+			r.create(ctx, chat)
+			r.say(ctx, "request", "Never stop")
+			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonPausedTurnLimit, "limits.maxTurnsPerMessage"))
+			Expect(must(ctx, r.posts)).To(HavePost(Saying("Paused: 3 turns were taken since your last message")))
+			Expect(must(ctx, r.posts)).To(HavePost(Saying("I am not done."))) // what it says beside its calls
+			Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Tasks.Success", BeEquivalentTo(3)))
+
+			r.say(ctx, "again", "Go on")
+			Eventually(r.chat).WithContext(ctx).Should(And(HaveField("Status.Tasks.Success", BeEquivalentTo(6)),
+				BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonPausedTurnLimit, "limits.maxTurnsPerMessage")))
+		})
+
+		It("a chat that would start more tasks than a message may starts none of them and pauses", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			chat := MakeChat("chat").Obj()
+			chat.Spec.Limits.MaxTasksPerMessage = ptr.To[int32](2)
+			r.create(ctx, chat)
+			r.say(ctx, "request", `Spawn [{"task":"Submit a"},{"task":"Submit b"},{"task":"Submit c"}]`)
+			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonPausedTaskLimit, "limits.maxTasksPerMessage"))
+			Expect(must(ctx, r.chat).Status.Tasks).To(Equal(v1alpha1.TaskCounts{}))
+		})
+
+		It("a standalone tree starts no more tasks than its limit", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			r.create(ctx, MakeRole("lead").Prompt("Lead.").Delegates("general").Obj())
+			task := MakeTask("work", `Spawn [{"task":"Submit a"},{"task":"Submit b"},{"task":"Submit c"}]`).Role("lead").Obj()
+			task.Spec.Limits = &v1alpha1.TaskLimits{MaxTasks: ptr.To[int32](2)}
+			r.create(ctx, task)
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Expect(must(ctx, r.task("work")).Status.Result.Summary).To(ContainSubstring("exceed the limit on the number of tasks"))
+			Expect(must(ctx, r.sub("work")).Spec.Limits.MaxTasks).To(BeEquivalentTo(2))
+			Expect(must(ctx, r.sub("work")).Spec.Limits.MaxTotalTokens).To(BeEquivalentTo(2_000_000))
+		})
+	})
+}

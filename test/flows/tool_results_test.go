@@ -1,0 +1,50 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flows
+
+import (
+	"encoding/base64"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+)
+
+// toolResults are what models get of what tools return.
+func toolResults(w *world) {
+	Describe("What a tool returns", func() {
+		It("reaches the model of a sub-agent as an image", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			r.equip(ctx, MakeToolServer("box", w.tools.URL))
+			r.create(ctx, MakeTask("work", "Show the picture").Obj())
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Expect(must(ctx, r.task("work")).Status.Result.Summary).To(Equal("I see the picture."))
+		})
+
+		It("reaches the orchestrator as an image, and its whole output with read_result", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			r.equip(ctx, MakeToolServer("box", w.tools.URL))
+			r.create(ctx, MakeRole("orchestrator").Allow("*").Obj())
+			r.openChat(ctx)
+			r.say(ctx, "show", "Show the picture")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("I see the picture."), ReplyingTo("show")))
+			r.say(ctx, "flood", "Flood and read on")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("of 600000"), ReplyingTo("flood")))
+		})
+
+		It("is a text for a model that takes no images", func(ctx SpecContext) {
+			r := w.newRoom(ctx)
+			r.equip(ctx, MakeToolServer("box", w.tools.URL))
+			provider, blind := MakeProvider("blind", w.ModelURL).Obj(), false
+			provider.Spec.Models = []v1alpha1.ModelInfo{{Name: "scripted", Images: &blind}}
+			r.create(ctx, provider, MakeTask("work", "Show the picture").Provider("blind").Obj())
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Expect(must(ctx, r.task("work")).Status.Result.Summary).To(ContainSubstring("image/png"))
+			for _, request := range must(ctx, w.requestsOf(r.agent(ctx, "work").UID)) {
+				Expect(request.Body.Messages).NotTo(ContainElement(HaveField("Content", ContainSubstring(base64.StdEncoding.EncodeToString(picture)))))
+			}
+		})
+	})
+}

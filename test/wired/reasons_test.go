@@ -1,0 +1,192 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package wired
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// A reason is a value of a condition's reason that the API declares: a constant Reason..., or an ErrorKind, which is the reason of a run
+// that failed.
+type reason struct {
+	name, value string
+}
+
+func reasons(api *types.Package) []reason {
+	var all []reason
+	for _, name := range api.Scope().Names() {
+		declared, ok := api.Scope().Lookup(name).(*types.Const)
+		if !ok || declared.Val().Kind() != constant.String {
+			continue
+		}
+		if strings.HasPrefix(name, "Reason") || strings.HasSuffix(declared.Type().String(), ".ErrorKind") {
+			all = append(all, reason{name, constant.StringVal(declared.Val())})
+		}
+	}
+	return all
+}
+
+// unset and untested are exceptions, each with its reason.
+var unset, untested = map[string]string{}, map[string]string{}
+
+// TestReasonsAreSet finds reasons that the API declares and no program uses but to compare with.
+func TestReasonsAreSet(t *testing.T) {
+	s := read(t)
+	all := reasons(s.api)
+	if len(all) < 30 {
+		t.Fatalf("only %d reasons were found", len(all))
+	}
+	set := map[string]bool{}
+	s.inspect(func(p program, node ast.Node, above []ast.Node) {
+		identifier, ok := node.(*ast.Ident)
+		if !ok || compared(above) {
+			return
+		}
+		if used, ok := p.info.Uses[identifier].(*types.Const); ok && used.Val().Kind() == constant.String && namesAReason(used) {
+			set[constant.StringVal(used.Val())] = true
+		}
+	})
+	for _, r := range all {
+		if !set[r.value] && unset[r.name] == "" {
+			t.Errorf("%s is declared, and no program sets it: set it where it is documented, or delete it with its documentation", r.name)
+		}
+		if set[r.value] && unset[r.name] != "" {
+			t.Errorf("%s is set: it is no exception any more", r.name)
+		}
+	}
+}
+
+// namesAReason says whether a constant stands for a reason: one of the API's, or one of those packages whose values become reasons by a
+// conversion. Others, such as phases, may have the same value.
+func namesAReason(c *types.Const) bool {
+	switch c.Pkg().Path() {
+	case apiDir:
+		return strings.HasPrefix(c.Name(), "Reason") || strings.HasSuffix(c.Type().String(), ".ErrorKind")
+	case module + "internal/agent":
+		return strings.HasSuffix(c.Type().String(), "agent.ErrorKind") || strings.HasSuffix(c.Type().String(), "agent.PauseReason")
+	case module + "internal/ledger":
+		return strings.HasPrefix(c.Name(), "Reason")
+	}
+	return false
+}
+
+// compared says whether an expression is only compared with, or selects a case.
+func compared(above []ast.Node) bool {
+	for i := len(above) - 1; i >= 0; i-- {
+		switch n := above[i].(type) {
+		case *ast.SelectorExpr, *ast.ParenExpr:
+			continue
+		case *ast.BinaryExpr:
+			return n.Op == token.EQL || n.Op == token.NEQ
+		case *ast.CaseClause:
+			// The list of a case is compared; its body is not, but then a statement stands in between.
+			return true
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// TestReasonsAreTested finds reasons that no test looks for: one names the constant, or says its value.
+func TestReasonsAreTested(t *testing.T) {
+	words := testWords(t)
+	phases := otherValues(read(t).api)
+	for _, r := range reasons(read(t).api) {
+		// A word that is also a phase proves nothing.
+		tested := words.names[r.name] || words.reasons[r.value] || (words.texts[r.value] && !phases[r.value])
+		if !tested && untested[r.name] == "" {
+			t.Errorf("no test asserts %s (%q): write one that reaches the code that sets it", r.name, r.value)
+		}
+		if tested && untested[r.name] != "" {
+			t.Errorf("%s is tested: it is no exception any more", r.name)
+		}
+	}
+}
+
+// otherValues are the values of the API's other constants.
+func otherValues(api *types.Package) map[string]bool {
+	values := map[string]bool{}
+	for _, name := range api.Scope().Names() {
+		declared, ok := api.Scope().Lookup(name).(*types.Const)
+		if ok && declared.Val().Kind() == constant.String && !namesAReason(declared) {
+			values[constant.StringVal(declared.Val())] = true
+		}
+	}
+	return values
+}
+
+// tested are the words of the tests: names of the API's constants, words within texts, and words that stand for a reason.
+type tested struct{ names, texts, reasons map[string]bool }
+
+var (
+	word = regexp.MustCompile(`[A-Z][A-Za-z]+`)
+	// A reason in a text: as YAML or JSON, or behind the condition and its status, as the suites print it.
+	reasonWord = regexp.MustCompile(`(?i:reason)"?[:=]\s*"?([A-Z][A-Za-z]+)|\b(?:Ready|Succeeded|Progressing)[ =](?:True|False|Unknown) ([A-Z][A-Za-z]+)`)
+)
+
+func testWords(t *testing.T) tested {
+	t.Helper()
+	found := tested{names: map[string]bool{}, texts: map[string]bool{}, reasons: map[string]bool{}}
+	for _, dir := range []string{"internal", "cmd", "test", "hack"} {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, entry fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == "wired"):
+				return filepath.SkipDir
+			case strings.HasSuffix(path, "_test.go"):
+				return found.readTest(path)
+			case strings.Contains(path, "testdata") && (strings.HasSuffix(path, ".txt") || strings.HasSuffix(path, ".golden") || strings.HasSuffix(path, ".txtar")):
+				data, err := os.ReadFile(path)
+				found.hear(string(data))
+				return err
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return found
+}
+
+func (f tested) readTest(path string) error {
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	ast.Inspect(file, func(node ast.Node) bool {
+		switch n := node.(type) {
+		case *ast.Ident:
+			f.names[n.Name] = true
+		case *ast.BasicLit:
+			if text, err := strconv.Unquote(n.Value); n.Kind == token.STRING && err == nil {
+				f.hear(text)
+			}
+		}
+		return true
+	})
+	return nil
+}
+
+func (f tested) hear(text string) {
+	for _, found := range word.FindAllString(text, -1) {
+		f.texts[found] = true
+	}
+	for _, found := range reasonWord.FindAllStringSubmatch(text, -1) {
+		f.reasons[found[1]+found[2]] = true
+	}
+}
