@@ -71,10 +71,21 @@ func TestScenariosAreListed(t *testing.T) {
 	if err := run(t.Context(), []string{"--list"}, &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"agents-1000x20-200ms", "agents-1000x20-200ms-mcp", "fanout-500-mcp", "fanout-500", "chat-1000", "waiting-10000", "recovery-1000", "growth-finished"} {
+	for _, name := range []string{"agents-1000x20-200ms", "agents-1000x20-200ms-mcp", "fanout-500-mcp", "fanout-500", "chat-1000", "waiting-10000", "recovery-1000", "growth-finished", "bare-500-postgres", "endless-whole"} {
 		if !strings.Contains(out.String(), name+" ") {
 			t.Errorf("%s is not listed:\n%s", name, out.String())
 		}
+	}
+}
+
+func TestTheEngineAloneNeedsNoControlPlaneAndIsJudged(t *testing.T) {
+	t.Setenv("KUBEBUILDER_ASSETS", filepath.Join(t.TempDir(), "none"))
+	var out strings.Builder
+	if err := run(t.Context(), []string{"--scenarios", "endless", "--out", t.TempDir()}, &out, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if want := "one agent x 1,000 turns of 5 KB: bytes in the ledger: "; !strings.Contains(out.String(), want) {
+		t.Errorf("the output lacks %q:\n%s", want, out.String())
 	}
 }
 

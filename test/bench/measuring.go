@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,8 +38,11 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err er
 		return fmt.Errorf("make a directory for the programs: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(programs)) }()
-	if err := stack.Build(ctx, programs, scenario.ToolPackage); err != nil {
-		return err
+	whole := slices.ContainsFunc(chosen, scenario.Scenario.NeedsStack)
+	if whole {
+		if err := stack.Build(ctx, programs, scenario.ToolPackage); err != nil {
+			return err
+		}
 	}
 	env := scenario.Environment{Ledger: o.ledger, Programs: programs, OperatorFlags: strings.Fields(o.operatorFlags), Timeout: o.timeout}
 	env.Say = func(format string, args ...any) {
@@ -48,7 +52,7 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err er
 		env.Profiles = filepath.Join(o.out, o.name+"-profiles")
 	}
 	r := &report.Report{At: time.Now().UTC().Truncate(time.Second), Version: version(ctx), Ledger: o.ledger, OperatorFlags: o.operatorFlags, Machine: measure.Machine()}
-	if o.bounds > 0 {
+	if whole && o.bounds > 0 {
 		env.Say("measuring what the control plane and the disk can do")
 		if r.Bounds, err = bounds(ctx, programs, o.bounds); err != nil {
 			return err
@@ -65,6 +69,11 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err er
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
+		}
+	}
+	for _, v := range r.Verdicts() {
+		if v.Verdict != report.NotMeasured {
+			fmt.Fprintf(stdout, "%s: %s: %s (%s)\n", strings.Trim(v.Verdict, "*"), v.What, v.Figure, v.Reach)
 		}
 	}
 	if o.markdown != "" {

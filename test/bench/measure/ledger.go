@@ -48,6 +48,11 @@ func (l *Ledger) Turns(ctx context.Context, since time.Time) (int64, error) {
 	return l.number(ctx, fmt.Sprintf("SELECT COUNT(*) FROM tool_calls WHERE status = 'Success' AND started_at >= %d", since.UnixMicro()))
 }
 
+// ModelCalls counts the calls of models that ended well since a time.
+func (l *Ledger) ModelCalls(ctx context.Context, since time.Time) (int64, error) {
+	return l.number(ctx, fmt.Sprintf("SELECT COUNT(*) FROM model_calls WHERE status = 'Success' AND started_at >= %d", since.UnixMicro()))
+}
+
 // FailedCalls counts calls of models and tools that did not end well, and calls whose end nobody recorded.
 func (l *Ledger) FailedCalls(ctx context.Context, since time.Time) (int64, error) {
 	const query = "SELECT (SELECT COUNT(*) FROM model_calls WHERE status <> 'Success' AND started_at >= %d)" +

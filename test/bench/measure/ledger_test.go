@@ -60,7 +60,7 @@ func TestTheLedgerIsReadAsItIsWritten(t *testing.T) {
 	for name, count := range map[string]struct {
 		of   func(context.Context, time.Time) (int64, error)
 		want int64
-	}{"turns": {l.Turns, 4}, "agents at work": {l.Started, 2}, "failed calls": {l.FailedCalls, 0}} {
+	}{"turns": {l.Turns, 4}, "model calls": {l.ModelCalls, 6}, "agents at work": {l.Started, 2}, "failed calls": {l.FailedCalls, 0}} {
 		if got, err := count.of(t.Context(), began); err != nil || got != count.want {
 			t.Errorf("%s: %d (%v), want %d", name, got, err, count.want)
 		}

@@ -28,6 +28,8 @@ var measures = []measure{
 	{"API writes/turn", Result.WritesPerTurn, false},
 	{"API writes/agent", Result.WritesPerAgent, false},
 	{"ledger bytes/turn", Result.LedgerBytesPerTurn, false},
+	{"model calls/s", Result.CallsPerSecond, true},
+	{"CPU/turn, ms", Result.CPUPerTurn, false},
 	{"operator CPU, s", func(r Result) float64 { return r.CPUSeconds["operator"] }, false},
 	{"API server CPU, s", func(r Result) float64 { return r.CPUSeconds["API server"] }, false},
 	{"peak memory, MiB", func(r Result) float64 { return float64(r.PeakRSSBytes) / (1 << 20) }, false},
@@ -55,7 +57,7 @@ func Compare(older, newer *Report) string {
 			continue
 		}
 		compareResults(&b, before, now)
-		if x, y := over(before.TurnsPerSecond(), older.Bounds.StatusPut2KB), over(now.TurnsPerSecond(), newer.Bounds.StatusPut2KB); x > 0 && y > 0 {
+		if x, y := over(before.TurnsPerSecond(), older.Bounds.StatusPut2KB), over(now.TurnsPerSecond(), newer.Bounds.StatusPut2KB); x > 0 && y > 0 && !now.Bare {
 			fmt.Fprintf(&b, "| %s | turns/s ÷ bound | %.4g | %.4g | %s | %s |\n", now.Name, x, y, change(x, y), judge(x, y, true))
 		}
 	}

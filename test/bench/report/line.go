@@ -12,6 +12,11 @@ import (
 func (r Result) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%.2f s", r.WallSeconds)
+	if r.Bare {
+		fmt.Fprintf(&b, ", %.0f turns/s, %.2f ms of CPU and %.2f KB of the ledger a turn, %d MiB, %d failures",
+			r.TurnsPerSecond(), r.CPUPerTurn(), r.LedgerBytesPerTurn()/1024, r.PeakRSSBytes>>20, r.Failures)
+		return b.String() + r.rest()
+	}
 	if r.Turns > 0 {
 		fmt.Fprintf(&b, ", %.0f turns/s, %.2f API writes a turn", r.TurnsPerSecond(), r.WritesPerTurn())
 	}
@@ -20,6 +25,12 @@ func (r Result) String() string {
 	}
 	fmt.Fprintf(&b, ", %.1f writes an agent, operator %.1f s CPU and %d MiB, API server %.1f s CPU, others %.1f s CPU, %d failures",
 		r.WritesPerAgent(), r.CPUSeconds["operator"], r.PeakRSSBytes>>20, r.CPUSeconds["API server"], r.CPUSeconds["others"], r.Failures)
+	return b.String() + r.rest()
+}
+
+// rest is what the scenario alone has, and why it failed.
+func (r Result) rest() string {
+	var b strings.Builder
 	for _, f := range r.Figures {
 		fmt.Fprintf(&b, "; %s %.2f %s", f.Name, f.Value, f.Unit)
 	}

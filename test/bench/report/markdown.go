@@ -23,11 +23,15 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"seconds": func(s float64) string {
 		return fmt.Sprintf("%.2f s", s)
 	},
-	"rate":      func(r Result) string { return ifTurns(r, fmt.Sprintf("%.0f", r.TurnsPerSecond())) },
-	"perTurn":   func(r Result, value float64) string { return ifTurns(r, fmt.Sprintf("%.2f", value)) },
-	"kilobytes": func(r Result) string { return ifTurns(r, fmt.Sprintf("%.1f", r.LedgerBytesPerTurn()/1024)) },
-	"cpuPerTurn": func(r Result) string {
-		return ifTurns(r, fmt.Sprintf("%.2f ms", 1000*over(r.CPUSeconds["operator"], float64(r.Turns))))
+	"rate":       func(r Result) string { return ifTurns(r, fmt.Sprintf("%.0f", r.TurnsPerSecond())) },
+	"perTurn":    func(r Result, value float64) string { return ifTurns(r, fmt.Sprintf("%.2f", value)) },
+	"kilobytes":  func(r Result) string { return ifTurns(r, fmt.Sprintf("%.1f", r.LedgerBytesPerTurn()/1024)) },
+	"cpuPerTurn": func(r Result) string { return ifTurns(r, fmt.Sprintf("%.2f ms", r.CPUPerTurn())) },
+	"calls": func(r Result) string {
+		if r.ModelCalls == 0 {
+			return "-"
+		}
+		return fmt.Sprintf("%.0f", r.CallsPerSecond())
 	},
 	"cpu":      func(r Result, process string) string { return fmt.Sprintf("%.1f s", r.CPUSeconds[process]) },
 	"quantile": quantileText,
@@ -63,6 +67,21 @@ func (r *Report) markdown(plot string) (string, error) {
 		return "", fmt.Errorf("write the page: %w", err)
 	}
 	return b.String(), nil
+}
+
+// OnStack are the results of scenarios that ran on all of Nestor.
+func (p page) OnStack() []Result { return p.where(func(r Result) bool { return !r.Bare }) }
+
+// Alone are the results of the engine and the ledger without Kubernetes.
+func (p page) Alone() []Result { return p.where(func(r Result) bool { return r.Bare }) }
+
+func (p page) where(fits func(Result) bool) (some []Result) {
+	for _, r := range p.Results {
+		if fits(r) {
+			some = append(some, r)
+		}
+	}
+	return some
 }
 
 // WritesToBound is how much of the API server's writing a scenario used up.

@@ -54,6 +54,8 @@ type Result struct {
 	Agents        int     `json:"agents"`
 	ToolTurns     int     `json:"toolTurns"`
 	LatencyMillis float64 `json:"latencyMillis"`
+	// Bare says that the engine and the ledger ran alone, without Kubernetes.
+	Bare bool `json:"bare,omitempty"`
 	// Error says why the scenario could not be measured. What was measured before it stands.
 	Error string `json:"error,omitempty"`
 	// Failures counts agents that did not end as they should, and calls of models and tools that failed.
@@ -61,6 +63,8 @@ type Result struct {
 	// WallSeconds is from the first create to the last end that a watch showed. Turns are the tool turns that were made.
 	WallSeconds float64 `json:"wallSeconds"`
 	Turns       int64   `json:"turns"`
+	// ModelCalls are all of those that ended well: the last call of each agent, which submits the result, is no tool turn.
+	ModelCalls int64 `json:"modelCalls"`
 	// OverheadMillis is the time of a turn beyond the model's latency, CompletionMillis the time from a create to its end.
 	OverheadMillis   *Distribution `json:"overheadMillis,omitempty"`
 	CompletionMillis *Distribution `json:"completionMillis,omitempty"`
@@ -96,6 +100,14 @@ func (r Result) Figure(name string) (float64, bool) {
 
 // TurnsPerSecond is the throughput over the whole wall time, creates included.
 func (r Result) TurnsPerSecond() float64 { return over(float64(r.Turns), r.WallSeconds) }
+
+// CallsPerSecond is the throughput if all calls of the model count, as other projects count turns.
+func (r Result) CallsPerSecond() float64 { return over(float64(r.ModelCalls), r.WallSeconds) }
+
+// CPUPerTurn is the processor time of the operator for a turn, or that of the engine where it ran alone, in milliseconds.
+func (r Result) CPUPerTurn() float64 {
+	return 1000 * over(r.CPUSeconds["operator"]+r.CPUSeconds["engine"], float64(r.Turns))
+}
 
 // AllWrites counts the writes to the API server, the driver's included.
 func (r Result) AllWrites() int64 {

@@ -58,7 +58,7 @@ func TestFiguresComeFromCounts(t *testing.T) {
 // fast is a result that reaches what 1,000 agents are to reach.
 func fast() report.Result {
 	return report.Result{
-		Name: "agents-1000x5-mcp", Agents: 1000, ToolTurns: 5, WallSeconds: 5, Turns: 5000, Created: 1000, LedgerBytes: 5000 << 11, PeakRSSBytes: 100 << 20,
+		Name: "agents-1000x5-mcp", Agents: 1000, ToolTurns: 5, WallSeconds: 5, Turns: 5000, ModelCalls: 6000, Created: 1000, LedgerBytes: 5000 << 11, PeakRSSBytes: 100 << 20,
 		Writes:         map[string]int64{"POST agenttasks": 1000, "POST subagents": 1000, "PUT agenttasks/status": 2000},
 		OverheadMillis: &report.Distribution{Count: 5000, P50: 3, P95: 20, P99: 30, Max: 40},
 		CPUSeconds:     map[string]float64{"operator": 2.5},
@@ -94,12 +94,45 @@ func TestVerdicts(t *testing.T) {
 			t.Errorf("%s: verdict %q, want not reached", name, got.Verdict)
 		}
 	}
-	if got := verdict(t, fast(), what); got.Figure != "1000 turns/s, 0 failures" {
+	if got := verdict(t, fast(), what); got.Figure != "1200 calls/s, 0 failures" {
 		t.Errorf("figure %q", got.Figure)
+	}
+	bound := &report.Report{Bounds: report.Bounds{Agents: 220}, Results: []report.Result{fast()}}
+	for _, v := range bound.Verdicts() {
+		if v.What == what+": agents a second" && (v.Figure != "91 % (200 of 220), 0 failures" || v.Verdict != "reached") {
+			t.Errorf("by the bound: %+v", v)
+		}
+	}
+	if got := verdict(t, fast(), what+": agents a second"); got.Verdict != "not measured" {
+		t.Errorf("without a bound: %+v", got)
 	}
 	waiting := report.Result{Name: "waiting-10000", Figures: []report.Figure{{Name: report.FigureWaitingRSS, Value: 299, Unit: "MiB"}}}
 	if got := verdict(t, waiting, "operator memory, 10,000 agents waiting for a person"); got.Verdict != "reached" {
 		t.Errorf("299 MiB: verdict %q", got.Verdict)
+	}
+}
+
+// alone is a result of the engine and the ledger without Kubernetes.
+func alone() report.Result {
+	return report.Result{
+		Name: "bare-50", Bare: true, Agents: 500, ToolTurns: 20, WallSeconds: 4, Turns: 10_000, ModelCalls: 10_500, LedgerBytes: 10_000 << 11, PeakRSSBytes: 50 << 20,
+		OverheadMillis: &report.Distribution{Count: 10_000, P50: 2, P95: 4, P99: 5, Max: 6}, CPUSeconds: map[string]float64{"engine": 4},
+	}
+}
+
+func TestTheEngineAloneIsJudgedByAllOfItsFigures(t *testing.T) {
+	const what = "engine and ledger alone, SQLite, 50 agents"
+	if got := verdict(t, alone(), what); got.Verdict != "reached" || got.Figure != "2500 turns/s, 0.40 ms, 2.0 KB, 0 failures" {
+		t.Errorf("%+v", got)
+	}
+	slow, busy, large := alone(), alone(), alone()
+	slow.WallSeconds = 5
+	busy.CPUSeconds["engine"] = 6
+	large.LedgerBytes *= 2
+	for name, r := range map[string]report.Result{"slow": slow, "busy": busy, "large": large} {
+		if got := verdict(t, r, what); got.Verdict != "**not reached**" {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }
 
@@ -109,7 +142,7 @@ func whole() *report.Report {
 	delayed.Name, delayed.LatencyMillis = "agents-1000x5-200ms-mcp", 200
 	return &report.Report{
 		At: time.Date(2026, 11, 15, 5, 0, 0, 0, time.UTC), Version: "v1", Ledger: "SQLite", OperatorFlags: "--log-level=warn", Machine: report.Machine{Processor: "P", Cores: 2},
-		Bounds: report.Bounds{StatusPut2KB: 400, SQLiteRows2KB: 10000, Agents: 120}, Results: []report.Result{fast(), delayed, failed},
+		Bounds: report.Bounds{StatusPut2KB: 400, SQLiteRows2KB: 10000, Agents: 120}, Results: []report.Result{alone(), fast(), delayed, failed},
 	}
 }
 
@@ -130,7 +163,8 @@ func TestAReportIsWrittenAndReadBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"| agents-1000x5-mcp | 5.00 s | 1000 | 2.50 | 3.0 ms | 20.0 ms | 30.0 ms | - | - | 0 |",
+		"| bare-50 | 4.00 s | 2500 | 0.40 ms | 2.0 | 2.0 ms | 4.0 ms | 50.0 MiB | 0 |",
+		"| agents-1000x5-mcp | 5.00 s | 1000 | 1200 | 2.50 | 3.0 ms | 20.0 ms | 30.0 ms | - | - | 0 |",
 		"| agents-1000x5-mcp | 0.60 | 4.0 | 2.00 | 2.0 | 0.10 | 0.0 MiB | 2.5 s | 0.50 ms | 100.0 MiB |",
 		"| agents-1000x5-mcp | POST agenttasks: 1000, POST subagents: 1000, PUT agenttasks/status: 2000 |",
 		"| Nestor | v1, ledger SQLite, `--log-level=warn` |", "| status PUTs of 2 KB | 400 |", "could not make more than 600 turns a\nsecond", "with twenty no more than 2400;", "](r.svg)", "## fanout-50-mcp failed", "    last words",
@@ -169,10 +203,10 @@ func TestThePlotIsWellFormed(t *testing.T) {
 func TestComparing(t *testing.T) {
 	older, newer := whole(), whole()
 	newer.Version = "v2"
-	newer.Results[0].WallSeconds = 2.5
-	newer.Results[0].PeakRSSBytes = 104 << 20
-	newer.Results[0].Failures = 2
-	newer.Results = append(newer.Results[:1], report.Result{Name: "chat-1000"})
+	newer.Results[1].WallSeconds = 2.5
+	newer.Results[1].PeakRSSBytes = 104 << 20
+	newer.Results[1].Failures = 2
+	newer.Results = append(newer.Results[1:2], report.Result{Name: "chat-1000"})
 	got := report.Compare(older, newer)
 	for _, want := range []string{
 		"# v2 compared with v1",
@@ -182,6 +216,7 @@ func TestComparing(t *testing.T) {
 		"| agents-1000x5-mcp | peak memory, MiB | 100 | 104 | +4 % |  |",
 		"| agents-1000x5-mcp | failures | 0 | 2 | - | **worse** |",
 		"| chat-1000 | | | | only in the new report | |",
+		"| bare-50 | | | | only in the old report | |",
 		"| fanout-50-mcp | | | | only in the old report | |",
 	} {
 		if !strings.Contains(got, want) {

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nestor-dev/nestor/test/stack"
 )
 
 // modelLatency is a quick model's.
@@ -19,6 +21,12 @@ const modelLatency = 200 * time.Millisecond
 // All are the scenarios of a full run, in order.
 func All() []Scenario {
 	var all []Scenario
+	for _, ledger := range []string{stack.SQLite, stack.PostgreSQL} {
+		for _, n := range []int{1, 50, 500} {
+			all = append(all, Bare(n, bareTurns, ledger))
+		}
+	}
+	all = append(all, Endless(endlessTurns, true), Endless(endlessTurns, false))
 	for _, latency := range []time.Duration{0, modelLatency} {
 		for _, n := range []int{1, 10, 100, 500, 1000, 5000} {
 			all = append(all, Agents(n, 5, latency, MCPTool), Agents(n, 5, latency, CalculatorTool))
@@ -77,8 +85,18 @@ func matching(glob string) ([]Scenario, error) {
 
 var customName = regexp.MustCompile(`^(agents|fanout|chat|waiting|recovery)-([1-9]\d{0,5})(?:x(\d{1,3}))?(?:-(\d+m?s))?(-mcp)?$`)
 
+var customBare = regexp.MustCompile(`^bare-([1-9]\d{0,3})(?:x([1-9]\d{0,2}))?(-postgres)?$`)
+
 // custom makes a scenario with numbers of its own.
 func custom(name string) (Scenario, bool) {
+	if words := customBare.FindStringSubmatch(name); words != nil {
+		n, _ := strconv.Atoi(words[1])
+		turns, err := strconv.Atoi(words[2])
+		if err != nil {
+			turns = bareTurns
+		}
+		return Bare(n, turns, map[string]string{"": stack.SQLite, "-postgres": stack.PostgreSQL}[words[3]]), true
+	}
 	words := customName.FindStringSubmatch(name)
 	if words == nil || (words[1] == "agents") != (words[3] != "") || words[1] != "agents" && words[4] != "" {
 		return Scenario{}, false

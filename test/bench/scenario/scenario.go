@@ -27,7 +27,12 @@ type Scenario struct {
 	// prepare is done before the measuring begins, run is what is measured.
 	prepare func(ctx context.Context, r *rig) error
 	run     func(ctx context.Context, r *rig, result *report.Result) error
+	// bare is what is measured instead if the scenario needs no stack: the engine and the ledger alone.
+	bare func(ctx context.Context, env Environment, result *report.Result) error
 }
+
+// NeedsStack says whether the scenario runs on a whole stack, with a control plane.
+func (s Scenario) NeedsStack() bool { return s.bare == nil }
 
 // Environment is what all scenarios of a run share.
 type Environment struct {
@@ -49,6 +54,7 @@ type Environment struct {
 func (s Scenario) Run(ctx context.Context, env Environment) report.Result {
 	result := report.Result{
 		Name: s.Name, Title: s.Title, Agents: s.Agents, ToolTurns: s.ToolTurns, LatencyMillis: float64(s.Latency.Milliseconds()),
+		Bare: !s.NeedsStack(),
 	}
 	if err := s.measure(ctx, env, &result); err != nil {
 		result.Error = err.Error()
@@ -57,6 +63,11 @@ func (s Scenario) Run(ctx context.Context, env Environment) report.Result {
 }
 
 func (s Scenario) measure(ctx context.Context, env Environment, result *report.Result) (err error) {
+	if !s.NeedsStack() {
+		limited, cancel := s.limit(ctx, env)
+		defer cancel()
+		return s.bare(limited, env, result)
+	}
 	r, err := startRig(ctx, env, s)
 	if err != nil {
 		return err
@@ -70,8 +81,12 @@ func (s Scenario) measure(ctx context.Context, env Environment, result *report.R
 	if err != nil {
 		return err
 	}
-	limited, cancel := context.WithTimeoutCause(ctx, env.Timeout, fmt.Errorf("not done within %s", env.Timeout))
+	limited, cancel := s.limit(ctx, env)
 	defer cancel()
 	ran := s.run(limited, r, result)
 	return errors.Join(ran, w.close(ctx, result, s.Latency), stopProfiles(ctx, profiles))
+}
+
+func (s Scenario) limit(ctx context.Context, env Environment) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, env.Timeout, fmt.Errorf("not done within %s", env.Timeout))
 }

@@ -122,9 +122,10 @@ func others(used map[string]float64) float64 {
 func (w *window) readLedger(ctx context.Context, result *report.Result, latency time.Duration) error {
 	bytes, sizeErr := w.rig.ledger.Bytes(ctx)
 	made, turnsErr := w.rig.ledger.Turns(ctx, w.began)
+	calls, callsErr := w.rig.ledger.ModelCalls(ctx, w.began)
 	failed, failedErr := w.rig.ledger.FailedCalls(ctx, w.began)
 	turns, eachErr := w.rig.ledger.EachTurn(ctx, workerRole, w.began)
-	result.LedgerBytes, result.Turns = bytes-w.ledger, made
+	result.LedgerBytes, result.Turns, result.ModelCalls = bytes-w.ledger, made, calls
 	result.Failures += int(failed)
 	if missing := result.Agents*result.ToolTurns - int(made); result.Failures == 0 && missing > 0 {
 		result.Failures = missing // an agent of a fan-out that did not do its work
@@ -132,7 +133,7 @@ func (w *window) readLedger(ctx context.Context, result *report.Result, latency 
 	if result.ToolTurns > 0 { // else the time between two calls is a person's
 		result.OverheadMillis = report.Distribute(overheads(turns, latency))
 	}
-	return errors.Join(sizeErr, turnsErr, failedErr, eachErr)
+	return errors.Join(sizeErr, turnsErr, callsErr, failedErr, eachErr)
 }
 
 // overheads are what turns took beyond the model's latency, in milliseconds.

@@ -1,0 +1,252 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/schedule"
+	"github.com/nestor-dev/nestor/test/bench/measure"
+)
+
+// gcPercent is the operator's.
+const gcPercent = 200
+
+// warmUpTurns is how many turns the agent makes that runs before anything is measured.
+const warmUpTurns = 20
+
+// Role is the role of the agents, for those who read the ledger.
+const Role = "worker"
+
+// Load is what the engine has to do.
+type Load struct {
+	// Agents run in all, AtOnce of them at a time, with Turns tool turns each.
+	Agents, AtOnce, Turns int
+	// ResultBytes is the size of each result of the tool.
+	ResultBytes int
+	// ContextTokens is the context of the model; 0 is that of a model of which nothing is known.
+	ContextTokens int64
+	// SampleEvery is after how many tool calls of all agents a sample is taken; 0 takes none but the first and the last.
+	SampleEvery int64
+}
+
+// Sample is what the process has used and sent at a moment.
+type Sample struct {
+	At  time.Time
+	CPU time.Duration
+	// Sent are the bytes of all requests to the model.
+	Sent int64
+}
+
+// Outcome is what was measured.
+type Outcome struct {
+	// Began is just before the first agent, for those who read the ledger; Wall is until the last has ended.
+	Began    time.Time
+	Wall     time.Duration
+	Failures int
+	// Took is the time of each agent.
+	Took []time.Duration
+	// CPU is that of this process while the agents ran, PeakRSS its memory at the highest.
+	CPU     time.Duration
+	PeakRSS int64
+	// UniqueBytes are what the agents have seen and said, each text once: the first request of each agent, the answers and the results.
+	UniqueBytes int64
+	// Compactions counts the histories that were summed up.
+	Compactions int64
+	// Samples are in order; the first is of the beginning.
+	Samples []Sample
+}
+
+// Run opens the ledger at url, and has an engine do the load. One agent runs before anything is measured; ready is called after it.
+func Run(ctx context.Context, url string, load Load, ready func(ctx context.Context) error) (outcome Outcome, err error) {
+	kept, err := connect.Open(ctx, url)
+	if err != nil {
+		return outcome, err
+	}
+	defer func() { err = errors.Join(err, kept.Close()) }()
+	if os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+	}
+	r := &run{load: load, ended: make(chan ended, load.AtOnce)}
+	if err := r.start(ctx, kept); err != nil {
+		return outcome, err
+	}
+	defer func() { err = errors.Join(err, r.stop(ctx)) }()
+	r.models.askFor(min(load.Turns, warmUpTurns))
+	if err := r.agents(ctx, "warm-up", 1, 1); err != nil {
+		return outcome, err
+	}
+	if err := ready(ctx); err != nil {
+		return outcome, err
+	}
+	return r.measure(ctx)
+}
+
+// run is an engine with a model and a tool of this process.
+type run struct {
+	load   Load
+	engine *engine.Engine
+	models *models
+	tools  *tools
+	// hold ends with the engine's tenure.
+	hold   context.CancelFunc
+	held   chan error
+	ended  chan ended
+	took   []time.Duration
+	failed int
+	// samples are taken while measuring is set.
+	measuring bool
+	samples   []Sample
+}
+
+// ended is how an agent ended.
+type ended struct {
+	uid       string
+	succeeded bool
+}
+
+func (r *run) start(ctx context.Context, kept ledger.Ledger) (err error) {
+	if r.models, err = newModels(); err != nil {
+		return err
+	}
+	if r.tools, err = newTools(r.load.ResultBytes, r.ran); err != nil {
+		return err
+	}
+	scheduler := schedule.New(schedule.Options{})
+	scheduler.SetProvider(schedule.Provider{Name: provider, Concurrent: 20_000})
+	r.engine = engine.New(engine.Options{
+		Ledger: kept, Scheduler: scheduler, Models: r.models, Tools: r.tools, Scope: r.models.scope,
+		Random: rand.Float64, AwaitRecovery: true, Holder: "bench",
+		Changed: func(c engine.Change) {
+			if c.After.Phase.Terminal() && !c.Before.Phase.Terminal() {
+				r.ended <- ended{uid: c.Agent.UID, succeeded: c.After.Outcome.Succeeded()}
+			}
+		},
+	})
+	if err := r.engine.Acquire(ctx, true); err != nil {
+		return err
+	}
+	if _, err := r.engine.Recover(ctx); err != nil {
+		return err
+	}
+	holding, cancel := context.WithCancel(ctx)
+	r.hold, r.held = cancel, make(chan error, 1)
+	go func() { r.held <- r.engine.Hold(holding) }()
+	return nil
+}
+
+func (r *run) stop(ctx context.Context) error {
+	r.hold()
+	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
+	defer cancel()
+	return errors.Join(<-r.held, r.engine.Close(draining))
+}
+
+func (r *run) measure(ctx context.Context) (Outcome, error) {
+	runtime.GC()
+	if err := measure.ResetPeak(); err != nil {
+		return Outcome{}, err
+	}
+	saidBefore, sawBefore, compacted := r.models.said.Load(), r.tools.bytes.Load(), r.models.compactions.Load()
+	r.took, r.failed, r.measuring = nil, 0, true
+	r.tools.calls.Store(0)
+	r.models.askFor(r.load.Turns)
+	first, err := r.sample()
+	if err != nil {
+		return Outcome{}, err
+	}
+	r.samples = []Sample{first}
+	if err := r.agents(ctx, "agent", r.load.Agents, r.load.AtOnce); err != nil {
+		return Outcome{}, err
+	}
+	last, err := r.sample()
+	if err != nil {
+		return Outcome{}, err
+	}
+	memory, err := measure.ResidentMemory(os.Getpid())
+	return Outcome{
+		Began: first.At, Wall: last.At.Sub(first.At), CPU: last.CPU - first.CPU, PeakRSS: memory.Peak, Failures: r.failed, Took: r.took,
+		UniqueBytes: int64(r.load.Agents)*r.models.first.Load() + r.models.said.Load() - saidBefore + r.tools.bytes.Load() - sawBefore,
+		Compactions: r.models.compactions.Load() - compacted, Samples: r.samples,
+	}, err
+}
+
+// agents runs n agents, some of them at a time.
+func (r *run) agents(ctx context.Context, prefix string, n, atOnce int) error {
+	began := map[string]time.Time{}
+	begin := func(i int) error {
+		uid := fmt.Sprintf("%s-%d", prefix, i)
+		began[uid] = time.Now()
+		return r.begin(uid, i)
+	}
+	next := 0
+	for ; next < min(n, atOnce); next++ {
+		if err := begin(next); err != nil {
+			return err
+		}
+	}
+	for done := 0; done < n; done++ {
+		select {
+		case e := <-r.ended:
+			r.took = append(r.took, time.Since(began[e.uid]))
+			if !e.succeeded {
+				r.failed++
+			}
+		case <-ctx.Done():
+			return fmt.Errorf("%d of %d agents did not end: %w", n-done, n, context.Cause(ctx))
+		}
+		if next < n {
+			if err := begin(next); err != nil {
+				return err
+			}
+			next++
+		}
+	}
+	return nil
+}
+
+// begin starts an agent with what the controllers resolve for a standalone task.
+func (r *run) begin(uid string, number int) error {
+	context := r.load.ContextTokens
+	if context == 0 {
+		context = model.DefaultContextTokens
+	}
+	return r.engine.Start(ledger.Agent{
+		UID: uid, Kind: "SubAgent", Namespace: "bench", NamespaceUID: "bench", Name: uid, Root: uid, Role: Role, Depth: 1,
+		Provider: provider, Model: modelName, CreatedAt: time.Now(),
+	}, agent.Started{Config: agent.Config{
+		Kind: agent.SubAgent, Name: uid, Depth: 1, MaxDepth: 2, Shares: true, Provider: provider, Model: modelName, Generation: 1,
+		Role:   agent.Role{Name: Role, Prompt: "You work.", Allow: []string{"bench__*"}},
+		Task:   agent.Task{Instruction: fmt.Sprintf("Work %d", number)},
+		Tools:  r.tools.known(),
+		Limits: agent.Limits{MaxIterations: 2 * (r.load.Turns + 1), MaxDuration: 86_400_000, ContextTokens: context, MaxRepeats: 5},
+	}})
+}
+
+// ran takes the samples. Only a load of one agent at a time has samples in between, so that there is nothing to guard.
+func (r *run) ran(call int64) {
+	if every := r.load.SampleEvery; !r.measuring || every == 0 || call%every != 0 {
+		return
+	}
+	if s, err := r.sample(); err == nil { // the first sample has shown that it can be taken
+		r.samples = append(r.samples, s)
+	}
+}
+
+func (r *run) sample() (Sample, error) {
+	used, err := measure.OwnCPU()
+	return Sample{At: time.Now(), CPU: used, Sent: r.models.sent.Load()}, err
+}

@@ -1,0 +1,126 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bare
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/model"
+)
+
+const (
+	provider  = "bench/default"
+	modelName = "in-process"
+	// summaryBytes is the length of the summary when a history is compacted.
+	summaryBytes = 2 << 10
+)
+
+// models is a model that answers in this process: the transport of the real client. It asks for the tool as often as the load says, then
+// submits a result.
+type models struct {
+	client *model.Client
+
+	mu    sync.Mutex
+	turns int            // of each agent
+	asked map[string]int // what each agent has asked so far, by its UID
+
+	// sent counts the bytes of requests, said those of the answers' texts and calls. first is the size of the last agent's first request.
+	sent, said, first, compactions atomic.Int64
+}
+
+func newModels() (*models, error) {
+	m := &models{asked: map[string]int{}}
+	var err error
+	m.client, err = model.NewClient(model.Endpoint{BaseURL: "http://model.invalid/v1", HTTPClient: model.NewHTTPClient(m)})
+	return m, err
+}
+
+// askFor sets how many tool turns the agents make that begin from now on.
+func (m *models) askFor(turns int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.turns = turns
+}
+
+// Route implements engine.Models.
+func (m *models) Route(context.Context, ledger.Agent) (string, error) { return provider, nil }
+
+// Endpoint implements engine.Models.
+func (m *models) Endpoint(context.Context, ledger.Agent, string) (engine.Endpoint, error) {
+	return engine.Endpoint{Client: m.client, Model: modelName}, nil
+}
+
+// asking is what the transport knows of a call besides its bytes, so that it does not have to read them.
+type asking struct {
+	agent   string
+	purpose agent.Purpose
+}
+
+type askingKey struct{}
+
+// scope is the engine's Scope: it passes on which call a request belongs to.
+func (m *models) scope(ctx context.Context, a ledger.Agent, _ agent.State, e agent.Effect) context.Context {
+	if call, ok := e.(agent.CallModel); ok {
+		return context.WithValue(ctx, askingKey{}, asking{agent: a.UID, purpose: call.Purpose})
+	}
+	return ctx
+}
+
+// RoundTrip implements http.RoundTripper. The answer is a stream of events, like that of real providers.
+func (m *models) RoundTrip(request *http.Request) (*http.Response, error) {
+	size, err := io.Copy(io.Discard, request.Body)
+	if err != nil {
+		return nil, err
+	}
+	_ = request.Body.Close() // it is in memory
+	m.sent.Add(size)
+	body := m.answer(request.Context().Value(askingKey{}).(asking), size)
+	return &http.Response{
+		Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: request,
+		Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+	}, nil
+}
+
+func (m *models) answer(call asking, size int64) []byte {
+	if call.purpose == agent.PurposeCompact {
+		number := m.compactions.Add(1)
+		summary := text(fmt.Sprintf("summary %d", number), summaryBytes)
+		m.said.Add(int64(len(summary)))
+		return stream(size, fmt.Sprintf(`"content":%q`, summary), "stop")
+	}
+	m.mu.Lock()
+	m.asked[call.agent]++
+	turn, last := m.asked[call.agent], m.turns
+	m.mu.Unlock()
+	if turn == 1 {
+		m.first.Store(size)
+	}
+	name, arguments := toolName, fmt.Sprintf(`{"item":"Item %d"}`, turn)
+	if turn > last {
+		name, arguments = "submit_result", `{"result":"Work done."}`
+	}
+	id := fmt.Sprintf("call_%d", turn)
+	m.said.Add(int64(len(id) + len(name) + len(arguments)))
+	return stream(size, fmt.Sprintf(`"tool_calls":[{"index":0,"id":%q,"type":"function","function":{"name":%q,"arguments":%q}}]`, id, name, arguments), "tool_calls")
+}
+
+// stream is the answer to a request of so many bytes as server-sent events.
+func stream(size int64, delta, finish string) []byte {
+	const bytesPerToken = 4
+	var b bytes.Buffer
+	b.WriteString(`data: {"id":"chatcmpl-1","object":"chat.completion.chunk","model":"` + modelName + `","choices":[{"index":0,"delta":{"role":"assistant",` + delta + `},"finish_reason":null}]}` + "\n\n")
+	fmt.Fprintf(&b, `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","model":"%s","choices":[{"index":0,"delta":{},"finish_reason":%q}],"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}}`+"\n\n",
+		modelName, finish, size/bytesPerToken, len(delta)/bytesPerToken, size/bytesPerToken+int64(len(delta)/bytesPerToken))
+	b.WriteString("data: [DONE]\n\n")
+	return b.Bytes()
+}
