@@ -7,6 +7,7 @@ package agentmessage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -167,10 +168,29 @@ func (r *Reconciler) adopt(ctx context.Context, owner client.Object, message *v1
 	if len(before.OwnerReferences) == len(message.OwnerReferences) && before.Labels[v1alpha1.LabelChat] == message.Labels[v1alpha1.LabelChat] {
 		return nil
 	}
+	if err := r.current(ctx, owner); err != nil {
+		return err
+	}
 	if err := r.Client.Update(ctx, message); err != nil {
 		return fmt.Errorf("adopt message %s/%s: %w", message.Namespace, message.Name, err)
 	}
 	return nil
+}
+
+// current says whether the API server has a chat or task that the cache has. One that was deleted, and perhaps created again, must not
+// adopt a message that may be for the new one: the garbage collector would take it for a leftover of the old one. The cache hears of it
+// soon, so it is a conflict.
+func (r *Reconciler) current(ctx context.Context, owner client.Object) error {
+	found := owner.DeepCopyObject().(client.Object)
+	err := r.Runner.Finder.Live.Get(ctx, client.ObjectKeyFromObject(owner), found)
+	if err == nil && found.GetUID() == owner.GetUID() {
+		return nil
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("get what a message is for: %w", err)
+	}
+	return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("agentmessages").GroupResource(), owner.GetName(),
+		errors.New("what the message is for is gone, or another one has its name by now"))
 }
 
 // handle does what a message says. It returns what became of it, or nil if somebody else will say so.
