@@ -4,12 +4,18 @@
 package agenttask
 
 import (
+	"context"
+	"errors"
+	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
@@ -49,6 +55,29 @@ func TestATaskWhoseEndCouldNotBeWrittenIsLookedAtAgain(t *testing.T) {
 	}
 	if phase := read().Status.Phase; phase != v1alpha1.TaskSuccess {
 		t.Errorf("the phase is %s in the end", phase)
+	}
+}
+
+// The API server looks at quotas before names: a sub-agent that the cache has not heard of may be what filled the quota.
+func TestASubAgentThatIsThereIsNotRefused(t *testing.T) {
+	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "work", UID: "task"}}
+	sub := &v1alpha1.SubAgent{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "work", OwnerReferences: []metav1.OwnerReference{
+		*metav1.NewControllerRef(task, v1alpha1.GroupVersion.WithKind("AgentTask"))}}}
+	_, live := reconcilerWith(t, task, sub)
+	_, empty := reconcilerWith(t, task)
+	reconciler, cached := reconcilerWith(t, task)
+	reconciler.Client = interceptor.NewClient(cached.(client.WithWatch), interceptor.Funcs{
+		Create: func(_ context.Context, _ client.WithWatch, object client.Object, _ ...client.CreateOption) error {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "subagents"}, object.GetName(), errors.New("exceeded quota: few"))
+		},
+	})
+	reconciler.Runner.Finder.Live = live
+	if err := reconciler.create(t.Context(), task, sub.DeepCopy()); err != nil {
+		t.Errorf("the task fails although its sub-agent is there: %v", err)
+	}
+	reconciler.Runner.Finder.Live = empty
+	if err := reconciler.create(t.Context(), task, sub.DeepCopy()); err == nil || !strings.Contains(err.Error(), "exceeded quota") {
+		t.Errorf("a sub-agent that is refused: %v", err)
 	}
 }
 

@@ -160,14 +160,16 @@ func (r *Reconciler) create(ctx context.Context, task *v1alpha1.AgentTask, sub *
 		if err == nil {
 			return nil
 		}
-		if run.Refused(err) {
-			return failed(v1alpha1.ErrorInvalidSpec, "%s", err)
-		}
-		if !apierrors.IsAlreadyExists(err) {
+		refused := run.Refused(err)
+		if !refused && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("create sub-agent %s/%s: %w", task.Namespace, name, err)
 		}
-		if ours, err := r.Runner.FindSubAgent(ctx, task); err != nil || ours != nil {
-			return err // the cache has not heard of it
+		// The cache may not have heard of it. A quota is looked at before the name, so the sub-agent may be what filled the quota.
+		if ours, findErr := r.Runner.FindSubAgent(ctx, task); findErr != nil || ours != nil {
+			return findErr
+		}
+		if refused {
+			return failed(v1alpha1.ErrorInvalidSpec, "%s", err)
 		}
 	}
 	return fmt.Errorf("create the sub-agent of task %s/%s: all of its names are taken", task.Namespace, task.Name)

@@ -45,6 +45,10 @@ func (r *Runner) startChild(ctx context.Context, owner Owner, child agent.ChildS
 	case apierrors.IsAlreadyExists(err):
 		return r.taken(ctx, owner, child.Name)
 	case Refused(err):
+		// A quota is looked at before the name: the task may be there, unheard of by the cache, and be what filled the quota.
+		if task, findErr := childTask(ctx, owner.Object, child.Name, r.live); findErr != nil || task != nil {
+			return findErr
+		}
 		// The model asked for something that the API server does not take: that is its child's failure, not the operator's.
 		return r.Engine.Deliver(string(owner.Object.GetUID()), agent.ChildFinished{Child: child.Name,
 			Outcome: agent.Outcome{Kind: agent.KindInvalidSpec, Error: err.Error()}})

@@ -70,6 +70,10 @@ func (r *Runner) post(ctx context.Context, owner Owner, item agent.Item) (posted
 	case apierrors.IsAlreadyExists(err):
 		return r.posted(ctx, owner, item)
 	case Refused(err):
+		// A quota is looked at before the name: the post may be there already, and be what filled the quota.
+		if there, _ := r.hasPost(ctx, owner, message.Name); there {
+			return true, nil
+		}
 		return false, &PostRefusedError{Name: message.Name, Err: err}
 	case err != nil:
 		return false, fmt.Errorf("post message %s: %w", message.Name, err)
@@ -80,15 +84,20 @@ func (r *Runner) post(ctx context.Context, owner Owner, item agent.Item) (posted
 // posted says whether the message that has the name of a post is the post.
 func (r *Runner) posted(ctx context.Context, owner Owner, item agent.Item) (bool, error) {
 	name, uid := item.PostName(owner.Chat), owner.Object.GetUID()
-	var found v1alpha1.AgentMessage
-	err := r.Finder.Live.Get(ctx, types.NamespacedName{Namespace: owner.Object.GetNamespace(), Name: name}, &found)
-	if err != nil {
-		return false, fmt.Errorf("get message %s: %w", name, err) // it may have gone this moment
-	}
-	if metav1.IsControlledBy(&found, owner.Object) && found.Spec.Role != v1alpha1.RoleUser {
-		return true, nil
+	if there, err := r.hasPost(ctx, owner, name); err != nil || there {
+		return there, err
 	}
 	return false, r.Engine.Deliver(string(uid), agent.NameTaken{Name: name, Item: item.ID, Suffix: Suffix(uid, name)})
+}
+
+// hasPost says whether a message is a post of the chat. It asks the API server, where one that is not there is an error: it may have gone
+// this moment.
+func (r *Runner) hasPost(ctx context.Context, owner Owner, name string) (bool, error) {
+	var found v1alpha1.AgentMessage
+	if err := r.live(ctx, types.NamespacedName{Namespace: owner.Object.GetNamespace(), Name: name}, &found); err != nil {
+		return false, fmt.Errorf("get message %s: %w", name, err)
+	}
+	return metav1.IsControlledBy(&found, owner.Object) && found.Spec.Role != v1alpha1.RoleUser, nil
 }
 
 // PostRefusedError says that the API server does not take a message of the chat.

@@ -148,3 +148,44 @@ func TestARefusedPostIsTriedAgain(t *testing.T) {
 	refuse = false
 	until(t, r, owner, changed, posted)
 }
+
+// full is a namespace whose quota is used up. The API server looks at the quota before it looks at the name.
+func full(api client.WithWatch) client.WithWatch {
+	return interceptor.NewClient(api, interceptor.Funcs{
+		Create: func(_ context.Context, _ client.WithWatch, object client.Object, _ ...client.CreateOption) error {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "objects"}, object.GetName(), errors.New("exceeded quota: few"))
+		},
+	})
+}
+
+// What filled the quota may be the post itself: an operator that ended, or looked again, before it noted that it had posted it.
+func TestAPostThatIsThereIsNotRefused(t *testing.T) {
+	chat := &v1alpha1.AgentChat{ObjectMeta: named("chat", "chat-uid")}
+	there := ownedBy(chat, "AgentChat", &v1alpha1.AgentMessage{ObjectMeta: named("chat-post-1", "m"),
+		Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleAssistant, Content: "earlier"}})
+	r, owner, changed := speaking(t, full(clusterWith(t, there)))
+	until(t, r, owner, changed, posted)
+}
+
+// A task that the cache has not heard of may be what filled the quota. To take it for refused would tell its parent that it failed.
+func TestAChildThatIsThereIsNotRefused(t *testing.T) {
+	r, owner, _ := speaking(t, full(clusterWith(t)))
+	if err := r.Engine.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	tellsParent := func(there ...client.Object) bool {
+		t.Helper()
+		r.Finder.Live = clusterWith(t, there...)
+		err := r.startChild(t.Context(), owner, agent.ChildSpec{Name: "chat-1", Role: "general", Task: "work"})
+		if err != nil && !errors.Is(err, engine.ErrClosed) { // which is what whoever tells an agent something hears now
+			t.Fatal(err)
+		}
+		return err != nil
+	}
+	if tellsParent(ownedBy(owner.Object, "AgentChat", &v1alpha1.AgentTask{ObjectMeta: named("chat-1", "task")})) {
+		t.Error("a child that is there is told as refused")
+	}
+	if !tellsParent() {
+		t.Error("a child that is refused is not told")
+	}
+}
