@@ -53,17 +53,14 @@ func refusals(w *world) {
 	})
 }
 
-// setQuota leaves the room space for so many more objects of a kind, and returns what makes more space. Nobody counts in this control
+// setQuota leaves the room space for so many more objects of a kind, and returns what makes space for others. Nobody counts in this control
 // plane but the API server itself, which learns of a quota some time after it was created: the room is full at first, and space is made
 // once the API server has been seen to refuse.
 func (r *room) setQuota(ctx context.Context, kind string, more int64) (makeSpace func(int64)) {
 	GinkgoHelper()
 	name := corev1.ResourceName("count/" + kind + "." + v1alpha1.GroupVersion.Group)
-	list := func(n int64) corev1.ResourceList {
-		return corev1.ResourceList{name: *resource.NewQuantity(n, resource.DecimalSI)}
-	}
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "few-" + kind}}
-	quota.Spec.Hard = list(0)
+	quota.Spec.Hard = corev1.ResourceList{name: resource.Quantity{}}
 	r.create(ctx, quota)
 	makeSpace = func(n int64) {
 		GinkgoHelper()
@@ -71,12 +68,11 @@ func (r *room) setQuota(ctx context.Context, kind string, more int64) (makeSpace
 			if err := r.API.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
 				return err
 			}
-			hard := quota.Status.Hard[name]
-			hard.Add(*resource.NewQuantity(n, resource.DecimalSI))
-			quota.Status.Hard = corev1.ResourceList{name: hard}
-			if quota.Status.Used == nil {
-				quota.Status.Used = list(0)
-			}
+			// From what is used, so that an attempt whose success was not heard of makes no more space than was asked for.
+			used := quota.Status.Used[name]
+			hard := *resource.NewQuantity(n, resource.DecimalSI)
+			hard.Add(used)
+			quota.Status = corev1.ResourceQuotaStatus{Hard: corev1.ResourceList{name: hard}, Used: corev1.ResourceList{name: used}}
 			return r.API.Status().Update(ctx, quota)
 		}).WithContext(ctx).Should(Succeed())
 	}

@@ -11,6 +11,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -202,7 +203,7 @@ func kinds() []client.ObjectList {
 // dump shows all objects of the room, for a report.
 func (r *room) dump(ctx context.Context) string {
 	var out strings.Builder
-	for _, list := range kinds() {
+	for _, list := range append(kinds(), &corev1.ResourceQuotaList{}) {
 		if err := r.API.List(ctx, list, r.within()); err != nil {
 			fmt.Fprintln(&out, err)
 			continue

@@ -49,6 +49,10 @@ var rejections = map[string]string{
 // post creates a message of the main chat. Its name derives from its place in the chat, so it is created once. If somebody else's
 // message has the name, the orchestrator chooses another one.
 func (r *Runner) post(ctx context.Context, owner Owner, item agent.Item) (posted bool, err error) {
+	// The ledger may be slow to note that it was posted. To create it once more would be counted by quotas, although it is there.
+	if there, _ := hasPost(ctx, owner, item.PostName(owner.Chat), r.cached); there {
+		return true, nil
+	}
 	message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{
 		Namespace: owner.Object.GetNamespace(), Name: item.PostName(owner.Chat), Labels: map[string]string{v1alpha1.LabelChat: owner.Chat},
 	}}
@@ -71,7 +75,7 @@ func (r *Runner) post(ctx context.Context, owner Owner, item agent.Item) (posted
 		return r.posted(ctx, owner, item)
 	case Refused(err):
 		// A quota is looked at before the name: the post may be there already, and be what filled the quota.
-		if there, _ := r.hasPost(ctx, owner, message.Name); there {
+		if there, _ := hasPost(ctx, owner, message.Name, r.live); there {
 			return true, nil
 		}
 		return false, &PostRefusedError{Name: message.Name, Err: err}
@@ -84,17 +88,16 @@ func (r *Runner) post(ctx context.Context, owner Owner, item agent.Item) (posted
 // posted says whether the message that has the name of a post is the post.
 func (r *Runner) posted(ctx context.Context, owner Owner, item agent.Item) (bool, error) {
 	name, uid := item.PostName(owner.Chat), owner.Object.GetUID()
-	if there, err := r.hasPost(ctx, owner, name); err != nil || there {
+	if there, err := hasPost(ctx, owner, name, r.live); err != nil || there {
 		return there, err
 	}
 	return false, r.Engine.Deliver(string(uid), agent.NameTaken{Name: name, Item: item.ID, Suffix: Suffix(uid, name)})
 }
 
-// hasPost says whether a message is a post of the chat. It asks the API server, where one that is not there is an error: it may have gone
-// this moment.
-func (r *Runner) hasPost(ctx context.Context, owner Owner, name string) (bool, error) {
+// hasPost says whether a message is a post of the chat. One that is not there is an error: it may have gone this moment.
+func hasPost(ctx context.Context, owner Owner, name string, read reader) (bool, error) {
 	var found v1alpha1.AgentMessage
-	if err := r.live(ctx, types.NamespacedName{Namespace: owner.Object.GetNamespace(), Name: name}, &found); err != nil {
+	if err := read(ctx, types.NamespacedName{Namespace: owner.Object.GetNamespace(), Name: name}, &found); err != nil {
 		return false, fmt.Errorf("get message %s: %w", name, err)
 	}
 	return metav1.IsControlledBy(&found, owner.Object) && found.Spec.Role != v1alpha1.RoleUser, nil

@@ -163,8 +163,32 @@ func TestAPostThatIsThereIsNotRefused(t *testing.T) {
 	chat := &v1alpha1.AgentChat{ObjectMeta: named("chat", "chat-uid")}
 	there := ownedBy(chat, "AgentChat", &v1alpha1.AgentMessage{ObjectMeta: named("chat-post-1", "m"),
 		Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleAssistant, Content: "earlier"}})
-	r, owner, changed := speaking(t, full(clusterWith(t, there)))
+	for name, cache := range map[string]client.WithWatch{"of which the cache knows": clusterWith(t, there), "of which the cache knows not": clusterWith(t)} {
+		t.Run(name, func(t *testing.T) {
+			r, owner, changed := speaking(t, full(cache))
+			r.Finder.Live = clusterWith(t, there)
+			until(t, r, owner, changed, posted)
+		})
+	}
+}
+
+// Every attempt to create a post counts for quotas, also if the post is there.
+func TestAPostThatIsThereIsNotCreatedAgain(t *testing.T) {
+	chat := &v1alpha1.AgentChat{ObjectMeta: named("chat", "chat-uid")}
+	there := ownedBy(chat, "AgentChat", &v1alpha1.AgentMessage{ObjectMeta: named("chat-post-1", "m"),
+		Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleAssistant, Content: "earlier"}})
+	creates := 0
+	api := interceptor.NewClient(clusterWith(t, there), interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.CreateOption) error {
+			creates++
+			return c.Create(ctx, object, options...)
+		},
+	})
+	r, owner, changed := speaking(t, api)
 	until(t, r, owner, changed, posted)
+	if creates > 0 {
+		t.Errorf("a post that is there was created %d times", creates)
+	}
 }
 
 // A task that the cache has not heard of may be what filled the quota. To take it for refused would tell its parent that it failed.
