@@ -15,6 +15,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/nestor-dev/nestor/test/bench/report"
+	"github.com/nestor-dev/nestor/test/stack"
 )
 
 func TestWrongUseIsExplained(t *testing.T) {
@@ -71,7 +72,7 @@ func TestScenariosAreListed(t *testing.T) {
 	if err := run(t.Context(), []string{"--list"}, &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"agents-1000x20-200ms", "agents-1000x20-200ms-mcp", "fanout-500-mcp", "fanout-500", "chat-1000", "waiting-10000", "recovery-1000", "growth-finished", "bare-500-postgres", "endless-whole"} {
+	for _, name := range []string{"agents-1000x20-200ms", "agents-1000x20-200ms-mcp", "fanout-500-mcp", "fanout-500", "chat-1000", "waiting-10000", "recovery-1000", "growth-finished", "growth-finished-mcp", "bare-500-postgres", "endless-whole", "live-1000x20-2s", "live-5000-20s"} {
 		if !strings.Contains(out.String(), name+" ") {
 			t.Errorf("%s is not listed:\n%s", name, out.String())
 		}
@@ -92,16 +93,19 @@ func TestTheEngineAloneNeedsNoControlPlaneAndIsJudged(t *testing.T) {
 // The writes of an agent are written out by hand for the bounds: the API server must take them, as those of the operator.
 func TestTheBoundsAreMeasured(t *testing.T) {
 	ctrl.SetLogger(logr.Discard())
-	b, err := bounds(t.Context(), "", 20*time.Millisecond)
+	programs := t.TempDir()
+	if err := stack.Build(t.Context(), programs); err != nil {
+		t.Fatal(err)
+	}
+	b, err := bounds(t.Context(), programs, true, 20*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.Agents <= 0 {
-		t.Error("no agent was measured")
+	if rows := b.Rows(); len(rows) != 7 {
+		t.Errorf("not all bounds were measured: %v", rows)
 	}
-	for _, bound := range b.Rows() {
-		if bound.Rate <= 0 {
-			t.Errorf("%s: %f a second", bound.Name, bound.Rate)
-		}
+	alone, err := bounds(t.Context(), t.TempDir(), false, 20*time.Millisecond)
+	if err != nil || alone.SQLiteRows2KB <= 0 || alone.SQLiteCommits <= 0 || len(alone.Rows()) != 2 {
+		t.Errorf("without a control plane: %v (%v)", alone, err)
 	}
 }

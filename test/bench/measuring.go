@@ -52,9 +52,9 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err er
 		env.Profiles = filepath.Join(o.out, o.name+"-profiles")
 	}
 	r := &report.Report{At: time.Now().UTC().Truncate(time.Second), Version: version(ctx), Ledger: o.ledger, OperatorFlags: o.operatorFlags, Machine: measure.Machine()}
-	if whole && o.bounds > 0 {
-		env.Say("measuring what the control plane and the disk can do")
-		if r.Bounds, err = bounds(ctx, programs, o.bounds); err != nil {
+	if o.bounds > 0 {
+		env.Say("measuring what this machine can do")
+		if r.Bounds, err = bounds(ctx, programs, whole, o.bounds); err != nil {
 			return err
 		}
 		env.Say("  %s", r.Bounds)
@@ -85,8 +85,17 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err er
 	return nil
 }
 
-// bounds measures on a control plane of its own, without an operator.
-func bounds(ctx context.Context, programs string, each time.Duration) (b report.Bounds, err error) {
+// bounds measures the disk of a directory and, if a whole stack is to run, a control plane without an operator.
+func bounds(ctx context.Context, programs string, whole bool, each time.Duration) (b report.Bounds, err error) {
+	if whole {
+		if b, err = controlPlaneBounds(ctx, programs, each); err != nil {
+			return b, err
+		}
+	}
+	return b, measure.Disk(ctx, programs, each, &b)
+}
+
+func controlPlaneBounds(ctx context.Context, programs string, each time.Duration) (b report.Bounds, err error) {
 	s, err := stack.Start(ctx, stack.Options{Programs: programs, NoOperator: true})
 	if err != nil {
 		return b, err
@@ -96,7 +105,7 @@ func bounds(ctx context.Context, programs string, each time.Duration) (b report.
 	if err != nil {
 		return b, fmt.Errorf("read the operator's kubeconfig: %w", err)
 	}
-	return measure.Bounds(ctx, s.Cluster.Config, operator, s.Dir, each)
+	return measure.Bounds(ctx, s.Cluster.Config, operator, each)
 }
 
 // version is the commit that is measured.

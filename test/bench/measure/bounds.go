@@ -26,9 +26,9 @@ import (
 // blobs is where the bounds are measured: a kind whose status takes anything of any size.
 const blobs = "/apis/bench.nestor.dev/v1/namespaces/default/blobs"
 
-// Bounds measures what the control plane and the disk of dir can do at most. Nothing else may run meanwhile, and the operator whose
+// Bounds measures what the control plane can do at most. Nothing else may run meanwhile, and the operator whose
 // credentials these are does not.
-func Bounds(ctx context.Context, config, operator *rest.Config, dir string, each time.Duration) (report.Bounds, error) {
+func Bounds(ctx context.Context, config, operator *rest.Config, each time.Duration) (report.Bounds, error) {
 	var b report.Bounds
 	if err := installBlobs(config); err != nil {
 		return b, err
@@ -50,9 +50,6 @@ func Bounds(ctx context.Context, config, operator *rest.Config, dir string, each
 		}
 	}
 	if b.Create2KB, err = createRate(ctx, client, each); err != nil {
-		return b, err
-	}
-	if b.SQLiteRows2KB, err = sqliteRate(ctx, dir, each); err != nil {
 		return b, err
 	}
 	asOperator, err := drive.NewClient(operator)

@@ -11,15 +11,25 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/nestor-dev/nestor/test/bench/report"
 )
 
 // groupSize is how many rows share a transaction: about what the ledger groups under load.
 const groupSize = 100
 
-// sqliteRate is how many rows of 2 KB a second a bare SQLite file takes with synchronous=FULL.
-func sqliteRate(ctx context.Context, dir string, each time.Duration) (rate float64, err error) {
-	file := "file:" + filepath.Join(dir, "bound.db") + "?_pragma=journal_mode(wal)&_pragma=synchronous(full)"
-	db, err := sql.Open("sqlite", file)
+// Disk measures what a bare SQLite file in dir takes at most, and adds it to the bounds.
+func Disk(ctx context.Context, dir string, each time.Duration, b *report.Bounds) (err error) {
+	if b.SQLiteRows2KB, err = sqliteRate(ctx, filepath.Join(dir, "rows.db"), groupSize, each); err != nil {
+		return err
+	}
+	b.SQLiteCommits, err = sqliteRate(ctx, filepath.Join(dir, "commits.db"), 1, each)
+	return err
+}
+
+// sqliteRate is how many rows of 2 KB a second a bare SQLite file takes with synchronous=FULL, so many in a transaction.
+func sqliteRate(ctx context.Context, path string, group int, each time.Duration) (rate float64, err error) {
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(wal)&_pragma=synchronous(full)")
 	if err != nil {
 		return 0, fmt.Errorf("measure the disk: %w", err)
 	}
@@ -31,15 +41,15 @@ func sqliteRate(ctx context.Context, dir string, each time.Duration) (rate float
 	payload := strings.Repeat("x", 2<<10)
 	began, seq := time.Now(), 0
 	for time.Since(began) < each {
-		if err := insertGroup(ctx, db, seq, payload); err != nil {
+		if err := insertGroup(ctx, db, seq, group, payload); err != nil {
 			return 0, fmt.Errorf("measure the disk: %w", err)
 		}
 		seq++
 	}
-	return float64(seq*groupSize) / time.Since(began).Seconds(), nil
+	return float64(seq*group) / time.Since(began).Seconds(), nil
 }
 
-func insertGroup(ctx context.Context, db *sql.DB, seq int, payload string) (err error) {
+func insertGroup(ctx context.Context, db *sql.DB, seq, group int, payload string) (err error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -49,7 +59,7 @@ func insertGroup(ctx context.Context, db *sql.DB, seq int, payload string) (err 
 		return errors.Join(err, tx.Rollback())
 	}
 	defer func() { err = errors.Join(err, insert.Close()) }()
-	for i := range groupSize {
+	for i := range group {
 		if _, err := insert.ExecContext(ctx, fmt.Sprintf("agent-%d", i), seq, payload); err != nil {
 			return errors.Join(err, tx.Rollback())
 		}

@@ -8,6 +8,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,14 +21,17 @@ import (
 type Ledger struct {
 	db   *sql.DB
 	size string
+	// server says that the database is a server's and not a file.
+	server bool
 }
 
 // OpenLedger connects to the ledger that --ledger names. The operator must have made its tables.
 func OpenLedger(url string) (*Ledger, error) {
-	l := &Ledger{size: "SELECT pg_database_size(current_database())"}
+	l := &Ledger{size: "SELECT pg_database_size(current_database())", server: true}
 	driver, name := "pgx", url
 	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
 		// The pages count and not the files: a part of the newest ones is still in the log beside them.
+		l.server = false
 		l.size = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
 		driver, name = "sqlite", "file:"+path+"?_pragma=query_only(1)&_pragma=busy_timeout(10000)"
 	}
@@ -128,4 +133,33 @@ func (l *Ledger) FirstEvents(ctx context.Context, since time.Time, but string) (
 		first[agent] = time.UnixMicro(at)
 	}
 	return first, rows.Err()
+}
+
+// MostAtWork is how many agents of a role that began since a time were at work at the same time, at most.
+func (l *Ledger) MostAtWork(ctx context.Context, role string, since time.Time) (most int, err error) {
+	rows, err := l.db.QueryContext(ctx, fmt.Sprintf(
+		"SELECT MIN(started_at), MAX(COALESCE(finished_at, %d)) FROM model_calls WHERE role = '%s' AND started_at >= %d GROUP BY agent_uid",
+		int64(math.MaxInt64), role, since.UnixMicro()))
+	if err != nil {
+		return 0, fmt.Errorf("read when the agents were at work: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var begins, ends []int64
+	for rows.Next() {
+		var began, ended int64
+		if err := rows.Scan(&began, &ended); err != nil {
+			return 0, fmt.Errorf("read when the agents were at work: %w", err)
+		}
+		begins, ends = append(begins, began), append(ends, ended)
+	}
+	slices.Sort(begins)
+	slices.Sort(ends)
+	over := 0
+	for i, began := range begins {
+		for over < len(ends) && ends[over] < began {
+			over++
+		}
+		most = max(most, i+1-over)
+	}
+	return most, rows.Err()
 }

@@ -78,6 +78,15 @@ func TestTheLedgerIsReadAsItIsWritten(t *testing.T) {
 	if diff := cmp.Diff(want, first); diff != "" || err != nil {
 		t.Errorf("first events (%v) (-want +got):\n%s", err, diff)
 	}
+	if most, err := l.MostAtWork(t.Context(), "worker", began.Add(-2*time.Hour)); err != nil || most != 1 {
+		t.Errorf("%d agents at work at the same time (%v), want 1: they followed each other", most, err)
+	}
+	if err := write(t.Context(), written, "c", began.Add(time.Minute+150*time.Millisecond), 3); err != nil {
+		t.Fatal(err)
+	}
+	if most, err := l.MostAtWork(t.Context(), "worker", began); err != nil || most != 2 {
+		t.Errorf("%d agents at work at the same time (%v), want 2", most, err)
+	}
 	if size, err := l.Bytes(t.Context()); err != nil || size < 4096 {
 		t.Errorf("%d bytes (%v)", size, err)
 	}

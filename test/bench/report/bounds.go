@@ -20,22 +20,24 @@ type Bound struct {
 	Rate float64
 }
 
-// Rows lists the bounds for people.
+// Rows lists the bounds that were measured, for people.
 func (b Bounds) Rows() []Bound {
 	rows := []Bound{
 		{"status PUTs of 2 KB", b.StatusPut2KB}, {"status PUTs of 20 KB", b.StatusPut20KB}, {"status PUTs of 100 KB", b.StatusPut100KB},
 		{"creates of 2 KB", b.Create2KB}, {"SQLite rows of 2 KB, synchronous=FULL, 100 in a transaction", b.SQLiteRows2KB},
+		{"SQLite rows of 2 KB, synchronous=FULL, one in a transaction", b.SQLiteCommits},
+		{"agents that do nothing: the four writes of each, with its watches", b.Agents},
 	}
-	if b.Agents > 0 { // older reports have none
-		rows = append(rows, Bound{"agents that do nothing: the four writes of each, with its watches", b.Agents})
-	}
-	return rows
+	return slices.DeleteFunc(rows, func(row Bound) bool { return row.Rate == 0 })
 }
 
 // String is one line for people who wait.
 func (b Bounds) String() string {
-	return fmt.Sprintf("status PUTs a second: %.0f of 2 KB, %.0f of 20 KB, %.0f of 100 KB; creates of 2 KB: %.0f/s; SQLite rows of 2 KB: %.0f/s; agents that do nothing: %.0f/s",
-		b.StatusPut2KB, b.StatusPut20KB, b.StatusPut100KB, b.Create2KB, b.SQLiteRows2KB, b.Agents)
+	var parts []string
+	for _, row := range b.Rows() {
+		parts = append(parts, fmt.Sprintf("%s: %.0f/s", row.Name, row.Rate))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // TurnsAtMost is how many turns a second an operator could make that costs nothing, if agents make so many each.

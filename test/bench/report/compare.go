@@ -44,8 +44,12 @@ func Compare(older, newer *Report) string {
 		b.WriteString("**The reports are of different machines, ledgers or flags of the operator.**\n\n")
 	}
 	b.WriteString("| bound | old, /s | new, /s | change |\n|---|---|---|---|\n")
-	for i, bound := range newer.Bounds.Rows() {
-		before := older.Bounds.Rows()[i].Rate
+	olderBounds := map[string]float64{}
+	for _, bound := range older.Bounds.Rows() {
+		olderBounds[bound.Name] = bound.Rate
+	}
+	for _, bound := range newer.Bounds.Rows() {
+		before := olderBounds[bound.Name]
 		fmt.Fprintf(&b, "| %s | %.0f | %.0f | %s |\n", bound.Name, before, bound.Rate, change(before, bound.Rate))
 	}
 	b.WriteString("\nA change below 10 % is not judged: the machine's own bounds above change as much.\n\n")

@@ -13,8 +13,8 @@ func (r Result) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%.2f s", r.WallSeconds)
 	if r.Bare {
-		fmt.Fprintf(&b, ", %.0f turns/s, %.2f ms of CPU and %.2f KB of the ledger a turn, %d MiB, %d failures",
-			r.TurnsPerSecond(), r.CPUPerTurn(), r.LedgerBytesPerTurn()/1024, r.PeakRSSBytes>>20, r.Failures)
+		fmt.Fprintf(&b, ", %.0f turns/s, %.2f ms of CPU and %.2f KB of the ledger a turn, %d MiB, others %.1f s CPU, %d failures",
+			r.TurnsPerSecond(), r.CPUPerTurn(), r.LedgerBytesPerTurn()/1024, r.PeakRSSBytes>>20, r.CPUSeconds["others"], r.Failures)
 		return b.String() + r.rest()
 	}
 	if r.Turns > 0 {

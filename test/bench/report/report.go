@@ -42,6 +42,8 @@ type Bounds struct {
 	StatusPut100KB float64 `json:"statusPut100KB"`
 	Create2KB      float64 `json:"create2KB"`
 	SQLiteRows2KB  float64 `json:"sqliteRows2KB"`
+	// SQLiteCommits are of one row each, one after the other.
+	SQLiteCommits float64 `json:"sqliteCommits"`
 	// Agents begin and end with the writes that each costs, and do nothing.
 	Agents float64 `json:"agents"`
 }

@@ -49,10 +49,10 @@ var targets = []target{
 	{"operator memory, 10,000 agents waiting for a person", "at most 300 MiB", "waiting-10000", figure(FigureWaitingRSS, 300, "MiB")},
 	{"fan-out of 50 x 2 tool turns and fan-in, latency 200 ms", "at most 2.5 s", "fanout-50-mcp", wall(2.5)},
 	{"fan-out of 500 x 2 tool turns and fan-in, latency 200 ms", "at most 15 s", "fanout-500-mcp", wall(15)},
-	{"SIGKILL with 1,000 live agents, until all progress again", "at most 5 s after the new operator starts", "recovery-1000", figure(FigureProgress, 5, "s")},
-	{"growth with finished agents: CPU of a turn after 4,000 of them", "at most 1.1 x that of the first", "growth-finished", figure(FigureGrowth, 1.1, "x")},
+	{"SIGKILL with 1,000 live agents, until all progress again", "at most 5 s after the new operator starts", "recovery-1000-mcp", figure(FigureProgress, 5, "s")},
+	{"growth with finished agents: CPU of a turn after 4,000 of them", "at most 1.1 x that of the first", "growth-finished-mcp", figure(FigureGrowth, 1.1, "x")},
 	{"growth with the chat: time of an answer after 900 messages", "at most 1.5 x that of the first (the request itself is longer)", "chat-1000", figure(FigureGrowth, 1.5, "x")},
-	{"growth with the history: time of a turn after 180 turns", "at most 1.5 x that of the first (the request itself is longer)", "growth-history", figure(FigureGrowth, 1.5, "x")},
+	{"growth with the history: time of a turn after 180 turns", "at most 1.5 x that of the first (the request itself is longer)", "growth-history-mcp", figure(FigureGrowth, 1.5, "x")},
 }
 
 // throughput is of tool turns, calls of all calls of the model.

@@ -54,46 +54,87 @@ func measureBare(ctx context.Context, env Environment, ledger string, load bare.
 		return outcome, err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	var before int64
-	var reading *measure.Ledger
-	stopProfile := func() error { return nil }
-	outcome, err = bare.Run(ctx, url, load, func(ctx context.Context) (err error) {
-		if reading, err = measure.OpenLedger(url); err != nil {
-			return err
-		}
-		if before, err = reading.Bytes(ctx); err != nil {
-			return err
-		}
-		stopProfile, err = profileOwn(env, result.Name)
-		return err
-	})
-	err = errors.Join(err, stopProfile())
-	if reading != nil {
-		defer func() { err = errors.Join(err, reading.Close()) }()
-	}
-	if err != nil {
-		return outcome, err
-	}
-	return outcome, reportBare(ctx, reading, before, outcome, result)
+	w := &bareWindow{url: url}
+	outcome, err = bare.Run(ctx, url, load, func(ctx context.Context) error { return w.open(ctx, env, result.Name) })
+	return outcome, errors.Join(err, w.close(ctx, outcome, err == nil, result))
 }
 
-func reportBare(ctx context.Context, reading *measure.Ledger, before int64, outcome bare.Outcome, result *report.Result) error {
+// bareWindow is the time in which the engine alone is measured: what stood at its beginning.
+type bareWindow struct {
+	url         string
+	ledger      *measure.Ledger
+	bytes       int64
+	server      measure.Server
+	machine     float64
+	stopProfile func() error
+}
+
+func (w *bareWindow) open(ctx context.Context, env Environment, name string) (err error) {
+	if w.ledger, err = measure.OpenLedger(w.url); err != nil {
+		return err
+	}
+	if w.bytes, err = w.ledger.Bytes(ctx); err != nil {
+		return err
+	}
+	if w.server, _, err = w.ledger.PostgreSQL(ctx); err != nil {
+		return err
+	}
+	if w.machine, err = measure.MachineCPUSeconds(); err != nil {
+		return err
+	}
+	w.stopProfile, err = profileOwn(env, name)
+	return err
+}
+
+// close adds what was measured to a result, if the load was done.
+func (w *bareWindow) close(ctx context.Context, outcome bare.Outcome, done bool, result *report.Result) (err error) {
+	if w.stopProfile != nil {
+		err = w.stopProfile()
+	}
+	if w.ledger == nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.ledger.Close()) }()
+	if !done {
+		return err
+	}
+	machine, machineErr := measure.MachineCPUSeconds()
+	result.CPUSeconds = map[string]float64{"engine": outcome.CPU.Seconds(), theMachine: machine - w.machine}
+	err = errors.Join(err, machineErr, w.readLedger(ctx, outcome, result), w.readServer(ctx, result))
+	result.CPUSeconds["others"] = others(result.CPUSeconds)
+	return err
+}
+
+func (w *bareWindow) readLedger(ctx context.Context, outcome bare.Outcome, result *report.Result) error {
 	result.WallSeconds, result.Failures, result.PeakRSSBytes = outcome.Wall.Seconds(), outcome.Failures, outcome.PeakRSS
-	result.CPUSeconds = map[string]float64{"engine": outcome.CPU.Seconds()}
 	took := make([]float64, 0, len(outcome.Took))
 	for _, t := range outcome.Took {
 		took = append(took, milliseconds(t))
 	}
 	result.CompletionMillis = report.Distribute(took)
-	after, sizeErr := reading.Bytes(ctx)
-	turns, turnsErr := reading.Turns(ctx, outcome.Began)
-	calls, callsErr := reading.ModelCalls(ctx, outcome.Began)
-	failed, failedErr := reading.FailedCalls(ctx, outcome.Began)
-	each, eachErr := reading.EachTurn(ctx, bare.Role, outcome.Began)
-	result.LedgerBytes, result.Turns, result.ModelCalls = after-before, turns, calls
+	bytes, sizeErr := w.ledger.Bytes(ctx)
+	turns, turnsErr := w.ledger.Turns(ctx, outcome.Began)
+	calls, callsErr := w.ledger.ModelCalls(ctx, outcome.Began)
+	failed, failedErr := w.ledger.FailedCalls(ctx, outcome.Began)
+	each, eachErr := w.ledger.EachTurn(ctx, bare.Role, outcome.Began)
+	result.LedgerBytes, result.Turns, result.ModelCalls = bytes-w.bytes, turns, calls
 	result.Failures += int(failed)
 	result.OverheadMillis = report.Distribute(overheads(each, 0))
 	return errors.Join(sizeErr, turnsErr, callsErr, failedErr, eachErr)
+}
+
+// readServer adds what a PostgreSQL server used besides the process with the engine.
+func (w *bareWindow) readServer(ctx context.Context, result *report.Result) error {
+	after, is, err := w.ledger.PostgreSQL(ctx)
+	if err != nil || !is || result.Turns == 0 {
+		return err
+	}
+	result.CPUSeconds["PostgreSQL"] = after.CPUSeconds - w.server.CPUSeconds
+	turns := float64(result.Turns)
+	result.Figures = append(result.Figures,
+		report.Figure{Name: "CPU of the PostgreSQL server a turn", Value: 1000 * result.CPUSeconds["PostgreSQL"] / turns, Unit: "ms"},
+		report.Figure{Name: "log of the PostgreSQL server a turn", Value: float64(after.LogBytes-w.server.LogBytes) / 1024 / turns, Unit: "KiB"})
+	return nil
 }
 
 // emptyLedger makes a ledger for one scenario.

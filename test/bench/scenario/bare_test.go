@@ -32,6 +32,9 @@ func TestSmallBareRuns(t *testing.T) {
 			if result.LedgerBytes <= 0 || result.CPUPerTurn() <= 0 || result.PeakRSSBytes <= 0 {
 				t.Errorf("something cost nothing: %+v", result)
 			}
+			if _, measured := result.CPUSeconds["PostgreSQL"]; measured != (ledger == stack.PostgreSQL) {
+				t.Errorf("the processor time of a server: %v", result.CPUSeconds)
+			}
 			if profile, err := os.Stat(filepath.Join(env.Profiles, s.Name, "cpu.pprof")); err != nil || profile.Size() == 0 {
 				t.Errorf("no profile was saved: %v", err)
 			}
@@ -44,7 +47,7 @@ func TestASmallEndlessRun(t *testing.T) {
 	if result.Error != "" || result.Failures != 0 || result.Turns != 20 {
 		t.Fatalf("%s", result)
 	}
-	for _, name := range []string{report.FigureLedgerRatio, report.FigureGrowth, "turns/s, first 2", "CPU a turn, last 2"} {
+	for _, name := range []string{report.FigureLedgerRatio, report.FigureGrowth, "turns/s, first 2", "CPU a turn, last 2", "CPU of the model client alone for such a request, last 2"} {
 		if value, ok := result.Figure(name); !ok || value <= 0 {
 			t.Errorf("%s is %v (measured: %t): %v", name, value, ok, result.Figures)
 		}

@@ -36,8 +36,10 @@ func All() []Scenario {
 	for _, n := range []int{10, 50, 500} {
 		all = append(all, FanOut(n, modelLatency, MCPTool), FanOut(n, modelLatency, CalculatorTool))
 	}
-	return append(all,
-		Chat(1000), Waiting(10_000), Recovery(1000), FinishedAgents(1000, 5), LongHistories(10, 200))
+	for _, tool := range []Tool{MCPTool, CalculatorTool} {
+		all = append(all, Recovery(1000, tool), FinishedAgents(1000, 5, tool), LongHistories(10, 200, tool))
+	}
+	return append(all, Live(1000, 20, 2*time.Second), Live(5000, fewTurns, 20*time.Second), Chat(1000), Waiting(10_000))
 }
 
 // Choose picks scenarios by names or globs, separated by spaces or commas; nothing picks all. A name may also have numbers of
@@ -85,35 +87,36 @@ func matching(glob string) ([]Scenario, error) {
 
 var customName = regexp.MustCompile(`^(agents|fanout|chat|waiting|recovery)-([1-9]\d{0,5})(?:x(\d{1,3}))?(?:-(\d+m?s))?(-mcp)?$`)
 
-var customBare = regexp.MustCompile(`^bare-([1-9]\d{0,3})(?:x([1-9]\d{0,2}))?(-postgres)?$`)
+var (
+	customBare = regexp.MustCompile(`^bare-([1-9]\d{0,3})(?:x([1-9]\d{0,2}))?(-postgres)?$`)
+	customLive = regexp.MustCompile(`^live-([1-9]\d{0,5})(?:x([1-9]\d{0,2}))?-(\d+m?s)$`)
+)
 
 // custom makes a scenario with numbers of its own.
 func custom(name string) (Scenario, bool) {
 	if words := customBare.FindStringSubmatch(name); words != nil {
-		n, _ := strconv.Atoi(words[1])
-		turns, err := strconv.Atoi(words[2])
-		if err != nil {
-			turns = bareTurns
-		}
-		return Bare(n, turns, map[string]string{"": stack.SQLite, "-postgres": stack.PostgreSQL}[words[3]]), true
+		return Bare(numberOr(0, words[1]), numberOr(bareTurns, words[2]), map[string]string{"": stack.SQLite, "-postgres": stack.PostgreSQL}[words[3]]), true
+	}
+	if words := customLive.FindStringSubmatch(name); words != nil {
+		latency, _ := time.ParseDuration(words[3])
+		return Live(numberOr(0, words[1]), numberOr(fewTurns, words[2]), latency), true
 	}
 	words := customName.FindStringSubmatch(name)
 	if words == nil || (words[1] == "agents") != (words[3] != "") || words[1] != "agents" && words[4] != "" {
 		return Scenario{}, false
 	}
-	tool, throughput := CalculatorTool, words[1] == "agents" || words[1] == "fanout"
+	tool := CalculatorTool
 	if words[5] != "" {
 		tool = MCPTool
 	}
-	if tool.server && !throughput {
+	if tool.server && (words[1] == "chat" || words[1] == "waiting") {
 		return Scenario{}, false
 	}
-	n, _ := strconv.Atoi(words[2])
+	n := numberOr(0, words[2])
 	switch words[1] {
 	case "agents":
-		turns, _ := strconv.Atoi(words[3])
 		latency, _ := time.ParseDuration(words[4])
-		return Agents(n, turns, latency, tool), true
+		return Agents(n, numberOr(0, words[3]), latency, tool), true
 	case "fanout":
 		return FanOut(n, modelLatency, tool), true
 	case "chat":
@@ -121,5 +124,14 @@ func custom(name string) (Scenario, bool) {
 	case "waiting":
 		return Waiting(n), true
 	}
-	return Recovery(n), true
+	return Recovery(n, tool), true
+}
+
+// numberOr is the number that a part of a name is, or another if the name leaves it out.
+func numberOr(other int, digits string) int {
+	n, err := strconv.Atoi(digits)
+	if err != nil {
+		return other
+	}
+	return n
 }

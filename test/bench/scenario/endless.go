@@ -35,8 +35,11 @@ func Endless(turns int, compaction bool) Scenario {
 		if err != nil {
 			return err
 		}
+		if len(outcome.Samples) < 11 {
+			return fmt.Errorf("the agent made too few of its %d tool calls", turns)
+		}
 		result.Figures = endlessFigures(outcome, result.LedgerBytes, turns/10)
-		return nil
+		return reportSending(ctx, outcome, turns/10, result)
 	}
 	return s
 }
@@ -51,15 +54,27 @@ func endlessFigures(o bare.Outcome, ledgerBytes int64, tenth int) []report.Figur
 		{Name: "compactions", Value: float64(o.Compactions)},
 	}
 	// The first sample is of the beginning, and one follows after each tenth of the tool calls.
-	if len(o.Samples) < 11 {
-		return figures
-	}
 	first, last := span(o.Samples[0], o.Samples[1], tenth), span(o.Samples[9], o.Samples[10], tenth)
 	return append(figures,
 		report.Figure{Name: fmt.Sprintf("turns/s, first %d", tenth), Value: first.rate}, report.Figure{Name: fmt.Sprintf("turns/s, last %d", tenth), Value: last.rate},
 		report.Figure{Name: fmt.Sprintf("CPU a turn, first %d", tenth), Value: first.cpu, Unit: "ms"}, report.Figure{Name: fmt.Sprintf("CPU a turn, last %d", tenth), Value: last.cpu, Unit: "ms"},
 		report.Figure{Name: fmt.Sprintf("sent to the model a turn, first %d", tenth), Value: first.sent, Unit: "KiB"}, report.Figure{Name: fmt.Sprintf("sent to the model a turn, last %d", tenth), Value: last.sent, Unit: "KiB"},
 		report.Figure{Name: report.FigureGrowth, Value: last.cpu / first.cpu})
+}
+
+// reportSending adds what the model client alone takes for requests as long as those of the first and of the last turns.
+func reportSending(ctx context.Context, o bare.Outcome, tenth int, result *report.Result) error {
+	for _, end := range []struct {
+		name     string
+		from, to int
+	}{{"first", 0, 1}, {"last", 9, 10}} {
+		used, err := bare.SendCost(ctx, (o.Samples[end.to].Sent-o.Samples[end.from].Sent)/int64(tenth), endlessResult)
+		if err != nil {
+			return err
+		}
+		result.Figures = append(result.Figures, report.Figure{Name: fmt.Sprintf("CPU of the model client alone for such a request, %s %d", end.name, tenth), Value: milliseconds(used), Unit: "ms"})
+	}
+	return nil
 }
 
 // cost is what turns took: so many a second, milliseconds of CPU and KiB sent for each.

@@ -15,11 +15,11 @@ import (
 )
 
 // FinishedAgents runs the same load again and again while what is finished piles up. The cost is the operator's CPU.
-func FinishedAgents(n, rounds int) Scenario {
+func FinishedAgents(n, rounds int, tool Tool) Scenario {
 	const turns = 5
 	s := Scenario{
-		Name: "growth-finished", Title: fmt.Sprintf("%d rounds of %d agents x %d tool turns on one stack, latency 0 ms", rounds, n, turns),
-		Agents: n * rounds, ToolTurns: turns, Tool: CalculatorTool, script: turnsScript(CalculatorTool, turns, 0), warm: "Success",
+		Name: "growth-finished" + tool.suffix, Title: fmt.Sprintf("%d rounds of %d agents x %d tool turns with %s on one stack, latency 0 ms", rounds, n, turns, tool.words),
+		Agents: n * rounds, ToolTurns: turns, Tool: tool, script: turnsScript(tool, turns, 0), warm: "Success",
 	}
 	s.run = func(ctx context.Context, r *rig, result *report.Result) error {
 		var costs []float64
@@ -57,9 +57,9 @@ func (r *rig) round(ctx context.Context, name string, n int, result *report.Resu
 }
 
 // LongHistories has few agents make many turns. The cost is the median time of a turn.
-func LongHistories(n, turns int) Scenario {
-	s := Agents(n, turns, 0, CalculatorTool)
-	s.Name = "growth-history"
+func LongHistories(n, turns int, tool Tool) Scenario {
+	s := Agents(n, turns, 0, tool)
+	s.Name = "growth-history" + tool.suffix
 	run := s.run
 	s.run = func(ctx context.Context, r *rig, result *report.Result) error {
 		began := time.Now()

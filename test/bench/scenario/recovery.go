@@ -16,12 +16,12 @@ import (
 )
 
 // Recovery kills the operator while n agents are alive, and measures until each of them has got further under a new one.
-func Recovery(n int) Scenario {
+func Recovery(n int, tool Tool) Scenario {
 	const turns = 40
 	const latency = 200 * time.Millisecond
 	s := Scenario{
-		Name: fmt.Sprintf("recovery-%d", n), Title: fmt.Sprintf("SIGKILL with %d live agents, latency %d ms, then a new operator", n, latency.Milliseconds()),
-		Agents: n, ToolTurns: turns, Latency: latency, Tool: CalculatorTool, script: turnsScript(CalculatorTool, turns, latency), warm: "Success",
+		Name: fmt.Sprintf("recovery-%d%s", n, tool.suffix), Title: fmt.Sprintf("SIGKILL with %d live agents that use %s, latency %d ms, then a new operator", n, tool.words, latency.Milliseconds()),
+		Agents: n, ToolTurns: turns, Latency: latency, Tool: tool, script: turnsScript(tool, turns, latency), warm: "Success",
 	}
 	s.run = func(ctx context.Context, r *rig, result *report.Result) error {
 		t := newTasks("agent", n, "Success")

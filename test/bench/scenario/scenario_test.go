@@ -21,20 +21,20 @@ func TestChoosing(t *testing.T) {
 	if err != nil || len(all) != len(All()) {
 		t.Errorf("nothing chosen: %d scenarios (%v)", len(all), err)
 	}
-	some, err := Choose("fanout-50, agents-1000x5* fanout-*0 agents-7x3-1s recovery-8 fanout-3-mcp agents-7x3-1s-mcp bare-7x3-postgres bare-8")
+	some, err := Choose("fanout-50, agents-1000x5* fanout-*0 agents-7x3-1s recovery-8 fanout-3-mcp agents-7x3-1s-mcp bare-7x3-postgres bare-8 live-9-1s live-9x2-1s recovery-8-mcp")
 	var names []string
 	for _, s := range some {
 		names = append(names, s.Name)
 	}
 	want := []string{"fanout-50", "agents-1000x5-mcp", "agents-1000x5", "agents-1000x5-200ms-mcp", "agents-1000x5-200ms", "fanout-10", "fanout-500", "agents-7x3-1s",
-		"recovery-8", "fanout-3-mcp", "agents-7x3-1s-mcp", "bare-7x3-postgres", "bare-8"}
+		"recovery-8", "fanout-3-mcp", "agents-7x3-1s-mcp", "bare-7x3-postgres", "bare-8", "live-9-1s", "live-9x2-1s", "recovery-8-mcp"}
 	if diff := cmp.Diff(want, names); diff != "" || err != nil {
 		t.Errorf("chosen (%v) (-want +got):\n%s", err, diff)
 	}
 	if s := some[7]; s.Agents != 7 || s.ToolTurns != 3 || s.Latency != time.Second {
 		t.Errorf("agents-7x3-1s is %d agents x %d turns, latency %s", s.Agents, s.ToolTurns, s.Latency)
 	}
-	for _, wrong := range []string{"agents-7", "fanout-50 no-such", "[", "fanout-5x5", "chat-0", "chat-5-200ms", "recovery-8-mcp", "bare-0", "bare-5-mcp"} {
+	for _, wrong := range []string{"agents-7", "fanout-50 no-such", "[", "fanout-5x5", "chat-0", "chat-5-200ms", "waiting-8-mcp", "live-9", "bare-0", "bare-5-mcp"} {
 		if _, err := Choose(wrong); err == nil {
 			t.Errorf("%q was taken for a scenario", wrong)
 		}
@@ -119,5 +119,20 @@ func smallRun(t *testing.T, tool Tool) {
 	}
 	if _, measured := result.CPUSeconds["tool server"]; measured != tool.server {
 		t.Errorf("a tool server was measured: %t, want %t", measured, tool.server)
+	}
+}
+
+func TestASmallLiveRun(t *testing.T) {
+	ctrl.SetLogger(logr.Discard())
+	const latency = 500 * time.Millisecond
+	result := Live(3, fewTurns, latency).Run(t.Context(), Environment{Ledger: stack.SQLite, Timeout: time.Minute, Say: t.Logf})
+	if result.Error != "" || result.Failures != 0 || result.Turns != 3*fewTurns {
+		t.Fatalf("%s", result)
+	}
+	if least := (fewTurns + 1) * latency.Seconds(); result.WallSeconds < least {
+		t.Errorf("%v s, want at least %v s: the latency of each call", result.WallSeconds, least)
+	}
+	if most, ok := result.Figure("agents at work at the same time, at most"); !ok || most < 1 || most > 3 {
+		t.Errorf("%v of 3 agents at work at the same time: %v", most, result.Figures)
 	}
 }

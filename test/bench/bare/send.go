@@ -1,0 +1,49 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bare
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/test/bench/measure"
+)
+
+// sends is how often a request is sent to measure what that takes.
+const sends = 20
+
+// SendCost is the processor time that the model client alone takes for a request of about so many bytes, which is a history of tool calls
+// with results of resultBytes: what a turn cannot do without, because every request carries the whole history.
+func SendCost(ctx context.Context, bytes int64, resultBytes int) (time.Duration, error) {
+	m, err := newModels()
+	if err != nil {
+		return 0, err
+	}
+	request := model.Request{Model: modelName, Messages: []model.Message{{Role: model.RoleSystem, Text: "You work."}, {Role: model.RoleUser, Text: "Work."}}}
+	for size, i := int64(0), 1; size < bytes; i++ {
+		id := fmt.Sprintf("call_%d", i)
+		result := text(id, resultBytes)
+		request.Messages = append(request.Messages,
+			model.Message{Role: model.RoleAssistant, ToolCalls: []model.ToolCall{{ID: id, Name: toolName, Arguments: `{"item":"Item"}`}}},
+			model.Message{Role: model.RoleTool, ToolCallID: id, Text: result})
+		size += int64(len(result)) + 250 // what is around it
+	}
+	ctx = context.WithValue(ctx, askingKey{}, asking{agent: "send", purpose: agent.PurposeTurn})
+	runtime.GC()
+	before, err := measure.OwnCPU()
+	if err != nil {
+		return 0, err
+	}
+	for range sends {
+		if _, err := m.client.Complete(ctx, request, nil); err != nil {
+			return 0, err
+		}
+	}
+	after, err := measure.OwnCPU()
+	return (after - before) / sends, err
+}
