@@ -67,7 +67,7 @@ func badMessages(w *world) []TableEntry {
 			r.question(ctx, "chat-1")
 			r.create(ctx, MakeMessage("direct").Task("chat-1").Content("Green").Obj())
 			Eventually(r.message("direct")).WithContext(ctx).Should(BeDone(v1alpha1.MessageRejected, v1alpha1.ReasonTaskNotFound, `"chat-1"`))
-			Expect(must(ctx, r.task("chat-1")).Status.Phase).To(Equal(v1alpha1.TaskWaiting))
+			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
 		})),
 		Entry("a reply to a message that does not exist", mischief(func(ctx context.Context, r *room) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())

@@ -70,7 +70,7 @@ func parallelAgents(w *world) {
 			r.create(ctx, MakeTask("work", fmt.Sprintf(
 				`Spawn [{"role":"reviewer","task":"Submit one"},{"role":"reviewer","task":"Give up: two"},{"role":"reviewer","task":"Wait at %s"}]`, gate)).Role("planner").Obj())
 			Eventually(r.sub("work")).WithContext(ctx).Should(And(BeIn(v1alpha1.SubAgentAwaitingSubAgents), HaveField("Status.Children.Completed", BeEquivalentTo(2))))
-			Expect(must(ctx, r.task("work")).Status.Phase).To(Equal(v1alpha1.TaskRunning))
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskRunning))
 			w.tools.open(gate)
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			requests := must(ctx, w.requestsOf(r.agent(ctx, "work").UID))

@@ -21,8 +21,8 @@ func runaway(w *world) {
 			r.create(ctx, chat)
 			r.say(ctx, "request", "Never stop")
 			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonPausedTurnLimit, "limits.maxTurnsPerMessage"))
-			Expect(must(ctx, r.posts)).To(HavePost(Saying("Paused: 3 turns were taken since your last message")))
-			Expect(must(ctx, r.posts)).To(HavePost(Saying("I am not done."))) // what it says beside its calls
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Paused: 3 turns were taken since your last message")))
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("I am not done."))) // what it says beside its calls
 			Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Tasks.Success", BeEquivalentTo(3)))
 
 			r.say(ctx, "again", "Go on")

@@ -42,7 +42,7 @@ func upkeep(w *world) {
 			Eventually(w.tools.waitsAt(r.namespace)).WithContext(ctx).Should(BeTrue())
 			r.say(ctx, "answer", "Tell chat-1: green")
 			Eventually(r.standings("chat-1", "chat-2")).WithContext(ctx).Should(Equal([]string{"Pending ParallelLimit", "Running"}))
-			Expect(must(ctx, r.sub("chat-1")).Status.Phase).To(Equal(v1alpha1.SubAgentPending))
+			Eventually(r.sub("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.SubAgentPending))
 			w.tools.open(r.namespace)
 			for _, name := range []string{"chat-1", "chat-2"} {
 				Eventually(r.task(name)).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
