@@ -55,7 +55,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.AgentTask{}, r.Changed.Soon(chatOf), builder.WithPredicates(run.PhaseChanged())).
 		Watches(&v1alpha1.AgentMessage{}, r.Changed.Soon(chatOf), builder.WithPredicates(run.CameOrWent())).
 		WatchesRawSource(r.Changed.Source()).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: run.Backoff()}).
 		Complete(r.Runner.WhileAtWork(r))
 }
 

@@ -23,8 +23,7 @@ import (
 const (
 	// ledgerTimeout is how long a reconcile waits for the ledger.
 	ledgerTimeout = 10 * time.Second
-	// afterOutage is how soon to look again at an object that the ledger keeps from going on. The backoff of failed reconciles would grow to
-	// a quarter of an hour.
+	// afterOutage is how soon to look again at an object that the ledger keeps from going on. The backoff of failed reconciles grows further.
 	afterOutage = 5 * time.Second
 )
 

@@ -55,7 +55,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(agentOf), builder.WithPredicates(run.Ended())).
 		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(r.ownedBy), builder.WithPredicates(run.Going())).
 		WatchesRawSource(r.Changed.Source()).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: run.Backoff()}).
 		Complete(r.Runner.WhileAtWork(r))
 }
 

@@ -1,0 +1,27 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// A quota that is raised after an hour is noticed within half a minute.
+func TestAFailureThatLastsIsTriedAgainEveryHalfMinute(t *testing.T) {
+	backoff := Backoff()
+	waited, longest := time.Duration(0), time.Duration(0)
+	for waited < time.Hour {
+		again := backoff.When(reconcile.Request{})
+		waited, longest = waited+again, max(longest, again)
+	}
+	if longest != 30*time.Second {
+		t.Errorf("an attempt comes %s after the one before", longest)
+	}
+	if first := Backoff().When(reconcile.Request{}); first > 50*time.Millisecond {
+		t.Errorf("the first attempt comes after %s", first)
+	}
+}
