@@ -18,6 +18,8 @@ type Object struct {
 	Spec struct {
 		Role      string `json:"role"`
 		InReplyTo string `json:"inReplyTo"`
+		Chat      string `json:"chat"`
+		Content   string `json:"content"`
 	} `json:"spec"`
 	Status struct {
 		Phase string `json:"phase"`

@@ -58,10 +58,11 @@ func (l *Ledger) ModelCalls(ctx context.Context, since time.Time) (int64, error)
 	return l.number(ctx, fmt.Sprintf("SELECT COUNT(*) FROM model_calls WHERE status = 'Success' AND started_at >= %d", since.UnixMicro()))
 }
 
-// FailedCalls counts calls of models and tools that did not end well, and calls whose end nobody recorded.
+// FailedCalls counts calls of models and tools that did not end well, and calls whose end nobody recorded. That a person cancelled one is
+// no failure; an agent that was cancelled and should not have been does not end as it should.
 func (l *Ledger) FailedCalls(ctx context.Context, since time.Time) (int64, error) {
-	const query = "SELECT (SELECT COUNT(*) FROM model_calls WHERE status <> 'Success' AND started_at >= %d)" +
-		" + (SELECT COUNT(*) FROM tool_calls WHERE status <> 'Success' AND started_at >= %[1]d)"
+	const query = "SELECT (SELECT COUNT(*) FROM model_calls WHERE status NOT IN ('Success', 'Cancelled') AND started_at >= %d)" +
+		" + (SELECT COUNT(*) FROM tool_calls WHERE status NOT IN ('Success', 'Cancelled') AND started_at >= %[1]d)"
 	return l.number(ctx, fmt.Sprintf(query, since.UnixMicro()))
 }
 
@@ -162,4 +163,27 @@ func (l *Ledger) MostAtWork(ctx context.Context, role string, since time.Time) (
 		most = max(most, i+1-over)
 	}
 	return most, rows.Err()
+}
+
+// Call is when a call of a model was intended, and when its answer was there.
+type Call struct{ Started, Finished time.Time }
+
+// CallsOf reads the model calls of a chat and its agents that have ended, by role and in order.
+func (l *Ledger) CallsOf(ctx context.Context, chat string) (calls map[string][]Call, err error) {
+	rows, err := l.db.QueryContext(ctx, fmt.Sprintf(
+		"SELECT c.role, c.started_at, c.finished_at FROM model_calls c JOIN agents a ON a.uid = c.agent_uid WHERE a.chat = '%s' AND c.finished_at IS NOT NULL ORDER BY c.started_at", chat))
+	if err != nil {
+		return nil, fmt.Errorf("read the calls of the chat %s: %w", chat, err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	calls = map[string][]Call{}
+	for rows.Next() {
+		var role string
+		var started, finished int64
+		if err := rows.Scan(&role, &started, &finished); err != nil {
+			return nil, fmt.Errorf("read the calls of the chat %s: %w", chat, err)
+		}
+		calls[role] = append(calls[role], Call{Started: time.UnixMicro(started), Finished: time.UnixMicro(finished)})
+	}
+	return calls, rows.Err()
 }

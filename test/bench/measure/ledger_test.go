@@ -87,6 +87,17 @@ func TestTheLedgerIsReadAsItIsWritten(t *testing.T) {
 	if most, err := l.MostAtWork(t.Context(), "worker", began); err != nil || most != 2 {
 		t.Errorf("%d agents at work at the same time (%v), want 2", most, err)
 	}
+	chat := ledger.Batch{Agent: "d", Create: &ledger.Agent{UID: "d", Kind: "SubAgent", Namespace: "bench", Name: "d", Role: "lead", Root: "d", Chat: "talk", CreatedAt: began}}
+	chat.Events = []ledger.Event{{Type: "Started", At: began, Data: []byte("{}")}}
+	chat.ModelCalls = []ledger.ModelCall{{Key: "d/1", Seq: 1, Request: []byte("{}"), StartedAt: began}, {Key: "d/2", Seq: 1, Request: []byte("{}"), StartedAt: began}}
+	chat.ModelResults = []ledger.ModelResult{{Key: "d/1", Status: ledger.StatusSuccess, FinishedAt: began.Add(time.Second)}}
+	if err := written.Append(t.Context(), chat); err != nil {
+		t.Fatal(err)
+	}
+	calls, err := l.CallsOf(t.Context(), "talk")
+	if diff := cmp.Diff(map[string][]measure.Call{"lead": {{Started: began, Finished: began.Add(time.Second)}}}, calls); diff != "" || err != nil {
+		t.Errorf("calls of the chat (%v) (-want +got):\n%s", err, diff)
+	}
 	if size, err := l.Bytes(t.Context()); err != nil || size < 4096 {
 		t.Errorf("%d bytes (%v)", size, err)
 	}

@@ -5,7 +5,9 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -83,6 +85,11 @@ func compareResults(b *strings.Builder, before, now Result) {
 			continue
 		}
 		fmt.Fprintf(b, "| %s | %s | %.4g | %.4g | %s | %s |\n", now.Name, m.name, x, y, change(x, y), judge(x, y, m.more))
+	}
+	for _, name := range slices.Sorted(maps.Keys(now.Latencies)) {
+		if x, y := before.Latencies[name], now.Latencies[name]; x != nil && y != nil {
+			fmt.Fprintf(b, "| %s | %s, p95, ms | %.4g | %.4g | %s | %s |\n", now.Name, name, x.P95, y.P95, change(x.P95, y.P95), judge(x.P95, y.P95, false))
+		}
 	}
 	for _, f := range now.Figures {
 		if x, ok := before.Figure(f.Name); ok {

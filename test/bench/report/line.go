@@ -5,6 +5,8 @@ package report
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -31,6 +33,10 @@ func (r Result) String() string {
 // rest is what the scenario alone has, and why it failed.
 func (r Result) rest() string {
 	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(r.Latencies)) {
+		d := r.Latencies[name]
+		fmt.Fprintf(&b, "; %s: p50 %.1f ms p95 %.1f ms of %d", name, d.P50, d.P95, d.Count)
+	}
 	for _, f := range r.Figures {
 		fmt.Fprintf(&b, "; %s %.2f %s", f.Name, f.Value, f.Unit)
 	}

@@ -70,6 +70,8 @@ type Result struct {
 	// OverheadMillis is the time of a turn beyond the model's latency, CompletionMillis the time from a create to its end.
 	OverheadMillis   *Distribution `json:"overheadMillis,omitempty"`
 	CompletionMillis *Distribution `json:"completionMillis,omitempty"`
+	// Latencies are those of scenarios that measure something else than turns, by name, in milliseconds.
+	Latencies map[string]*Distribution `json:"latencies,omitempty"`
 	// Writes counts the API server's requests that write, by verb and resource; Created of them are the driver's own.
 	Writes  map[string]int64 `json:"writes,omitempty"`
 	Created int64            `json:"created"`

@@ -106,6 +106,10 @@ func TestVerdicts(t *testing.T) {
 	if got := verdict(t, fast(), what+": agents a second"); got.Verdict != "not measured" {
 		t.Errorf("without a bound: %+v", got)
 	}
+	asking := report.Result{Name: "ask-latency", Latencies: map[string]*report.Distribution{report.LatencyAsk: {Count: 40, P50: 20, P95: 101}}}
+	if got := verdict(t, asking, "a question at depth 2 until it is posted, 100 agents at work"); got.Verdict != "**not reached**" || got.Figure != "p50 20.0 ms, p95 101.0 ms of 40, 0 failures" {
+		t.Errorf("101 ms: %+v", got)
+	}
 	waiting := report.Result{Name: "waiting-10000", Figures: []report.Figure{{Name: report.FigureWaitingRSS, Value: 299, Unit: "MiB"}}}
 	if got := verdict(t, waiting, "operator memory, 10,000 agents waiting for a person"); got.Verdict != "reached" {
 		t.Errorf("299 MiB: verdict %q", got.Verdict)
@@ -137,12 +141,13 @@ func TestTheEngineAloneIsJudgedByAllOfItsFigures(t *testing.T) {
 }
 
 func whole() *report.Report {
+	asking := report.Result{Name: "ask-latency", Latencies: map[string]*report.Distribution{report.LatencyAsk: {Count: 40, P50: 20, P95: 90, P99: 95, Max: 99}}}
 	failed := report.Result{Name: "fanout-50-mcp", Error: "not done within 5s\nlast words"}
 	delayed := fast()
 	delayed.Name, delayed.LatencyMillis = "agents-1000x5-200ms-mcp", 200
 	return &report.Report{
 		At: time.Date(2026, 11, 15, 5, 0, 0, 0, time.UTC), Version: "v1", Ledger: "SQLite", OperatorFlags: "--log-level=warn", Machine: report.Machine{Processor: "P", Cores: 2},
-		Bounds: report.Bounds{StatusPut2KB: 400, SQLiteRows2KB: 10000, Agents: 120}, Results: []report.Result{alone(), fast(), delayed, failed},
+		Bounds: report.Bounds{StatusPut2KB: 400, SQLiteRows2KB: 10000, Agents: 120}, Results: []report.Result{alone(), fast(), delayed, failed, asking},
 	}
 }
 
@@ -165,6 +170,7 @@ func TestAReportIsWrittenAndReadBack(t *testing.T) {
 	for _, want := range []string{
 		"| bare-50 | 4.00 s | 2500 | 0.40 ms | 2.0 | 2.0 ms | 4.0 ms | 50.0 MiB | 0.0 s | 0 |",
 		"| agents-1000x5-mcp | 5.00 s | 1000 | 1200 | 2.50 | 3.0 ms | 20.0 ms | 30.0 ms | - | - | 0 |",
+		"| ask-latency | question at depth 2 until it is posted | p50 20.0 ms, p95 90.0 ms of 40 |",
 		"| agents-1000x5-mcp | 0.60 | 4.0 | 2.00 | 2.0 | 0.10 | 0.0 MiB | 2.5 s | 0.50 ms | 100.0 MiB |",
 		"| agents-1000x5-mcp | POST agenttasks: 1000, POST subagents: 1000, PUT agenttasks/status: 2000 |",
 		"| Nestor | v1, ledger SQLite, `--log-level=warn` |", "| status PUTs of 2 KB | 400 |", "could not make more than 600 turns a\nsecond", "with twenty no more than 2400;", "](r.svg)", "## fanout-50-mcp failed", "    last words",

@@ -25,6 +25,14 @@ const (
 	FigureLedgerRatio = "ledger ÷ seen and said"
 )
 
+// Names of the latencies.
+const (
+	LatencyAsk      = "question at depth 2 until it is posted"
+	LatencyDelegate = "delegation until the agent's first model call"
+	LatencyReturn   = "result until the parent's next model call"
+	LatencyCancel   = "cancel until the request at depth 3 is aborted"
+)
+
 var targets = []target{
 	{"engine and ledger alone, SQLite, 50 agents", "at least 2,500 turns/s, at most 0.5 ms of CPU and 3 KB a turn", "bare-50", alone(2500, 0.5, 3)},
 	{"engine and ledger alone, SQLite, 500 agents", "at least 2,500 turns/s, at most 0.5 ms of CPU and 3 KB a turn", "bare-500", alone(2500, 0.5, 3)},
@@ -44,6 +52,8 @@ var targets = []target{
 	{"1,000 agents x 20 tool turns, latency 0: operator memory", "at most 250 MiB", "agents-1000x20-mcp", peakMemory(250)},
 	{"overhead per turn, 1,000 agents, latency 2 s", "p95 at most 60 ms", "live-1000x20-2s", overhead(60, 60)},
 	{"operator memory, 1,000 agents, latency 2 s", "at most 250 MiB", "live-1000x20-2s", peakMemory(250)},
+	{"a question at depth 2 until it is posted, 100 agents at work", "p95 at most 100 ms", "ask-latency", latency(LatencyAsk, 100)},
+	{"a cancel until the request at depth 3 is aborted, 100 agents at work", "p95 at most 100 ms", "cancel-depth-3", latency(LatencyCancel, 100)},
 	{"API writes per tool turn, runs of 20 turns", "at most 0.5", "agents-1000x20-mcp", writesPerTurn(0.5)},
 	{"API writes of a short agent, its task included", "at most 5", "agents-1000x5-mcp", writesPerAgent(5)},
 	{"operator memory, 10,000 agents waiting for a person", "at most 300 MiB", "waiting-10000", figure(FigureWaitingRSS, 300, "MiB")},
@@ -117,6 +127,16 @@ func overhead(p50, p95 float64) criterion {
 			return "", false
 		}
 		return fmt.Sprintf("p50 %.1f ms, p95 %.1f ms", d.P50, d.P95), d.P50 <= p50 && d.P95 <= p95
+	}
+}
+
+func latency(name string, p95 float64) criterion {
+	return func(_ *Report, r Result) (string, bool) {
+		d := r.Latencies[name]
+		if d == nil {
+			return "", false
+		}
+		return fmt.Sprintf("p50 %.1f ms, p95 %.1f ms of %d, %d failures", d.P50, d.P95, d.Count, r.Failures), d.P95 <= p95 && r.Failures == 0
 	}
 }
 

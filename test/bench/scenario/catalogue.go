@@ -39,7 +39,8 @@ func All() []Scenario {
 	for _, tool := range []Tool{MCPTool, CalculatorTool} {
 		all = append(all, Recovery(1000, tool), FinishedAgents(1000, 5, tool), LongHistories(10, 200, tool))
 	}
-	return append(all, Live(1000, 20, 2*time.Second), Live(5000, fewTurns, 20*time.Second), Chat(1000), Waiting(10_000))
+	return append(all, Live(1000, 20, 2*time.Second), Live(5000, fewTurns, 20*time.Second),
+		AskLatency(busyAgents, busyTurns), DelegateLatency(busyAgents, busyTurns), CancelDepth3(busyAgents, busyTurns), Chat(1000), Waiting(10_000))
 }
 
 // Choose picks scenarios by names or globs, separated by spaces or commas; nothing picks all. A name may also have numbers of

@@ -36,6 +36,8 @@ type rig struct {
 	say    func(format string, args ...any)
 	// toolServer is the MCP server of scenarios that have one.
 	toolServer *stack.Process
+	// ends stop what a scenario has started besides.
+	ends []func() error
 	// pprof is where the operator serves its profiles; empty: nowhere.
 	pprof string
 }
@@ -78,6 +80,9 @@ func startRig(ctx context.Context, env Environment, s Scenario) (r *rig, err err
 
 func (r *rig) stop() error {
 	var errs []error
+	for _, end := range r.ends {
+		errs = append(errs, end())
+	}
 	if r.ledger != nil {
 		errs = append(errs, r.ledger.Close())
 	}

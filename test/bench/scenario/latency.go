@@ -1,0 +1,159 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/test/bench/drive"
+	"github.com/nestor-dev/nestor/test/bench/report"
+)
+
+const (
+	// busyAgents are at work while a latency is measured, and busyTurns is how many tool turns each makes: enough for some dozens of samples.
+	busyAgents = 100
+	busyTurns  = 100
+	// conversations is how many chats are measured at a time.
+	conversations = 4
+)
+
+// chain lets agents do what they are told: delegate, ask, or submit.
+const chain = `- {match: {from: user, lastMessage: '/(?s)^Delegate to (?P<whom>[a-z-]+): (?P<task>.*)$/'}, reply: {toolCalls: [{name: delegate_to_agent, arguments: {role: '{{.whom}}', task: '{{.task}}'}}]}}
+- {match: {from: user, lastMessage: /^Ask$/}, reply: {toolCalls: [{name: ask_user, arguments: {question: 'Which of the two?'}}]}}
+- {match: {from: user, lastMessage: /^Submit$/}, reply: {toolCalls: [{name: submit_result, arguments: {result: Work done.}}]}}
+- {match: {tools: [submit_result], toolResult: {tool: delegate_to_agent}}, reply: {toolCalls: [{name: submit_result, arguments: {result: Work done.}}]}}
+- {match: {toolResult: {tool: delegate_to_agent}}, reply: {text: It is on its way.}}
+- {match: {lastMessage: '/(?s)^\[Results of task /'}, reply: {text: It is done.}}
+`
+
+// conversation measures something in a chat that does not exist yet.
+type conversation func(ctx context.Context, r *rig, chat string) ([]sample, error)
+
+// latencyScenario measures something in chats of their own, one after the other, as long as other agents are at work.
+func latencyScenario(name, title string, agents, turns int, one conversation) Scenario {
+	s := Scenario{
+		Name: name, Title: fmt.Sprintf("%s, with %d agents at work with an MCP tool, latency %d ms", title, agents, modelLatency.Milliseconds()),
+		Agents: agents, ToolTurns: turns, Latency: modelLatency, Tool: MCPTool, warm: "Success",
+		script: head(modelLatency) + chain + fmt.Sprintf(turnsOf, turns+1, MCPTool.call),
+	}
+	s.run = func(ctx context.Context, r *rig, result *report.Result) error {
+		busy := newTasks("busy", agents, "Success")
+		samples, err := whileBusy(ctx, r, busy, one)
+		busy.report(result)
+		result.WallSeconds = busy.wall().Seconds()
+		result.Latencies = samples.distributions()
+		return err
+	}
+	return s
+}
+
+// sample is one measurement of a named latency.
+type sample struct {
+	name string
+	took time.Duration
+}
+
+// samples are gathered from several conversations.
+type samples struct {
+	mu     sync.Mutex
+	values map[string][]float64
+}
+
+func (s *samples) add(some []sample) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range some {
+		s.values[one.name] = append(s.values[one.name], milliseconds(one.took))
+	}
+}
+
+func (s *samples) distributions() map[string]*report.Distribution {
+	all := map[string]*report.Distribution{}
+	for name, values := range s.values {
+		all[name] = report.Distribute(values)
+	}
+	return all
+}
+
+// whileBusy begins conversations until the busy agents have ended. Those under way then end too, but do not count: fewer were at work.
+func whileBusy(ctx context.Context, r *rig, busy *tasks, one conversation) (*samples, error) {
+	all := &samples{values: map[string][]float64{}}
+	var over atomic.Bool
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		defer over.Store(true)
+		return busy.run(ctx, r)
+	})
+	for c := range conversations {
+		group.Go(func() error {
+			for i := 0; ; i++ {
+				some, err := one(ctx, r, fmt.Sprintf("chat-%d-%d", c, i))
+				if err != nil || over.Load() {
+					return err
+				}
+				all.add(some)
+			}
+		})
+	}
+	err := group.Wait()
+	if err == nil && len(all.values) == 0 {
+		err = errors.New("nothing was measured while the agents were at work")
+	}
+	return all, err
+}
+
+// makeChain makes roles that delegate to each other: the orchestrator of the chats to the first, that to the next, and so on.
+func makeChain(ctx context.Context, r *rig, names ...string) error {
+	for i, name := range append([]string{chiefRole}, names...) {
+		made := role(name, "You pass on.")
+		if i < len(names) {
+			made.Spec.Delegation = &v1alpha1.Delegation{Roles: []v1alpha1.Name{v1alpha1.Name(names[i])}}
+		}
+		if name == sleeperRole {
+			made.Spec.ModelProvider = slowProvider
+		}
+		if err := r.stack.API.Create(ctx, made); err != nil {
+			return fmt.Errorf("create the role %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// chiefRole is the role of the chats' orchestrators.
+const chiefRole = "chief"
+
+// converse makes a chat and says something in it.
+func (r *rig) converse(ctx context.Context, name, words string) error {
+	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	chat.Spec.Role, chat.Spec.Limits.MaxDepth, chat.Spec.AutoAnswer.Enabled = chiefRole, 3, ptr.To(false)
+	if err := r.stack.API.Create(ctx, chat); err != nil {
+		return fmt.Errorf("create the chat %s: %w", name, err)
+	}
+	body := fmt.Appendf(nil, `{"apiVersion":"nestor.dev/v1alpha1","kind":"AgentMessage","metadata":{"name":"%s-say"},"spec":{"chat":%q,"content":%q}}`, name, name, words)
+	_, err := r.api.Write(ctx, http.MethodPost, messagesPath, body)
+	return err
+}
+
+// awaitMessage waits for a message of the operator in a chat, and returns when it was seen.
+func (r *rig) awaitMessage(ctx context.Context, chat string, fits func(drive.Object) bool) (seen time.Time, err error) {
+	err = r.api.Watch(ctx, messagesPath, func(o drive.Object) bool {
+		if o.Spec.Chat == chat && o.Spec.Role != string(v1alpha1.RoleUser) && fits(o) {
+			seen = time.Now()
+			return true
+		}
+		return false
+	})
+	return seen, err
+}

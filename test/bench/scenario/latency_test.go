@@ -1,0 +1,45 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+import (
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/nestor-dev/nestor/test/bench/report"
+	"github.com/nestor-dev/nestor/test/stack"
+)
+
+// TestSmallLatencyRuns measures each latency a few times on a real stack.
+func TestSmallLatencyRuns(t *testing.T) {
+	ctrl.SetLogger(logr.Discard())
+	env := Environment{Ledger: stack.SQLite, Timeout: 3 * time.Minute, Say: t.Logf, Programs: t.TempDir()}
+	if err := stack.Build(t.Context(), env.Programs, ToolPackage); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		scenario Scenario
+		measured []string
+	}{
+		"ask":      {AskLatency(2, 40), []string{report.LatencyAsk}},
+		"delegate": {DelegateLatency(2, 40), []string{report.LatencyDelegate, report.LatencyReturn}},
+		"cancel":   {CancelDepth3(2, 40), []string{report.LatencyCancel}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result := tc.scenario.Run(t.Context(), env)
+			if result.Error != "" || result.Failures != 0 {
+				t.Fatalf("%s", result)
+			}
+			t.Log(result)
+			for _, name := range tc.measured {
+				if d := result.Latencies[name]; d == nil || d.P50 <= 0 || d.Max >= 1000*result.WallSeconds {
+					t.Errorf("%s: %+v", name, d)
+				}
+			}
+		})
+	}
+}
