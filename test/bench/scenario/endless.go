@@ -62,17 +62,23 @@ func endlessFigures(o bare.Outcome, ledgerBytes int64, tenth int) []report.Figur
 		report.Figure{Name: report.FigureGrowth, Value: last.cpu / first.cpu})
 }
 
-// reportSending adds what the model client alone takes for requests as long as those of the first and of the last turns.
+// reportSending adds what the model client alone takes for requests as long as those of the first and of the last turns, and how the rest of
+// a turn has grown: the work that has no reason to grow with the history.
 func reportSending(ctx context.Context, o bare.Outcome, tenth int, result *report.Result) error {
+	var rest []float64
 	for _, end := range []struct {
 		name     string
-		from, to int
-	}{{"first", 0, 1}, {"last", 9, 10}} {
-		used, err := bare.SendCost(ctx, (o.Samples[end.to].Sent-o.Samples[end.from].Sent)/int64(tenth), endlessResult)
+		from, to bare.Sample
+	}{{"first", o.Samples[0], o.Samples[1]}, {"last", o.Samples[9], o.Samples[10]}} {
+		used, err := bare.SendCost(ctx, (end.to.Sent-end.from.Sent)/int64(tenth), endlessResult)
 		if err != nil {
 			return err
 		}
 		result.Figures = append(result.Figures, report.Figure{Name: fmt.Sprintf("CPU of the model client alone for such a request, %s %d", end.name, tenth), Value: milliseconds(used), Unit: "ms"})
+		rest = append(rest, span(end.from, end.to, tenth).cpu-milliseconds(used))
+	}
+	if rest[0] > 0 && rest[1] > 0 { // else the client has nothing to do with what the engine sends
+		result.Figures = append(result.Figures, report.Figure{Name: "the same without the model client's part", Value: rest[1] / rest[0]})
 	}
 	return nil
 }
