@@ -19,6 +19,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/config/operator"
@@ -86,9 +87,11 @@ func (r *room) token(person, role string) (name, token string) {
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: r.namespace, Name: person}},
 	})
+	name = serviceaccount.MakeUsername(r.namespace, person)
+	r.Expect(r.AwaitRole(r.t.Context(), r.namespace, name, role)).To(Succeed())
 	request := &authenticationv1.TokenRequest{}
 	r.Expect(r.API.SubResource("token").Create(r.t.Context(), account, request)).To(Succeed())
-	return "system:serviceaccount:" + r.namespace + ":" + person, request.Status.Token
+	return name, request.Status.Token
 }
 
 // reply is what a server said.

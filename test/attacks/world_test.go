@@ -111,6 +111,7 @@ func (r *room) as(person, role string) client.Client {
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: person}},
 	})
 	r.Expect(client.IgnoreAlreadyExists(err)).To(Succeed())
+	r.Expect(r.AwaitRole(r.t.Context(), r.namespace, person, role)).To(Succeed())
 	config := rest.CopyConfig(r.Cluster.Config)
 	config.Impersonate.UserName = person
 	api, err := client.New(config, client.Options{Scheme: r.API.Scheme()})

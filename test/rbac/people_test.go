@@ -88,4 +88,7 @@ func invite(ctx context.Context) {
 			return found.Rules, err
 		}).WithContext(ctx).Should(ContainElement(HaveField("APIGroups", ContainElement("nestor.dev"))), "the chart's roles are added to "+role)
 	}
+	for who, has := range roles {
+		Expect(world.AwaitRole(ctx, has.namespace, who.user(), has.role)).To(Succeed())
+	}
 }

@@ -7,10 +7,15 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
+	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -53,4 +58,42 @@ func (s *Stack) writeKubeconfig(token string) error {
 		return fmt.Errorf("write the operator's kubeconfig: %w", err)
 	}
 	return nil
+}
+
+// AwaitRole waits until the API server lets a person do what a ClusterRole allows in a namespace: it hears of a binding some time after
+// the binding was created, and refuses until then.
+func (s *Stack) AwaitRole(ctx context.Context, namespace, person, role string) error {
+	err := wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, startTimeout, true, func(ctx context.Context) (bool, error) {
+		var found rbacv1.ClusterRole
+		if err := s.API.Get(ctx, client.ObjectKey{Name: role}, &found); err != nil {
+			return false, err
+		}
+		for _, rule := range found.Rules {
+			if may, err := s.may(ctx, namespace, person, rule); err != nil || !may {
+				return false, err
+			}
+		}
+		return true, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait until %s has the role %s in namespace %s: %w", person, role, namespace, err)
+	}
+	return nil
+}
+
+// may says whether a person may do the first thing that a rule allows.
+func (s *Stack) may(ctx context.Context, namespace, person string, rule rbacv1.PolicyRule) (bool, error) {
+	if len(rule.Resources) == 0 {
+		return true, nil // of no namespace
+	}
+	resource, subresource, _ := strings.Cut(rule.Resources[0], "/")
+	asked := &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: rule.Verbs[0], Group: rule.APIGroups[0], Resource: resource, Subresource: subresource}
+	if len(rule.ResourceNames) > 0 {
+		asked.Name = rule.ResourceNames[0]
+	}
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: person, ResourceAttributes: asked}}
+	if err := s.API.Create(ctx, review); err != nil {
+		return false, fmt.Errorf("ask what %s may do: %w", person, err)
+	}
+	return review.Status.Allowed, nil
 }

@@ -9,9 +9,11 @@ import (
 	"testing"
 	"time"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -41,6 +43,7 @@ func TestAStackRunsATaskAndSurvivesTheOperator(t *testing.T) {
 	if err != nil {
 		t.Errorf("the task is %s: %v\n%s", task.Status.Phase, err, s.OperatorLog())
 	}
+	awaitRole(t, s)
 	ended, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := s.Operator.Terminate(ended); err != nil {
@@ -51,5 +54,35 @@ func TestAStackRunsATaskAndSurvivesTheOperator(t *testing.T) {
 	}
 	if _, err := os.Stat(s.Dir); !os.IsNotExist(err) {
 		t.Errorf("the stack's directory is still there: %v", err)
+	}
+}
+
+// awaitRole gives a person a role: once the wait for it is over, the role works.
+func awaitRole(t *testing.T, s *stack.Stack) {
+	t.Helper()
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "alice"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "nestor-viewer"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "alice"}},
+	}
+	hasNone, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := s.AwaitRole(hasNone, "default", "alice", "nestor-viewer"); err == nil {
+		t.Error("alice has a role that nobody gave her")
+	}
+	if err := s.API.Create(t.Context(), binding); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.AwaitRole(t.Context(), "default", "alice", "nestor-viewer"); err != nil {
+		t.Fatal(err)
+	}
+	config := rest.CopyConfig(s.Cluster.Config)
+	config.Impersonate.UserName = "alice"
+	api, err := client.New(config, client.Options{Scheme: s.API.Scheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := api.List(t.Context(), &v1alpha1.AgentChatList{}, client.InNamespace("default")); err != nil {
+		t.Errorf("alice has the role, and may not use it: %v", err)
 	}
 }
