@@ -16,6 +16,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,6 +26,9 @@ import (
 
 // tokenSeconds is how long the operator's token is good for: longer than any suite.
 const tokenSeconds = 24 * 60 * 60
+
+// operatorRole is the ClusterRole of the operator.
+const operatorRole = "nestor-operator"
 
 // grant gives the operator, and people, the rights and policies that the chart gives them, and no others. It writes a
 // kubeconfig with which the operator is the chart's service account.
@@ -37,6 +41,10 @@ func (s *Stack) grant(ctx context.Context) error {
 		if err := s.API.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("stack"), client.ForceOwnership); err != nil {
 			return fmt.Errorf("apply %s %s: %w", object.GetKind(), object.GetName(), err)
 		}
+	}
+	// An operator that came before its rights would complain of them, and suites look for that.
+	if err := s.AwaitRole(ctx, metav1.NamespaceAll, serviceaccount.MakeUsername(operator.Namespace, operator.ServiceAccount), operatorRole); err != nil {
+		return err
 	}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: operator.ServiceAccount}}
 	seconds := int64(tokenSeconds)
