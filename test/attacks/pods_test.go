@@ -42,6 +42,7 @@ func planted(name, attempts string, object client.Object, owned bool) attack {
 	plant := func(t *testing.T, w *world, from string) (*room, client.Object) {
 		t.Helper()
 		r := w.room(t)
+		mallory := r.as("mallory", "edit") // first: the trap must be there before the operator looks
 		chat := r.chatWith(scratch("1Gi"))
 		r.create(chat)
 		trap, ok := object.DeepCopyObject().(client.Object)
@@ -53,7 +54,6 @@ func planted(name, attempts string, object client.Object, owned bool) attack {
 				APIVersion: v1alpha1.GroupVersion.String(), Kind: "AgentChat", Name: chat.Name, UID: chat.UID, Controller: ptr.To(true),
 			}})
 		}
-		mallory := r.as("mallory", "edit")
 		r.allowed(func() error { return mallory.Create(t.Context(), trap) })
 		r.Expect(r.API.Create(t.Context(), r.message("hello", ""))).To(Succeed())
 		return r, trap
