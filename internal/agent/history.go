@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"iter"
 	"slices"
+
+	"github.com/nestor-dev/nestor/internal/plainjson"
 )
 
 // Speaker is who says a message.
@@ -119,6 +121,16 @@ func (h History) Backward() iter.Seq[Message] {
 	}
 }
 
+// Since returns the messages that came after those of an earlier history, the oldest first. It reports false if the history does not go
+// on from it. It looks at the new messages alone.
+func (h History) Since(earlier History) ([]Message, bool) {
+	n := h.Len() - earlier.Len()
+	if n < 0 || h.without(n).last != earlier.last {
+		return nil, false
+	}
+	return h.Newest(n), true
+}
+
 // Messages returns all messages, the oldest first.
 func (h History) Messages() []Message {
 	messages := make([]Message, 0, h.Len())
@@ -143,7 +155,7 @@ func (h History) Newest(n int) []Message {
 }
 
 // MarshalJSON writes the messages as a list.
-func (h History) MarshalJSON() ([]byte, error) { return json.Marshal(h.Messages()) }
+func (h History) MarshalJSON() ([]byte, error) { return plainjson.Marshal(h.Messages()) }
 
 // UnmarshalJSON reads a list of messages.
 func (h *History) UnmarshalJSON(data []byte) error {

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+
+	"github.com/nestor-dev/nestor/internal/plainjson"
 )
 
 // Version is the version of the JSON forms of events and states. A release that changes them in a way that older logs
@@ -21,6 +23,15 @@ type envelope struct {
 	// Tokens is the generation of the estimator: absent before there was internal/tokens.
 	Tokens int             `json:"tokens,omitempty"`
 	Fact   json.RawMessage `json:"fact"`
+}
+
+// written is an envelope that is about to be written.
+type written struct {
+	Version int    `json:"v"`
+	Type    string `json:"type"`
+	At      Time   `json:"at"`
+	Tokens  int    `json:"tokens,omitempty"`
+	Fact    Fact   `json:"fact"`
 }
 
 // facts are the types of facts by the names that logs use. A name, once used, is never given to something else.
@@ -53,14 +64,17 @@ func generation(e Estimate) int {
 	return 1
 }
 
-// MarshalJSON writes the versioned form of an event.
-func (e Event) MarshalJSON() ([]byte, error) {
-	fact, err := json.Marshal(e.Fact)
+// EncodeEvent writes the versioned form of an event.
+func EncodeEvent(e Event) ([]byte, error) {
+	data, err := plainjson.Marshal(written{Version: Version, Type: FactType(e.Fact), At: e.At, Tokens: generation(e.Estimate), Fact: e.Fact})
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", FactType(e.Fact), err)
 	}
-	return json.Marshal(envelope{Version: Version, Type: FactType(e.Fact), At: e.At, Tokens: generation(e.Estimate), Fact: fact})
+	return data, nil
 }
+
+// MarshalJSON writes the versioned form of an event.
+func (e Event) MarshalJSON() ([]byte, error) { return EncodeEvent(e) }
 
 // UnmarshalJSON reads the versioned form of an event.
 func (e *Event) UnmarshalJSON(data []byte) error {
@@ -97,7 +111,9 @@ type Snapshot struct {
 }
 
 // EncodeState writes the versioned form of a state.
-func EncodeState(s State) ([]byte, error) { return json.Marshal(Snapshot{Version: Version, State: s}) }
+func EncodeState(s State) ([]byte, error) {
+	return plainjson.Marshal(Snapshot{Version: Version, State: s})
+}
 
 // DecodeState reads the versioned form of a state.
 func DecodeState(data []byte) (State, error) {

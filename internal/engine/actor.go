@@ -69,6 +69,8 @@ type actor struct {
 	state    agent.State
 	seq      int64
 	snapshot int64
+	due      cadence
+	recorded *recorded
 	// fault is why the agent is to be quarantined, and distrust keeps it from being read from its snapshot.
 	fault    *agent.Quarantined
 	distrust bool

@@ -26,6 +26,7 @@ func (a *actor) load(ctx context.Context) error {
 		return err
 	}
 	a.loaded, a.absent, a.record, a.state, a.seq, a.snapshot = true, false, read.record, read.state, read.seq, read.snapshot
+	a.due, a.recorded = read.due, nil
 	if read.fault != nil && a.record.Live() && a.fault == nil {
 		a.engine.options.Trouble(fmt.Errorf("agent %s is quarantined: event %d (%s): %s", a.uid, read.fault.Event, read.fault.Type, read.fault.Reason))
 		a.fault = read.fault
@@ -70,6 +71,7 @@ func (a *actor) commit(r *recording) {
 	if r.batch.Snapshot != nil {
 		a.snapshot, a.distrust = a.seq, false
 	}
+	a.due, a.recorded = r.due, r.recorded
 	released := []agent.Amount{r.granted}
 	for _, d := range r.deliveries {
 		released = append(released, d.reserved)

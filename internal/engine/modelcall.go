@@ -5,7 +5,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -47,19 +46,23 @@ func request(p agent.Prompt) model.Request {
 		req.Messages = append(req.Messages, model.Message{Role: model.RoleSystem, Text: p.System})
 	}
 	for _, m := range p.Messages {
-		message := model.Message{Role: roles[m.Speaker], Text: m.Text, ToolCallID: m.Call}
-		for _, image := range m.Images {
-			message.Images = append(message.Images, model.Image{MediaType: image.MediaType, Digest: image.Digest, Size: image.Size})
-		}
-		for _, c := range m.Calls {
-			message.ToolCalls = append(message.ToolCalls, model.ToolCall{ID: c.ID, Name: c.Tool, Arguments: c.Arguments})
-		}
-		req.Messages = append(req.Messages, message)
+		req.Messages = append(req.Messages, message(m))
 	}
 	for _, t := range p.Tools {
 		req.Tools = append(req.Tools, model.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters})
 	}
 	return req
+}
+
+func message(m agent.Message) model.Message {
+	message := model.Message{Role: roles[m.Speaker], Text: m.Text, ToolCallID: m.Call}
+	for _, image := range m.Images {
+		message.Images = append(message.Images, model.Image{MediaType: image.MediaType, Digest: image.Digest, Size: image.Size})
+	}
+	for _, c := range m.Calls {
+		message.ToolCalls = append(message.ToolCalls, model.ToolCall{ID: c.ID, Name: c.Tool, Arguments: c.Arguments})
+	}
+	return message
 }
 
 // callModel reserves what the call may use, waits for its turn without a goroutine, and makes it.
@@ -261,12 +264,21 @@ func (a *actor) complete(ctx context.Context, grant *schedule.Grant, record ledg
 	a.engine.options.Called(*made)
 	total := made.Usage.Total()
 	grant.Release(schedule.Result{Tokens: &total})
-	row.Response, _ = json.Marshal(reply)
-	row.Summary = reply.Text
+	row.Response = encode(reply)
+	row.Summary = shortened(reply.Text)
 	if len(reply.ToolCalls) > 0 {
-		row.ToolCalls, _ = json.Marshal(reply.ToolCalls)
+		row.ToolCalls = encode(reply.ToolCalls)
 	}
 	a.finish(e, delivery{fact: fact, modelResult: row, reserved: e.Reserve, call: made})
+}
+
+// shortened is a reply in short. The whole is the response.
+func shortened(text string) string {
+	const most = 500
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // replied is the fact that a reply amounts to. A refusal is no answer, whatever came with it; it is charged like one.

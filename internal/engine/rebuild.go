@@ -17,6 +17,7 @@ type reading struct {
 	state  agent.State
 	// seq is the newest event, and snapshot the event of the snapshot that the state comes from; 0 if it comes from the events alone.
 	seq, snapshot int64
+	due           cadence
 	// fault is why the state is only that before a damaged event.
 	fault *agent.Quarantined
 }
@@ -31,14 +32,15 @@ func (e *Engine) read(ctx context.Context, uid string, trustSnapshot bool) (read
 	if history.Snapshot != nil {
 		var damaged error
 		r.state, damaged = startingPoint(history.Snapshot)
-		r.snapshot = history.Snapshot.Seq
+		r.snapshot, r.due.size = history.Snapshot.Seq, len(history.Snapshot.Data)
 		if damaged != nil || !trustSnapshot {
 			if history.Events, err = e.allEvents(ctx, uid); err != nil {
 				return reading{}, err
 			}
-			r.state, r.snapshot = agent.State{}, 0
+			r.state, r.snapshot, r.due = agent.State{}, 0, cadence{}
 		}
 	}
+	r.due.add(history.Events)
 	r.replay(history.Events)
 	switch {
 	case r.fault == nil:

@@ -4,7 +4,6 @@
 package engine
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -37,6 +36,10 @@ type recording struct {
 	batch      ledger.Batch
 	// requests are the model calls that the batch intends, by effect key.
 	requests map[string]plannedCall
+	// recorded is the newest request that the next one may be an edit of.
+	recorded *recorded
+	// due is when the next snapshot is due.
+	due cadence
 	// granted are the tasks that were set aside for the replies of the batch.
 	granted agent.Amount
 	// answered are the tool calls that were made on the way.
@@ -68,10 +71,11 @@ func (r *recording) unheard() error {
 // step puts a batch of deliveries through the core.
 func (a *actor) step(deliveries []delivery) *recording {
 	a.stateMu.Lock()
-	state, seq, snapshot, record := a.state, a.seq, a.snapshot, a.record
+	state, seq, record := a.state, a.seq, a.record
+	sent, due := a.recorded, a.due
 	a.stateMu.Unlock()
 	now := a.engine.options.Now()
-	r := &recording{deliveries: deliveries, record: record, before: state, next: state, requests: map[string]plannedCall{}}
+	r := &recording{deliveries: deliveries, record: record, before: state, next: state, requests: map[string]plannedCall{}, recorded: sent}
 	r.batch = ledger.Batch{Agent: a.uid, After: seq}
 	for _, d := range deliveries {
 		if d.modelResult != nil {
@@ -100,11 +104,12 @@ func (a *actor) step(deliveries []delivery) *recording {
 	}
 	r.parked = a.park(r)
 	a.intend(r, now)
-	if r.newest()-snapshot >= a.engine.options.SnapshotEvery {
+	if due.add(r.batch.Events); due.reached(a.engine.options.SnapshotEvery) {
 		if data, err := agent.EncodeState(r.next); err == nil {
-			r.batch.Snapshot = data
+			r.batch.Snapshot, due = data, cadence{size: len(data)}
 		}
 	}
+	r.due = due
 	if r.next.Phase.Terminal() && !state.Phase.Terminal() {
 		r.batch.Finish = &ledger.Finish{Status: finalStatus(*r.next.Outcome), ErrorKind: string(r.next.Outcome.Kind), At: now}
 	}
@@ -128,7 +133,7 @@ func (a *actor) hear(r *recording, d delivery, now time.Time) {
 	if len(effects) == 0 && next.Same(r.next) && !always {
 		return
 	}
-	data, err := json.Marshal(event)
+	data, err := agent.EncodeEvent(event)
 	if err != nil {
 		a.engine.options.Trouble(fmt.Errorf("encode %s of agent %s: %w", agent.FactType(d.fact), a.uid, err))
 		return
@@ -207,7 +212,9 @@ func (a *actor) intend(r *recording, now time.Time) {
 		case agent.CallModel:
 			call := a.plan(r.record, r.next, e)
 			r.requests[e.Key()] = call
-			r.batch.ModelCalls = append(r.batch.ModelCalls, call.intent(r.record, a.ledgerKey(e), r.next, r.newest(), now))
+			intent := call.intent(r.record, a.ledgerKey(e), r.next, r.newest(), now)
+			r.recorded = call.record(&intent, r.next, r.recorded)
+			r.batch.ModelCalls = append(r.batch.ModelCalls, intent)
 		case agent.RunTool:
 			r.batch.ToolCalls = append(r.batch.ToolCalls, a.toolIntent(r, e, r.newest(), now))
 		}
@@ -324,7 +331,5 @@ func (c plannedCall) intent(record ledger.Agent, key string, s agent.State, caus
 		ContextMode: contextMode(s.Config), ContextTokens: &tokens, Files: s.Config.Task.ContextFiles,
 		MaxIterations: s.Config.Limits.MaxIterations, MaxDuration: time.Duration(s.Config.Limits.MaxDuration) * time.Millisecond, StartedAt: now,
 	}
-	// A request is plain data; it always encodes.
-	call.Request, _ = json.Marshal(c.request)
 	return call
 }

@@ -22,6 +22,8 @@ type workshop struct {
 	runs map[string]int
 	// gate, if set, is asked before a write tool returns, gateAll before any tool does.
 	gate, gateAll func(ctx context.Context, call tool.Call)
+	// text, if set, is what a tool returns.
+	text func(tool.Call) string
 }
 
 func (w *workshop) Set(context.Context, ledger.Agent, string) (tool.Set, error) {
@@ -55,6 +57,9 @@ func (w *workshop) run(t agent.Tool) tool.Func {
 		}
 		if gateAll != nil {
 			gateAll(ctx, call)
+		}
+		if w.text != nil {
+			return tool.Output{Text: w.text(call)}, ctx.Err()
 		}
 		return tool.Output{Text: call.Name + " is done"}, ctx.Err()
 	}

@@ -5,6 +5,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http/httptest"
@@ -32,6 +33,7 @@ type world struct {
 	t      *testing.T
 	model  *scripted.Server
 	url    string
+	path   string
 	ledger ledger.Ledger
 	tools  *workshop
 
@@ -56,6 +58,8 @@ type world struct {
 	called func(Call)
 	// ledgerQuota is how many bytes a namespace may take.
 	ledgerQuota int64
+	// asked are the requests that models were sent, by key.
+	asked sync.Map
 }
 
 func newWorld(t *testing.T, scripts ...string) *world {
@@ -70,19 +74,27 @@ func newWorld(t *testing.T, scripts ...string) *world {
 	server := httptest.NewServer(w.model)
 	t.Cleanup(server.Close)
 	w.url = server.URL + "/v1"
-	opened, err := connect.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
+	w.path = filepath.Join(t.TempDir(), "ledger.db")
+	w.openLedger()
+	t.Cleanup(w.checkRequests)
+	w.start(w.ledger)
+	t.Cleanup(func() { w.stop() })
+	return w
+}
+
+// openLedger opens the ledger until the test ends.
+func (w *world) openLedger() {
+	w.t.Helper()
+	opened, err := connect.Open(w.t.Context(), "sqlite:"+w.path)
 	if err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	w.t.Cleanup(func() {
 		if err := opened.Close(); err != nil {
-			t.Error(err)
+			w.t.Error(err)
 		}
 	})
 	w.ledger = opened
-	w.start(opened)
-	t.Cleanup(func() { w.stop() })
-	return w
 }
 
 // script returns a built-in script by its name, or parses one that has lines.
@@ -113,7 +125,7 @@ func (w *world) start(l Ledger) *Engine {
 	}
 	e := New(Options{
 		Ledger: l, Scheduler: scheduler, Tools: w.tools, RetryLedger: 10 * time.Millisecond,
-		Models: models, Called: w.called, Quotas: w, Now: w.now, LedgerQuota: w.ledgerQuota,
+		Models: models, Called: w.hearCall, Quotas: w, Now: w.now, LedgerQuota: w.ledgerQuota,
 		Crews: func(_ context.Context, a ledger.Agent) []Crew { return []Crew{{Key: a.Root, Limit: w.parallel}} },
 		Changed: func(c Change) {
 			go w.reconcile(c.Agent.UID)
@@ -129,6 +141,39 @@ func (w *world) start(l Ledger) *Engine {
 	w.engine = e
 	w.mu.Unlock()
 	return e
+}
+
+// hearCall notes what a model was asked.
+func (w *world) hearCall(c Call) {
+	if c.Request != nil {
+		w.asked.Store(c.Request.IdempotencyKey, *c.Request)
+	}
+	if w.called != nil {
+		w.called(c)
+	}
+}
+
+// checkRequests compares what models were asked with the ledger, byte for byte.
+func (w *world) checkRequests() {
+	w.asked.Range(func(key, value any) bool {
+		call, err := w.ledger.ModelCall(context.Background(), key.(string))
+		if err != nil {
+			return !errors.Is(err, ledger.ErrClosed)
+		}
+		request := value.(model.Request)
+		if call.Result != nil && call.Result.Status == ledger.StatusSuccess {
+			var planned model.Request
+			if err := json.Unmarshal(call.Request, &planned); err != nil {
+				w.t.Errorf("the request of %s is %s (%v)", key, call.Request, err)
+				return true
+			}
+			request.Model, request.TextOnly = planned.Model, planned.TextOnly // a fallback may have served it
+		}
+		if want := encode(request); string(want) != string(call.Request) {
+			w.t.Errorf("the ledger has another request for %s (place %d of chain %d):\n%s\nthe model was asked\n%s", key, call.Place, call.Chain, call.Request, want)
+		}
+		return true
+	})
 }
 
 // Quotas implements Quotas.

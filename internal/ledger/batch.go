@@ -151,6 +151,9 @@ func (b *Batch) validateIntents() error {
 		if !validJSON(call.Request) {
 			return invalid("agent %s: the request of model call %s is not JSON", b.Agent, call.Key)
 		}
+		if call.Place < 0 || call.Chain < 0 || (call.Place > 0) != (call.Chain > 0 && call.Chain < call.Seq) {
+			return invalid("agent %s: model call %s of event %d is at place %d of chain %d", b.Agent, call.Key, call.Seq, call.Place, call.Chain)
+		}
 	}
 	for i := range b.ToolCalls {
 		if err := b.wantIntent("tool call", b.ToolCalls[i].Key, b.ToolCalls[i].StartedAt); err != nil {

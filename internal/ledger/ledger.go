@@ -58,7 +58,7 @@ type Calls interface {
 	ToolCall(ctx context.Context, key string) (ToolCall, error)
 	// ToolCalls lists the calls of an agent in the order they started, without their outputs.
 	ToolCalls(ctx context.Context, agent string, page Page) (List[ToolCall], error)
-	// OpenCalls returns the calls of an agent that were started and have no result.
+	// OpenCalls returns the calls of an agent that were started and have no result, without their requests.
 	OpenCalls(ctx context.Context, agent string) (OpenCalls, error)
 	// ToolOutput returns a part of the output of a call that was made in the tree of an agent, and nowhere else. The call is named by
 	// the name of the agent that made it, a slash and the id that the model gave it, or by that id alone: then the agent's own calls come

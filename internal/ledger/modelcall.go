@@ -31,8 +31,13 @@ type ModelCall struct {
 	ContextTokens *int64
 	// Files are the context files that the agent was given.
 	Files []string
-	// Request is the body that was sent, byte for byte.
+	// Request is the body that was sent, byte for byte. In a batch it is the Edit that makes it of the request before it in the chain, if
+	// Place is above 0.
 	Request json.RawMessage
+	// Chain is the Seq of the first call of the chain that the request belongs to, and Place its place there; the first request of a
+	// chain is whole. Both are 0 for a request that stands alone.
+	Chain int64
+	Place int
 	// MaxIterations and MaxDuration are the limits that held; 0 means none.
 	MaxIterations int
 	MaxDuration   time.Duration

@@ -70,7 +70,7 @@ func (p *Pen) Write(ctx context.Context, l ledger.Writer, facts ...agent.Fact) e
 	for _, fact := range facts {
 		p.now = p.now.Add(time.Second)
 		event := agent.Event{At: agent.Time(p.now.UnixMilli()), Fact: fact}
-		data, err := json.Marshal(event)
+		data, err := agent.EncodeEvent(event)
 		if err != nil {
 			return fmt.Errorf("encode %s: %w", agent.FactType(fact), err)
 		}

@@ -146,7 +146,7 @@ func testCallsArePrunedByAge(t *testing.T, db Database) {
 	if call := must(l.ModelCall(t.Context(), "live/new"))(t); !call.PrunedAt.IsZero() || call.Request == nil || call.Result.Response == nil {
 		t.Errorf("the new call is %+v", call)
 	}
-	if open := must(l.OpenCalls(t.Context(), "live"))(t); len(open.Models) != 1 || open.Models[0].Request == nil || len(open.Tools) != 1 {
+	if open := must(l.OpenCalls(t.Context(), "live"))(t); len(open.Models) != 1 || must(l.ModelCall(t.Context(), open.Models[0].Key))(t).Request == nil || len(open.Tools) != 1 {
 		t.Errorf("open are %+v", open)
 	}
 	if _, err := l.ToolOutput(t.Context(), "live", "old", 0, 10); !errors.Is(err, ledger.ErrPruned) {

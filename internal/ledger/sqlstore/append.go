@@ -18,7 +18,13 @@ func (s *Store) Append(ctx context.Context, batch ledger.Batch) error {
 	if err := batch.Validate(); err != nil {
 		return err
 	}
-	err := s.queue.submit(ctx, batch)
+	f, known, learned, err := s.fold(ctx, batch)
+	if err != nil {
+		return err
+	}
+	if err = s.queue.submit(ctx, f); err == nil {
+		s.memory.keep(batch.Agent, known, learned, batch.Finish != nil)
+	}
 	var conflict *ledger.ConflictError
 	if errors.As(err, &conflict) {
 		return s.explain(ctx, conflict)
@@ -92,7 +98,7 @@ func (s *Store) write(group []*pending) ([]*ledger.ConflictError, error) {
 		var steps []step
 		for i, p := range group {
 			if conflicts[i] == nil {
-				steps = appendSteps(steps, &p.batch)
+				steps = appendSteps(steps, p.batch)
 			}
 		}
 		return run(ctx, tx, steps)

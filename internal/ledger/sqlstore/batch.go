@@ -12,8 +12,8 @@ import (
 
 const (
 	insertAgent = `INSERT INTO agents
-	(uid, kind, namespace, namespace_uid, name, parent_uid, root_uid, chat, role, depth, provider, model, created_at)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (uid) DO NOTHING`
+	(uid, kind, namespace, namespace_uid, name, parent_uid, root_uid, chat, role, depth, provider, model, created_at, linear_at)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13) ON CONFLICT (uid) DO NOTHING`
 	claimAgent = `UPDATE agents SET last_seq = $1, bytes = bytes + $4 WHERE uid = $2 AND last_seq = $3 AND expired_at IS NULL`
 )
 
@@ -22,13 +22,13 @@ func claim(ctx context.Context, tx Tx, group []*pending) ([]*ledger.ConflictErro
 	var statements []Statement
 	claims := make([]int, len(group))
 	for i, p := range group {
-		b := &p.batch
+		b := p.batch
 		if a := b.Create; a != nil {
 			statements = append(statements, statement(insertAgent, a.UID, text(a.Kind), text(a.Namespace), text(a.NamespaceUID), text(a.Name),
 				a.Parent, a.Root, text(a.Chat), text(a.Role), a.Depth, text(a.Provider), text(a.Model), micros(a.CreatedAt)))
 		}
 		claims[i] = len(statements)
-		statements = append(statements, statement(claimAgent, b.After+int64(len(b.Events)), b.Agent, b.After, int64(p.size-len(b.Snapshot))))
+		statements = append(statements, statement(claimAgent, b.After+int64(len(b.Events)), b.Agent, b.After, int64(b.size-len(b.Snapshot))))
 	}
 	changed, err := tx.Exec(ctx, statements...)
 	if err != nil {
@@ -71,28 +71,28 @@ func run(ctx context.Context, tx Tx, steps []step) error {
 
 const (
 	insertEvent  = `INSERT INTO events (agent_uid, seq, type, at, data) VALUES ($1, $2, $3, $4, $5)`
-	saveSnapshot = `INSERT INTO snapshots (agent_uid, seq, data) VALUES ($1, $2, $3)
-	ON CONFLICT (agent_uid) DO UPDATE SET seq = excluded.seq, data = excluded.data`
+	saveSnapshot = `INSERT INTO snapshots (agent_uid, seq, data, form) VALUES ($1, $2, $3, $4)
+	ON CONFLICT (agent_uid) DO UPDATE SET seq = excluded.seq, data = excluded.data, form = excluded.form`
 	updateAgent = `UPDATE agents SET role = $1, provider = $2, model = $3 WHERE uid = $4`
 	finishAgent = `UPDATE agents SET status = $1, error_kind = $2, finished_at = $3 WHERE uid = $4`
 )
 
 // appendSteps adds what writes the rows of a batch, intents before results.
-func appendSteps(steps []step, b *ledger.Batch) []step {
+func appendSteps(steps []step, b *folded) []step {
 	last := b.After + int64(len(b.Events))
 	for i := range b.Events {
 		e := &b.Events[i]
 		steps = append(steps, step{Statement: statement(insertEvent, b.Agent, b.After+int64(i)+1, text(e.Type), micros(e.At), string(e.Data))})
 	}
 	for i := range b.ModelCalls {
-		steps = append(steps, modelIntent(b.Agent, &b.ModelCalls[i]))
+		steps = append(steps, modelIntent(b.Agent, &b.ModelCalls[i], b.requests[i]))
 	}
 	for i := range b.ModelResults {
-		steps = append(steps, modelResult(b.Agent, &b.ModelResults[i]))
+		steps = append(steps, modelResult(b.Agent, &b.ModelResults[i], b.results[i]))
 	}
-	steps = imageSteps(toolSteps(steps, b), b)
+	steps = imageSteps(toolSteps(steps, b), &b.Batch)
 	if b.Snapshot != nil {
-		steps = append(steps, step{Statement: statement(saveSnapshot, b.Agent, last, string(b.Snapshot))})
+		steps = append(steps, step{Statement: statement(saveSnapshot, b.Agent, last, string(b.Snapshot), b.snapshot)})
 	}
 	if u := b.Update; u != nil {
 		steps = append(steps, step{Statement: statement(updateAgent, text(u.Role), text(u.Provider), text(u.Model), b.Agent)})

@@ -6,7 +6,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"math"
 
@@ -56,14 +55,17 @@ func scanEvent(r row) (ledger.Event, error) {
 func snapshot(ctx context.Context, db querier, uid string) (*ledger.Snapshot, error) {
 	var seq int64
 	var data []byte
-	err := db.QueryRowContext(ctx, `SELECT seq, data FROM snapshots WHERE agent_uid = $1`, uid).Scan(&seq, &data)
+	var form int
+	err := db.QueryRowContext(ctx, `SELECT seq, data, form FROM snapshots WHERE agent_uid = $1`, uid).Scan(&seq, &data, &form)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &ledger.Snapshot{Seq: seq, Data: json.RawMessage(data)}, nil
+	// One whose references lead nowhere is no state, and is not taken for one: the events are what counts.
+	whole, err := newUnfolder(ctx, db).body(uid, data, form == formFolded)
+	return &ledger.Snapshot{Seq: seq, Data: whole}, err
 }
 
 // read runs fn on one consistent view of the database.

@@ -15,40 +15,108 @@ import (
 const (
 	insertModelCall = `INSERT INTO model_calls (key, parent_key, agent_uid, seq, namespace, namespace_uid, root_uid, chat, role, depth,
 	iteration, provider, model, request_type, system_prompt, context_mode, context_tokens, max_iterations, max_duration,
-	files, started_at, request)
-	SELECT $1, $2, uid, $3, namespace, namespace_uid, root_uid, chat, role, depth, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15
-	FROM agents WHERE uid = $16 ON CONFLICT (key) DO NOTHING`
+	files, started_at, request, request_form, request_chain, request_place)
+	SELECT $1, $2, uid, $3, namespace, namespace_uid, root_uid, chat, role, depth, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18
+	FROM agents WHERE uid = $19 ON CONFLICT (key) DO NOTHING`
 	endModelCall = `UPDATE model_calls SET status = $1, response = $2, summary = $3, tool_calls = $4,
-	prompt_tokens = $5, cached_tokens = $6, completion_tokens = $7, cost_micros = $8, bailout = $9, error = $10, finished_at = $11,
+	prompt_tokens = $5, cached_tokens = $6, completion_tokens = $7, cost_micros = $8, bailout = $9, error = $10, finished_at = $11, result_form = $16,
 	provider = CASE WHEN $12 = '' THEN provider ELSE $12 END, model = CASE WHEN $13 = '' THEN model ELSE $13 END
 	WHERE key = $14 AND agent_uid = $15 AND finished_at IS NULL`
 	modelCallColumns = `key, parent_key, agent_uid, seq, namespace, namespace_uid, root_uid, chat, role, depth, iteration, provider, model,
 	request_type, system_prompt, context_mode, context_tokens, max_iterations, max_duration, files, started_at, status,
-	summary, tool_calls, prompt_tokens, cached_tokens, completion_tokens, cost_micros, bailout, error, finished_at, pruned_at`
+	summary, tool_calls, prompt_tokens, cached_tokens, completion_tokens, cost_micros, bailout, error, finished_at, pruned_at, result_form`
 )
 
-// unreadable stands for what is damaged.
-const unreadable = "(unreadable)"
-
-func modelIntent(agent string, c *ledger.ModelCall) step {
+func modelIntent(agent string, c *ledger.ModelCall, form int) step {
+	chain, place := placeOf(c)
 	return step{otherwise: keyTaken("model call", c.Key), Statement: statement(insertModelCall,
 		text(c.Key), text(c.Parent), c.Seq, c.Iteration, text(c.Provider), text(c.Model), text(c.RequestType), text(c.SystemPrompt),
 		text(c.ContextMode), number(c.ContextTokens), c.MaxIterations, c.MaxDuration.Microseconds(), jsonList(c.Files),
-		micros(c.StartedAt), string(c.Request), agent)}
+		micros(c.StartedAt), string(c.Request), form, chain, place, agent)}
 }
 
-func modelResult(agent string, r *ledger.ModelResult) step {
+func modelResult(agent string, r *ledger.ModelResult, form int) step {
 	return step{otherwise: noIntent("model call", r.Key), Statement: statement(endModelCall,
 		string(r.Status), jsonText(r.Response), text(r.Summary), jsonText(r.ToolCalls), number(r.PromptTokens),
 		number(r.CachedTokens), number(r.CompletionTokens), number(r.CostMicros), text(r.Bailout), text(r.Error), micros(r.FinishedAt),
-		text(r.Provider), text(r.Model), text(r.Key), agent)}
+		text(r.Provider), text(r.Model), text(r.Key), agent, form)}
+}
+
+// placeOf is where a request stands in its chain; NULL for one that stands alone.
+func placeOf(c *ledger.ModelCall) (chain, place any) {
+	if c.Chain == 0 {
+		return nil, nil
+	}
+	return c.Chain, c.Place
 }
 
 // ModelCall implements ledger.Calls.
 func (s *Store) ModelCall(ctx context.Context, key string) (ledger.ModelCall, error) {
-	call, err := scanWholeModelCall(s.driver.Reader().QueryRowContext(ctx,
-		`SELECT `+modelCallColumns+`, request, response FROM model_calls WHERE key = $1`, text(key)))
+	var call ledger.ModelCall
+	err := s.read(ctx, func(db querier) error {
+		var request, response []byte
+		var form, chain, place sql.NullInt64
+		read, err := scanModelCallAnd(db.QueryRowContext(ctx,
+			`SELECT `+modelCallColumns+`, request, response, request_form, request_chain, request_place FROM model_calls WHERE key = $1`, text(key)),
+			&request, &response, &form, &chain, &place)
+		if err != nil {
+			return err
+		}
+		u := newUnfolder(ctx, db)
+		if call, err = read.whole(u); err != nil {
+			return err
+		}
+		if call.Result != nil && response != nil {
+			if call.Result.Response, err = u.body(call.Agent, response, read.form&formResponse != 0); err != nil {
+				return err
+			}
+		}
+		if !call.PrunedAt.IsZero() {
+			return nil
+		}
+		call.Chain, call.Place = chain.Int64, int(place.Int64)
+		if call.Place > 0 {
+			call.Request, err = u.chained(call)
+			return err
+		}
+		call.Request, err = u.body(call.Agent, request, form.Int64 == formFolded)
+		return err
+	})
 	return call, s.fail("read model call "+key, err)
+}
+
+const chainOfRequests = `SELECT request, request_form FROM model_calls WHERE agent_uid = $1 AND request_chain = $2 AND request_place <= $3 ORDER BY request_place`
+
+// chained rebuilds a request from those before it in its chain.
+func (u *unfolder) chained(call ledger.ModelCall) (json.RawMessage, error) {
+	type link struct {
+		data   []byte
+		folded bool
+	}
+	links, err := list(u.ctx, u.db, func(r row) (link, error) {
+		var l link
+		var form sql.NullInt64
+		err := r.Scan(&l.data, &form)
+		l.folded = form.Int64 == formFolded
+		return l, err
+	}, chainOfRequests, call.Agent, call.Chain, call.Place)
+	if err != nil {
+		return nil, err
+	}
+	chain := make([]json.RawMessage, len(links))
+	for i, l := range links {
+		if chain[i], err = u.body(call.Agent, l.data, l.folded); err != nil {
+			return nil, err
+		}
+	}
+	if len(chain) != call.Place+1 {
+		return json.RawMessage(`"` + unreadable + `"`), nil
+	}
+	whole, err := ledger.Rebuild(chain)
+	if isDamage(err) {
+		return json.RawMessage(`"` + unreadable + `"`), nil
+	}
+	return whole, err
 }
 
 // ModelCalls implements ledger.Calls.
@@ -64,28 +132,47 @@ func (s *Store) ModelCalls(ctx context.Context, filter ledger.CallFilter, page l
 		return ledger.List[ledger.ModelCall]{}, err
 	}
 	query := `SELECT ` + modelCallColumns + ` FROM model_calls` + w.ordered(page, "started_at", "key")
-	calls, err := list(ctx, s.driver.Reader(), scanModelCall, query, w.args...)
+	calls, err := modelCalls(ctx, s.driver.Reader(), query, w.args...)
 	next := func(c ledger.ModelCall) string { return timeCursor(c.StartedAt, c.Key) }
 	return paged(calls, page, next), s.fail("list model calls", err)
 }
 
-func scanWholeModelCall(r row) (ledger.ModelCall, error) {
-	var request, response []byte
-	call, err := scanModelCallAnd(r, &request, &response)
-	if call.PrunedAt.IsZero() {
-		call.Request = request
-	}
-	if call.Result != nil && response != nil {
-		call.Result.Response = response
-	}
-	return call, err
+// modelCallRow is a call as it was read, whose tool calls may have references.
+type modelCallRow struct {
+	ledger.ModelCall
+	form int
 }
 
-func scanModelCall(r row) (ledger.ModelCall, error) { return scanModelCallAnd(r) }
+func (r modelCallRow) whole(u *unfolder) (ledger.ModelCall, error) {
+	if r.Result == nil || r.form&formToolCalls == 0 {
+		return r.ModelCall, nil
+	}
+	var err error
+	r.Result.ToolCalls, err = u.document(r.Agent, r.Result.ToolCalls)
+	return r.ModelCall, err
+}
+
+// modelCalls lists calls without their bodies.
+func modelCalls(ctx context.Context, db querier, query string, args ...any) ([]ledger.ModelCall, error) {
+	rows, err := list(ctx, db, scanModelCall, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	u := newUnfolder(ctx, db)
+	calls := make([]ledger.ModelCall, len(rows))
+	for i := range rows {
+		if calls[i], err = rows[i].whole(u); err != nil {
+			return nil, err
+		}
+	}
+	return calls, nil
+}
+
+func scanModelCall(r row) (modelCallRow, error) { return scanModelCallAnd(r) }
 
 // scanModelCallAnd reads modelCallColumns, and the columns behind them into more.
-func scanModelCallAnd(r row, more ...any) (ledger.ModelCall, error) {
-	var c ledger.ModelCall
+func scanModelCallAnd(r row, more ...any) (modelCallRow, error) {
+	var c modelCallRow
 	var res ledger.ModelResult
 	var started, maxDuration int64
 	var contextTokens, prompt, cached, completion, cost, finished, pruned sql.NullInt64
@@ -93,9 +180,9 @@ func scanModelCallAnd(r row, more ...any) (ledger.ModelCall, error) {
 	err := r.Scan(append([]any{&c.Key, &c.Parent, &c.Agent, &c.Seq, &c.Namespace, &c.NamespaceUID, &c.Root, &c.Chat, &c.Role, &c.Depth, &c.Iteration,
 		&c.Provider, &c.Model, &c.RequestType, &c.SystemPrompt, &c.ContextMode, &contextTokens, &c.MaxIterations, &maxDuration,
 		&files, &started, &res.Status, &res.Summary, (*[]byte)(&res.ToolCalls),
-		&prompt, &cached, &completion, &cost, &res.Bailout, &res.Error, &finished, &pruned}, more...)...)
+		&prompt, &cached, &completion, &cost, &res.Bailout, &res.Error, &finished, &pruned, &c.form}, more...)...)
 	if err != nil {
-		return ledger.ModelCall{}, err
+		return modelCallRow{}, err
 	}
 	c.StartedAt, c.MaxDuration = fromMicros(started), time.Duration(maxDuration)*time.Microsecond
 	c.ContextTokens = numberOf(contextTokens)

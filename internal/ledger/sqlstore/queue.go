@@ -15,8 +15,7 @@ import (
 
 // pending is a batch that waits for its transaction.
 type pending struct {
-	batch ledger.Batch
-	size  int
+	batch *folded
 	// done gets the outcome; it has room for it, so that the committer never waits for a caller.
 	done chan error
 }
@@ -43,11 +42,11 @@ func newQueue(limit, bytes int, commit func([]*pending)) *queue {
 }
 
 // submit waits until the batch is written, or withdrawn because ctx ended first.
-func (q *queue) submit(ctx context.Context, batch ledger.Batch) error {
+func (q *queue) submit(ctx context.Context, batch *folded) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	p := &pending{batch: batch, size: batch.Size(), done: make(chan error, 1)}
+	p := &pending{batch: batch, done: make(chan error, 1)}
 	if !q.add(p) {
 		return ledger.ErrClosed
 	}
@@ -134,7 +133,7 @@ func (q *queue) take() []*pending {
 	defer q.mu.Unlock()
 	n, size := 0, 0
 	for n < len(q.waiting) && n < q.limit {
-		size += q.waiting[n].size
+		size += q.waiting[n].batch.size
 		if n > 0 && size > q.bytes {
 			break
 		}

@@ -29,12 +29,12 @@ func groupsOf(t *testing.T, limit, bytes int, sizes ...int) []int {
 			p.done <- nil
 		}
 	})
-	first := &pending{done: make(chan error, 1)}
+	first := &pending{batch: &folded{}, done: make(chan error, 1)}
 	q.add(first)
 	<-begun
 	waiting := make([]*pending, len(sizes))
 	for i, size := range sizes {
-		waiting[i] = &pending{size: size, done: make(chan error, 1)}
+		waiting[i] = &pending{batch: &folded{size: size}, done: make(chan error, 1)}
 		q.add(waiting[i])
 	}
 	close(release)
@@ -78,7 +78,7 @@ func TestClosedQueueTakesNothing(t *testing.T) {
 	if !q.close() || q.close() {
 		t.Error("want the first close, and only that, to say that it was first")
 	}
-	if err := q.submit(t.Context(), ledger.Batch{}); !errors.Is(err, ledger.ErrClosed) {
+	if err := q.submit(t.Context(), &folded{}); !errors.Is(err, ledger.ErrClosed) {
 		t.Errorf("submit: %v, want ErrClosed", err)
 	}
 }
@@ -100,7 +100,7 @@ func TestWritersThatComeBackShareACommit(t *testing.T) {
 			all.Go(func() {
 				for range appends {
 					time.Sleep(time.Duration(i) * time.Millisecond / 3) //nolint:forbidigo // The clock of synctest does not wait.
-					if err := q.submit(t.Context(), ledger.Batch{}); err != nil {
+					if err := q.submit(t.Context(), &folded{}); err != nil {
 						t.Error(err)
 					}
 				}
@@ -123,7 +123,7 @@ func TestAWriterAloneDoesNotWait(t *testing.T) {
 		q := newQueue(100, 1000, func(group []*pending) { group[0].done <- nil })
 		began := time.Now()
 		for range 100 {
-			if err := q.submit(t.Context(), ledger.Batch{}); err != nil {
+			if err := q.submit(t.Context(), &folded{}); err != nil {
 				t.Fatal(err)
 			}
 		}

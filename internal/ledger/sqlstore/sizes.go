@@ -25,13 +25,21 @@ func (s *Store) Bytes(ctx context.Context) ([]ledger.NamespaceBytes, error) {
 
 // What is pruned of a call stays as NULL, or as null where a column cannot be NULL. Reservations of quotas find the row, which has what the call used.
 const (
-	oldModelCalls = `SELECT key, agent_uid, octet_length(CAST(request AS TEXT)) + COALESCE(octet_length(CAST(response AS TEXT)), 0)
-	FROM model_calls WHERE key > $1 AND finished_at < $2 AND pruned_at IS NULL ORDER BY key LIMIT $3`
-	pruneModelCall = `UPDATE model_calls SET request = 'null', response = NULL, summary = '', tool_calls = NULL, pruned_at = $1 WHERE key = $2`
-	oldToolCalls   = `SELECT key, agent_uid, COALESCE(length(output), 0)
-	FROM tool_calls WHERE key > $1 AND finished_at < $2 AND pruned_at IS NULL AND output IS NOT NULL ORDER BY key LIMIT $3`
-	pruneToolCall = `UPDATE tool_calls SET output = NULL, pruned_at = $1 WHERE key = $2`
-	freeBytes     = `UPDATE agents SET bytes = CASE WHEN bytes > $1 THEN bytes - $1 ELSE 0 END WHERE uid = $2`
+	oldModelCalls = `SELECT key, agent_uid, COALESCE(octet_length(CAST(response AS TEXT)), 0) +
+	CASE WHEN request_chain IS NULL THEN octet_length(CAST(request AS TEXT)) ELSE 0 END, COALESCE(request_chain, 0)
+	FROM model_calls WHERE key > $1 AND finished_at < $2 AND pruned_at IS NULL AND (request_chain IS NULL OR started_at < $4) ORDER BY key LIMIT $3`
+	pruneModelCall = `UPDATE model_calls SET request = CASE WHEN request_chain IS NULL THEN 'null' ELSE request END, response = NULL, summary = '',
+	tool_calls = NULL, result_form = 0, pruned_at = $1 WHERE key = $2`
+	oldToolCalls = `SELECT key, agent_uid, COALESCE(length(output), 0), 0
+	FROM tool_calls WHERE key > $1 AND finished_at < $2 AND pruned_at IS NULL AND (output IS NOT NULL OR output_ref IS NOT NULL)
+	ORDER BY key LIMIT $3`
+	pruneToolCall = `UPDATE tool_calls SET output = NULL, output_ref = NULL, output_size = NULL, pruned_at = $1 WHERE key = $2`
+	// A chain goes when nobody can read the last of its requests any more.
+	deadChain = ` FROM model_calls WHERE agent_uid = $1 AND request_chain = $2 AND NOT EXISTS (
+	SELECT 1 FROM model_calls n WHERE n.agent_uid = $1 AND n.request_chain = $2 AND n.pruned_at IS NULL)`
+	bytesOfChain = `SELECT CAST(COALESCE(SUM(octet_length(CAST(request AS TEXT))), 0) AS BIGINT)` + deadChain
+	freeChain    = `UPDATE model_calls SET request = 'null', request_form = 0, request_chain = NULL, request_place = NULL WHERE key IN (SELECT key` + deadChain + `)`
+	freeBytes    = `UPDATE agents SET bytes = CASE WHEN bytes > $1 THEN bytes - $1 ELSE 0 END WHERE uid = $2`
 )
 
 // pruneProgress is how far the last step of PruneCalls came. No index finds old bodies, so the keys are walked once, and not from the
@@ -48,7 +56,7 @@ func (s *Store) PruneCalls(ctx context.Context, before time.Time, limit int) (in
 	budget := ledger.Page{Limit: limit}.Size()
 	var models, tools pruning
 	err := s.driver.Write(ctx, func(tx Tx) error {
-		models = pruning{find: oldModelCalls, prune: pruneModelCall, after: s.pruned.models, limit: budget}
+		models = pruning{find: oldModelCalls, prune: pruneModelCall, after: s.pruned.models, limit: budget, more: []any{micros(time.Now().Add(-ledger.ChainRest))}}
 		if err := models.run(ctx, tx, before); err != nil {
 			return err
 		}
@@ -65,28 +73,39 @@ func (s *Store) PruneCalls(ctx context.Context, before time.Time, limit int) (in
 	return models.count + tools.count, nil
 }
 
+// chain names a chain of requests.
+type chain struct {
+	agent string
+	first int64
+}
+
 // pruning is one step through the calls of a kind. It begins behind a key, and ends at the last one that it pruned, or at the beginning
 // again if it came to the end.
 type pruning struct {
 	find, prune, after string
 	limit              int
-	count              int64
+	// more are arguments of find.
+	more  []any
+	count int64
 }
 
 func (p *pruning) run(ctx context.Context, tx Tx, before time.Time) error {
 	var statements []Statement
-	freed, now, last := map[string]int64{}, micros(time.Now()), ""
+	freed, chains, now, last := map[string]int64{}, map[chain]bool{}, micros(time.Now()), ""
 	err := tx.Query(ctx, func(r Row) error {
 		var agent string
-		var bytes int64
-		if err := r.Scan(&last, &agent, &bytes); err != nil {
+		var bytes, first int64
+		if err := r.Scan(&last, &agent, &bytes, &first); err != nil {
 			return err
+		}
+		if first > 0 {
+			chains[chain{agent, first}] = true
 		}
 		p.count++
 		freed[agent] += bytes
 		statements = append(statements, statement(p.prune, now, last))
 		return nil
-	}, p.find, p.after, micros(before), p.limit)
+	}, p.find, append([]any{p.after, micros(before), p.limit}, p.more...)...)
 	if err != nil {
 		return err
 	}
@@ -96,6 +115,20 @@ func (p *pruning) run(ctx context.Context, tx Tx, before time.Time) error {
 	}
 	if p.count == 0 {
 		return nil
+	}
+	if _, err = tx.Exec(ctx, statements...); err != nil {
+		return err
+	}
+	statements = nil
+	for c := range chains {
+		bytes, err := tx.Int64(ctx, bytesOfChain, c.agent, c.first)
+		if err != nil {
+			return err
+		}
+		if bytes > 0 {
+			freed[c.agent] += bytes
+			statements = append(statements, statement(freeChain, c.agent, c.first))
+		}
 	}
 	for _, agent := range slices.Sorted(maps.Keys(freed)) { // in the order of every writer
 		statements = append(statements, statement(freeBytes, freed[agent], agent))

@@ -19,6 +19,7 @@ type Store struct {
 	batches      atomic.Int64
 	transactions atomic.Int64
 
+	memory memory
 	pruned pruneProgress
 }
 

@@ -15,50 +15,68 @@ import (
 
 const (
 	insertToolCall = `INSERT INTO tool_calls (key, call_id, agent_uid, seq, model_call, tool, arguments, repeatable, decision, decided_by,
-	started_at)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (key) DO NOTHING`
+	started_at, arguments_ref)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (key) DO NOTHING`
 	insertEndedToolCall = `INSERT INTO tool_calls (key, call_id, agent_uid, seq, model_call, tool, arguments, repeatable, decision, decided_by,
-	started_at, status, output, error, finished_at)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT (key) DO NOTHING`
-	endToolCall = `UPDATE tool_calls SET status = $1, output = $2, error = $3, finished_at = $4
-	WHERE key = $5 AND agent_uid = $6 AND finished_at IS NULL`
+	started_at, arguments_ref, status, output, error, finished_at, output_ref, output_size)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) ON CONFLICT (key) DO NOTHING`
+	endToolCall = `UPDATE tool_calls SET status = $1, output = $2, error = $3, finished_at = $4, output_ref = $5, output_size = $6
+	WHERE key = $7 AND agent_uid = $8 AND finished_at IS NULL`
 	toolCallColumns = `key, call_id, agent_uid, seq, model_call, tool, arguments, repeatable, decision, decided_by, started_at, status,
-	error, finished_at, COALESCE(length(output), 0)`
+	error, finished_at, COALESCE(output_size, length(output), 0), arguments_ref`
 )
 
 // toolSteps write the tool calls of a batch. A call that begins and ends in it is one row from the beginning.
-func toolSteps(steps []step, b *ledger.Batch) []step {
+func toolSteps(steps []step, b *folded) []step {
 	begun := map[string]bool{}
 	for i := range b.ToolCalls {
 		c := &b.ToolCalls[i]
 		row := step{otherwise: keyTaken("tool call", c.Key), Statement: statement(insertToolCall,
 			text(c.Key), text(c.CallID), b.Agent, c.Seq, text(c.ModelCall), text(c.Tool), text(c.Arguments), c.Repeatable,
-			string(c.Decision), text(c.DecidedBy), micros(c.StartedAt))}
+			string(c.Decision), text(c.DecidedBy), micros(c.StartedAt), reference(b.arguments[i]))}
 		if at := slices.IndexFunc(b.ToolResults, func(r ledger.ToolResult) bool { return r.Key == c.Key }); at >= 0 {
 			r := &b.ToolResults[at]
-			row.Statement = statement(insertEndedToolCall, append(row.Args, string(r.Status), r.Output, text(r.Error), micros(r.FinishedAt))...)
+			row.Statement = statement(insertEndedToolCall, append(row.Args, string(r.Status), r.Output, text(r.Error), micros(r.FinishedAt),
+				reference(b.outputs[at]), outputSize(r, b.outputs[at]))...)
 			begun[c.Key] = true
 		}
 		steps = append(steps, row)
 	}
 	for i := range b.ToolResults {
 		if r := &b.ToolResults[i]; !begun[r.Key] {
-			steps = append(steps, toolResult(b.Agent, r))
+			steps = append(steps, toolResult(b.Agent, r, b.outputs[i]))
 		}
 	}
 	return steps
 }
 
-func toolResult(agent string, r *ledger.ToolResult) step {
+func toolResult(agent string, r *ledger.ToolResult, ref string) step {
 	return step{otherwise: noIntent("tool call", r.Key), Statement: statement(endToolCall,
-		string(r.Status), r.Output, text(r.Error), micros(r.FinishedAt), text(r.Key), agent)}
+		string(r.Status), r.Output, text(r.Error), micros(r.FinishedAt), reference(ref), outputSize(r, ref), text(r.Key), agent)}
+}
+
+// outputSize is NULL for an output that is in its own column.
+func outputSize(r *ledger.ToolResult, ref string) any {
+	if ref == "" {
+		return nil
+	}
+	return r.OutputSize
 }
 
 // ToolCall implements ledger.Calls.
 func (s *Store) ToolCall(ctx context.Context, key string) (ledger.ToolCall, error) {
 	var output []byte
-	call, err := scanToolCallAnd(s.driver.Reader().QueryRowContext(ctx,
-		`SELECT `+toolCallColumns+`, output FROM tool_calls WHERE key = $1`, text(key)), &output)
+	var ref sql.NullString
+	read, err := scanToolCallAnd(s.driver.Reader().QueryRowContext(ctx,
+		`SELECT `+toolCallColumns+`, output, output_ref FROM tool_calls WHERE key = $1`, text(key)), &output, &ref)
+	if err != nil {
+		return ledger.ToolCall{}, s.fail("read tool call "+key, err)
+	}
+	u := newUnfolder(ctx, s.driver.Reader())
+	call, err := read.whole(u)
+	if err == nil && ref.Valid {
+		output, err = u.plain(call.Agent, ref.String)
+	}
 	if call.Result != nil {
 		call.Result.Output = output
 	}
@@ -73,9 +91,25 @@ func (s *Store) ToolCalls(ctx context.Context, agent string, page ledger.Page) (
 		return ledger.List[ledger.ToolCall]{}, err
 	}
 	query := `SELECT ` + toolCallColumns + ` FROM tool_calls` + w.ordered(page, "started_at", "key")
-	calls, err := list(ctx, s.driver.Reader(), scanToolCall, query, w.args...)
+	calls, err := toolCalls(ctx, s.driver.Reader(), query, w.args...)
 	next := func(c ledger.ToolCall) string { return timeCursor(c.StartedAt, c.Key) }
 	return paged(calls, page, next), s.fail("list tool calls of agent "+agent, err)
+}
+
+// toolCalls lists calls with their arguments.
+func toolCalls(ctx context.Context, db querier, query string, args ...any) ([]ledger.ToolCall, error) {
+	rows, err := list(ctx, db, scanToolCall, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	u := newUnfolder(ctx, db)
+	calls := make([]ledger.ToolCall, len(rows))
+	for i := range rows {
+		if calls[i], err = rows[i].whole(u); err != nil {
+			return nil, err
+		}
+	}
+	return calls, nil
 }
 
 // OpenCalls implements ledger.Calls.
@@ -84,19 +118,18 @@ func (s *Store) OpenCalls(ctx context.Context, agent string) (ledger.OpenCalls, 
 	var calls ledger.OpenCalls
 	err := s.read(ctx, func(db querier) error {
 		var err error
-		calls.Models, err = list(ctx, db, scanWholeModelCall,
-			`SELECT `+modelCallColumns+`, request, response FROM model_calls`+open, agent)
-		if err != nil {
+		if calls.Models, err = modelCalls(ctx, db, `SELECT `+modelCallColumns+` FROM model_calls`+open, agent); err != nil {
 			return err
 		}
-		calls.Tools, err = list(ctx, db, scanToolCall, `SELECT `+toolCallColumns+` FROM tool_calls`+open, agent)
+		calls.Tools, err = toolCalls(ctx, db, `SELECT `+toolCallColumns+` FROM tool_calls`+open, agent)
 		return err
 	})
 	return calls, s.fail("list open calls of agent "+agent, err)
 }
 
 // The tree is that of the agent's root. A call that is named with its agent comes first, then the agent's own.
-const findToolOutput = `SELECT COALESCE(substr(c.output, $1, $2), ''), COALESCE(length(c.output), 0), c.pruned_at IS NOT NULL
+const findToolOutput = `SELECT COALESCE(substr(c.output, $1, $2), ''), COALESCE(c.output_size, length(c.output), 0), c.pruned_at IS NOT NULL,
+	c.agent_uid, c.output_ref
 	FROM agents self JOIN agents a ON a.root_uid = self.root_uid AND a.namespace = self.namespace AND a.expired_at IS NULL
 	JOIN tool_calls c ON c.agent_uid = a.uid
 	WHERE self.uid = $3 AND c.finished_at IS NOT NULL AND (c.call_id = $4 OR (a.name = $5 AND c.call_id = $6))
@@ -111,25 +144,50 @@ func (s *Store) ToolOutput(ctx context.Context, agent, call string, offset int64
 	name, id, _ := strings.Cut(call, "/") // names of agents have no slash
 	var part ledger.ToolOutput
 	var pruned bool
-	err := s.driver.Reader().QueryRowContext(ctx, findToolOutput, offset+1, limit, agent, text(call), text(name), text(id)).Scan(&part.Data, &part.Size, &pruned)
-	if err == nil && pruned {
+	var by string
+	var ref sql.NullString
+	err := s.driver.Reader().QueryRowContext(ctx, findToolOutput, offset+1, limit, agent, text(call), text(name), text(id)).
+		Scan(&part.Data, &part.Size, &pruned, &by, &ref)
+	switch {
+	case err != nil:
+	case pruned:
 		err = ledger.ErrPruned
+	case ref.Valid:
+		if part.Data, err = newUnfolder(ctx, s.driver.Reader()).plain(by, ref.String); err == nil {
+			size := int64(len(part.Data))
+			part.Data = part.Data[min(offset, size):min(offset+int64(limit), size)]
+		}
 	}
 	return part, s.fail(op, err)
 }
 
-func scanToolCall(r row) (ledger.ToolCall, error) { return scanToolCallAnd(r) }
+// toolCallRow is a call as it was read, whose arguments may be elsewhere.
+type toolCallRow struct {
+	ledger.ToolCall
+	arguments sql.NullString
+}
+
+func (r toolCallRow) whole(u *unfolder) (ledger.ToolCall, error) {
+	if !r.arguments.Valid {
+		return r.ToolCall, nil
+	}
+	arguments, err := u.plain(r.Agent, r.arguments.String)
+	r.Arguments = string(arguments)
+	return r.ToolCall, err
+}
+
+func scanToolCall(r row) (toolCallRow, error) { return scanToolCallAnd(r) }
 
 // scanToolCallAnd reads toolCallColumns, and the columns behind them into more.
-func scanToolCallAnd(r row, more ...any) (ledger.ToolCall, error) {
-	var c ledger.ToolCall
+func scanToolCallAnd(r row, more ...any) (toolCallRow, error) {
+	var c toolCallRow
 	var res ledger.ToolResult
 	var started int64
 	var finished sql.NullInt64
 	err := r.Scan(append([]any{&c.Key, &c.CallID, &c.Agent, &c.Seq, &c.ModelCall, &c.Tool, &c.Arguments, &c.Repeatable, &c.Decision, &c.DecidedBy, &started,
-		&res.Status, &res.Error, &finished, &res.OutputSize}, more...)...)
+		&res.Status, &res.Error, &finished, &res.OutputSize, &c.arguments}, more...)...)
 	if err != nil {
-		return ledger.ToolCall{}, err
+		return toolCallRow{}, err
 	}
 	c.StartedAt = fromMicros(started)
 	if finished.Valid {

@@ -1,0 +1,126 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/tool"
+)
+
+// reader is a model that reads one thing after the other, as many as the instruction says.
+const reader = `
+name: reader
+rules:
+- {match: {toolResult: {}, lastMessage: /the end/}, reply: {toolCalls: [{name: submit_result, arguments: {result: Done.}}]}}
+- {match: {toolResult: {}}, reply: {toolCalls: [{name: read, arguments: {after: '{{find "^[0-9]+" .toolResult}}'}}]}}
+- {match: {role: coder}, reply: {toolCalls: [{name: read, arguments: {after: 'the beginning'}}]}}
+`
+
+// story answers each call with another text of a size, which begins with its number. The last one says so.
+func (w *workshop) story(size, parts int) {
+	random := rand.New(rand.NewPCG(1, 2))
+	n := 0
+	w.text = func(tool.Call) string {
+		n++
+		text := fmt.Sprintf("%d. ", n)
+		if n == parts {
+			text += "This is the end. "
+		}
+		for len(text) < size {
+			text += fmt.Sprintf("line %d has the number %d, \"quoted\" once, <and> the letter %c\n", n, random.Int(), rune(random.IntN(20_000)+'a'))
+		}
+		return strings.ToValidUTF8(text[:size], "")
+	}
+}
+
+func unlimited(c *agent.Config) {
+	c.Limits = agent.Limits{MaxOutputTokens: 1000, ContextTokens: 100_000_000}
+}
+
+func (w *world) bytes() int64 {
+	sizes, err := w.ledger.Bytes(w.t.Context())
+	if err != nil || len(sizes) != 1 {
+		w.t.Fatalf("sizes are %v (%v)", sizes, err)
+	}
+	return sizes[0].Bytes
+}
+
+// DESIGN section 16: the bytes of an agent are at most 1.3 times those that it has seen and said. checkRequests compares the requests.
+func TestAConversationCostsWhatIsNewInIt(t *testing.T) {
+	const turns, size = 120, 5000
+	w := newWorld(t, reader)
+	w.tools.story(size, turns)
+	w.task("task", unlimited)
+	w.untilEnded("task")
+	if got, most := w.bytes(), int64(turns*size*13/10); got > most {
+		t.Errorf("%d turns of %d bytes take %d bytes, want at most %d", turns, size, got, most)
+	}
+}
+
+func TestAConversationIsRecordedOnceAcrossRestarts(t *testing.T) {
+	const turns, size = 40, 5000
+	w := newWorld(t, reader)
+	w.tools.story(size, turns)
+	reached := make(chan struct{})
+	release := make(chan struct{})
+	text := w.tools.text
+	seen := 0
+	w.tools.text = func(c tool.Call) string {
+		if seen++; seen == 20 {
+			close(reached)
+			<-release
+		}
+		return text(c)
+	}
+	w.task("task", unlimited)
+	<-reached
+	w.crash()
+	close(release)
+	if err := w.ledger.Close(); err != nil { // what the process knew of the texts is gone too
+		t.Fatal(err)
+	}
+	w.openLedger()
+	if _, err := w.start(w.ledger).Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.untilEnded("task")
+	if got, most := w.bytes(), int64(turns*size*14/10); got > most {
+		t.Errorf("%d turns of %d bytes take %d bytes after a restart, want at most %d", turns, size, got, most)
+	}
+}
+
+func TestSnapshotsAreRecordedWithoutTheirTexts(t *testing.T) {
+	const turns, size = 60, 5000
+	w := newWorld(t, reader)
+	w.stop()
+	w.start(w.ledger).options.SnapshotEvery = 5
+	w.tools.story(size, turns)
+	w.task("task", unlimited)
+	w.untilEnded("task")
+	history, err := w.ledger.Load(t.Context(), "uid-task")
+	if err != nil || history.Snapshot == nil {
+		t.Fatalf("there is no snapshot: %v", err)
+	}
+	if whole := len(history.Snapshot.Data); whole < turns*size/4 {
+		t.Errorf("the snapshot has %d bytes: it is too small to say anything", whole)
+	}
+	state, _, err := rebuild(history)
+	if err != nil || !state.Phase.Terminal() {
+		t.Errorf("the state from the snapshot is %v (%v)", state.Phase, err)
+	}
+	var events []ledger.Event
+	if events, err = w.current().allEvents(t.Context(), "uid-task"); err != nil {
+		t.Fatal(err)
+	}
+	replayed, _, err := rebuild(ledger.History{Agent: history.Agent, Events: events})
+	if got, want := encode(replayed), encode(state); err != nil || string(got) != string(want) {
+		t.Errorf("the events lead to another state than the snapshot (%v):\n%s\n%s", err, got, want)
+	}
+}

@@ -1,0 +1,228 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// Edit is how a request is made of the one before it in its chain: its pieces, in order. A conversation goes on by a few messages at a
+// time, so that an edit is small however long the request is.
+type Edit []Piece
+
+// ChainRest is how long ago the newest request of a chain must have begun for the chain to be deleted: until then the next request may
+// be an edit of it. ChainReach is how old the request before may be.
+const (
+	ChainRest  = 2 * time.Hour
+	ChainReach = time.Hour
+)
+
+// Piece is a part of a request: bytes of the request before, a text, or values that are added to a list.
+type Piece struct {
+	// From and To bound the bytes of the request before; both are 0 for another kind of piece.
+	From, To int64
+	// Text is inserted as it is.
+	Text string
+	// Values are inserted each with a comma before it.
+	Values []json.RawMessage
+}
+
+// Encode writes the edit as a JSON list: bytes of the request before as [from,to], a text as a string, and values as {"add":[...]}.
+func (e Edit) Encode() json.RawMessage {
+	out := []byte{'['}
+	for i, p := range e {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = p.append(out)
+	}
+	return append(out, ']')
+}
+
+func (p Piece) append(out []byte) []byte {
+	switch {
+	case p.Values != nil:
+		out = append(out, `{"add":[`...)
+		for i, value := range p.Values {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = append(out, value...)
+		}
+		return append(out, "]}"...)
+	case p.To > 0:
+		out = strconv.AppendInt(append(out, '['), p.From, 10)
+		out = strconv.AppendInt(append(out, ','), p.To, 10)
+		return append(out, ']')
+	}
+	text, _ := json.Marshal(p.Text) // A string always has a JSON form.
+	return append(out, text...)
+}
+
+// UnmarshalJSON reads a piece of an encoded edit.
+func (p *Piece) UnmarshalJSON(data []byte) error {
+	*p = Piece{}
+	switch {
+	case len(data) == 0:
+	case data[0] == '[':
+		var bounds [2]int64
+		if err := json.Unmarshal(data, &bounds); err != nil {
+			return err
+		}
+		p.From, p.To = bounds[0], bounds[1]
+		return nil
+	case data[0] == '{':
+		var values struct {
+			Add []json.RawMessage `json:"add"`
+		}
+		if err := json.Unmarshal(data, &values); err != nil {
+			return err
+		}
+		p.Values = values.Add
+		return nil
+	}
+	return json.Unmarshal(data, &p.Text)
+}
+
+// ErrBrokenChain says that a request cannot be built from those before it.
+var ErrBrokenChain = errors.New("the request does not follow from the one before it")
+
+// document is a request as a list of its parts, so that an edit of a long one copies none of its bytes.
+type document [][]byte
+
+// size is how many bytes a document has.
+func (d document) size() (size int64) {
+	for _, part := range d {
+		size += int64(len(part))
+	}
+	return size
+}
+
+// slice is the document between two bytes.
+func (d document) slice(from, to int64) (document, error) {
+	if from < 0 || to < from {
+		return nil, fmt.Errorf("%w: bytes %d to %d", ErrBrokenChain, from, to)
+	}
+	var slice document
+	at := int64(0)
+	for _, part := range d {
+		end := at + int64(len(part))
+		if end > from && at < to {
+			slice = append(slice, part[max(from-at, 0):min(to, end)-at])
+		}
+		at = end
+	}
+	if to > at {
+		return nil, fmt.Errorf("%w: bytes %d to %d of %d", ErrBrokenChain, from, to, at)
+	}
+	return slice, nil
+}
+
+func (d document) edit(edit Edit) (document, error) {
+	var next document
+	for _, p := range edit {
+		switch {
+		case p.Values != nil:
+			for _, value := range p.Values {
+				next = append(next, []byte(","), value)
+			}
+		case p.To > 0:
+			kept, err := d.slice(p.From, p.To)
+			if err != nil {
+				return nil, err
+			}
+			next = append(next, kept...)
+		default:
+			next = append(next, []byte(p.Text))
+		}
+	}
+	return next, nil
+}
+
+// Rebuild returns the request that a chain ends with: the first one is whole, each other one an edit of the one before.
+func Rebuild(chain []json.RawMessage) (json.RawMessage, error) {
+	if len(chain) == 0 {
+		return nil, fmt.Errorf("%w: there is none", ErrBrokenChain)
+	}
+	whole := document{chain[0]}
+	for place, data := range chain[1:] {
+		var edit Edit
+		if err := json.Unmarshal(data, &edit); err != nil {
+			return nil, fmt.Errorf("%w: link %d: %w", ErrBrokenChain, place+1, err)
+		}
+		var err error
+		if whole, err = whole.edit(edit); err != nil {
+			return nil, err
+		}
+	}
+	return bytes.Join(whole, nil), nil
+}
+
+// Compare returns the edit that makes one request of another, if it continues it: if its messages begin with those of the other one.
+func Compare(before, request json.RawMessage) (Edit, bool) {
+	old, ok := endOfMessages(before)
+	if !ok || old == 0 {
+		return nil, false
+	}
+	end, ok := endOfMessages(request)
+	if !ok || end < old || !bytes.Equal(before[:old], request[:old]) {
+		return nil, false
+	}
+	edit := Edit{{From: 0, To: int64(old)}}
+	switch more := request[old:end]; {
+	case len(more) == 0:
+	case more[0] == ',' && before[old-1] != '[':
+		edit = append(edit, Piece{Values: []json.RawMessage{more[1:]}})
+	default:
+		return nil, false
+	}
+	rest := request[end:]
+	same := commonPrefix(before[old:], rest)
+	for same > 0 && same < len(rest) && !utf8.RuneStart(rest[same]) {
+		same--
+	}
+	if same > 0 {
+		edit = append(edit, Piece{From: int64(old), To: int64(old + same)})
+	}
+	if same < len(rest) {
+		edit = append(edit, Piece{Text: string(rest[same:])})
+	}
+	return edit, true
+}
+
+func commonPrefix(a, b []byte) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// endOfMessages is where the bracket stands that ends the messages of a request.
+func endOfMessages(request json.RawMessage) (int, bool) {
+	decoder := json.NewDecoder(bytes.NewReader(request))
+	if t, err := decoder.Token(); err != nil || t != json.Delim('{') {
+		return 0, false
+	}
+	for decoder.More() {
+		key, err := decoder.Token()
+		if err != nil {
+			return 0, false
+		}
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err != nil {
+			return 0, false
+		}
+		if key == "messages" && bytes.HasSuffix(value, []byte("]")) {
+			return int(decoder.InputOffset()) - 1, true
+		}
+	}
+	return 0, false
+}

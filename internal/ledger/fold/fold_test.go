@@ -1,0 +1,160 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fold
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/nestor-dev/nestor/internal/plainjson"
+)
+
+// log is a list of events that can be looked up.
+type log [][]byte
+
+func (l log) event(seq int64) ([]byte, error) {
+	if seq < 1 || seq > int64(len(l)) {
+		return nil, ErrDamaged
+	}
+	return l[seq-1], nil
+}
+
+func (l log) texts() *Draft {
+	var t Texts
+	draft := t.Draft()
+	for i, data := range l {
+		draft.Learn(int64(i+1), data)
+	}
+	t.Keep(draft)
+	return t.Draft()
+}
+
+// someText is a text with everything that JSON escapes, often long.
+func someText() *rapid.Generator[string] {
+	return rapid.Custom(func(t *rapid.T) string {
+		part := rapid.StringOfN(rapid.SampledFrom([]rune(`ab"\<&>{}[]$:,`+"\n\u2028\x01é")), 1, 30, -1).Draw(t, "part")
+		return strings.Repeat(part, rapid.IntRange(0, 20).Draw(t, "times"))
+	})
+}
+
+func someValue(texts []string) *rapid.Generator[any] {
+	leaf := rapid.OneOf(rapid.SampledFrom(texts).AsAny(), someText().AsAny(), rapid.Int().AsAny(), rapid.Just[any](nil))
+	return rapid.OneOf(leaf, rapid.MapOfN(someText(), leaf, 0, 4).AsAny(), rapid.SliceOfN(leaf, 0, 6).AsAny(),
+		rapid.Just[any](map[string]any{"$text": []int{1, 2, 3}}))
+}
+
+func TestWhatIsFoldedUnfoldsToTheSameBytes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		texts := rapid.SliceOfN(someText(), 1, 6).Draw(t, "texts")
+		var events log
+		for range rapid.IntRange(0, 5).Draw(t, "events") {
+			data, err := plainjson.Marshal(map[string]any{"fact": someValue(texts).Draw(t, "event")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			events = append(events, data)
+		}
+		document, err := plainjson.Marshal(someValue(texts).Draw(t, "document"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		folded, changed := events.texts().Fold(document)
+		if !changed {
+			if !bytes.Equal(folded, document) {
+				t.Fatalf("the document changed: %s", folded)
+			}
+			return
+		}
+		if !json.Valid(folded) {
+			t.Fatalf("a folded document is not JSON: %s", folded)
+		}
+		if len(folded) >= len(document) {
+			t.Fatalf("folding made %d bytes of %d", len(folded), len(document))
+		}
+		whole, err := Unfold(folded, events.event)
+		if err != nil || !bytes.Equal(whole, document) {
+			t.Fatalf("unfolded to %s (%v), want %s", whole, err, document)
+		}
+	})
+}
+
+func TestAKnownTextBecomesAReference(t *testing.T) {
+	text := strings.Repeat(`a "quoted" <word> `, 40)
+	event, _ := plainjson.Marshal(map[string]string{"output": text, "tool": "read"})
+	events := log{[]byte(`{"short":"x"}`), event}
+	document, _ := plainjson.Marshal([]string{"before", text, "after"})
+	folded, changed := events.texts().Fold(document)
+	if !changed || len(folded) > 60 {
+		t.Fatalf("folded to %s", folded)
+	}
+	if got := Refs(folded); len(got) != 1 || got[0] != 2 {
+		t.Errorf("refers to the events %v, want [2]", got)
+	}
+	ref, found := events.texts().Find([]byte(text))
+	if !found {
+		t.Fatal("the plain text is not found")
+	}
+	parsed, err := ParseRef(ref.String())
+	if err != nil || parsed != ref {
+		t.Errorf("%s reads as %v (%v)", ref, parsed, err)
+	}
+	token, err := ref.Token(events.event)
+	var back string
+	if err == nil {
+		err = json.Unmarshal(token, &back)
+	}
+	if err != nil || back != text {
+		t.Errorf("the reference leads to %q (%v)", back, err)
+	}
+}
+
+func TestADocumentThatLooksFoldedIsLeftAlone(t *testing.T) {
+	text := strings.Repeat("x", 500)
+	event, _ := plainjson.Marshal(text)
+	document := []byte(`{"a":{"$text":[1,0,502]},"b":"` + text + `"}`)
+	if folded, changed := (log{event}).texts().Fold(document); changed {
+		t.Errorf("folded to %s: it could not be told from its own reference", folded)
+	}
+}
+
+func TestWhatWasNotKeptIsForgotten(t *testing.T) {
+	text, _ := plainjson.Marshal(strings.Repeat("y", 500))
+	var texts Texts
+	draft := texts.Draft()
+	draft.Learn(1, text)
+	if _, changed := draft.Fold(text); !changed {
+		t.Error("what was just learned is not known")
+	}
+	if _, changed := texts.Draft().Fold(text); changed {
+		t.Error("a text of an event that was never written is referred to")
+	}
+}
+
+func TestDamagedReferencesAreErrors(t *testing.T) {
+	events := log{[]byte(`{"a":"text"}`)}
+	for _, document := range []string{
+		`{"$text":[`, `{"$text":[1,2]}`, `{"$text":[a,b,c]}`, `{"$text":[9,5,6]}`, `{"$text":[1,5,600]}`, `{"$text":[1,-5,6]}`, `{"$text":[1,4,6]}`,
+		`{"$text":[1,5,9223372036854775807]}`, `{"$text":[1,9223372036854775807,6]}`, `{"$text":[1,0,0]}`,
+	} {
+		if whole, err := Unfold([]byte(document), events.event); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s unfolds to %s (%v), want ErrDamaged", document, whole, err)
+		}
+	}
+	if whole, err := Unfold([]byte(`[{"$text":[1,5,6]},1]`), events.event); err != nil || string(whole) != `["text",1]` {
+		t.Errorf("a good reference unfolds to %s (%v)", whole, err)
+	}
+}
+
+func TestBrokenJSONIsNoTrouble(t *testing.T) {
+	for _, document := range []string{`"`, `"\`, `\"`, `{"a`, `"\\"`, strings.Repeat(`\`, 200) + `"`, `"` + strings.Repeat(`\`, 201)} {
+		draft := new(Texts).Draft()
+		draft.Learn(1, []byte(document+strings.Repeat(" ", 100)))
+		draft.Fold([]byte(document + strings.Repeat(" ", 100)))
+	}
+}

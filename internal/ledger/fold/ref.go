@@ -1,0 +1,119 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fold
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// Ref is where a JSON string stands: in the data of which event of the agent, at which byte, and how long it is with its quotes.
+type Ref struct{ Seq, Offset, Length int64 }
+
+// A reference stands in a document as {"$text":[seq,offset,length]}. A JSON string cannot contain these bytes, because its quotes are
+// escaped: they are always an object.
+var (
+	refOpen  = []byte(`{"$text":[`)
+	refClose = []byte(`]}`)
+)
+
+// ErrDamaged says that a document does not unfold: a reference leads nowhere.
+var ErrDamaged = errors.New("a reference to an event leads nowhere")
+
+func (r Ref) append(to []byte) []byte {
+	to = append(to, refOpen...)
+	to = strconv.AppendInt(to, r.Seq, 10)
+	to = append(to, ',')
+	to = strconv.AppendInt(to, r.Offset, 10)
+	to = append(to, ',')
+	to = strconv.AppendInt(to, r.Length, 10)
+	return append(to, refClose...)
+}
+
+// String is the form in which a column refers to one text.
+func (r Ref) String() string { return fmt.Sprintf("%d,%d,%d", r.Seq, r.Offset, r.Length) }
+
+// ParseRef reads the form of String.
+func ParseRef(text string) (Ref, error) { return parseRef([]byte(text)) }
+
+func parseRef(numbers []byte) (Ref, error) {
+	var r Ref
+	parts := bytes.Split(numbers, []byte(","))
+	if len(parts) != 3 {
+		return r, fmt.Errorf("%w: %q", ErrDamaged, numbers)
+	}
+	for i, field := range []*int64{&r.Seq, &r.Offset, &r.Length} {
+		n, err := strconv.ParseInt(string(parts[i]), 10, 64)
+		if err != nil || n < 0 {
+			return r, fmt.Errorf("%w: %q", ErrDamaged, numbers)
+		}
+		*field = n
+	}
+	return r, nil
+}
+
+// Events returns the data of an event of the agent whose documents unfold.
+type Events func(seq int64) ([]byte, error)
+
+// Token returns the string that a reference leads to, with its quotes.
+func (r Ref) Token(events Events) ([]byte, error) {
+	data, err := events(r.Seq)
+	if err != nil {
+		return nil, err
+	}
+	size := int64(len(data))
+	if r.Length < 2 || r.Offset > size || r.Length > size-r.Offset || data[r.Offset] != '"' || data[r.Offset+r.Length-1] != '"' {
+		return nil, fmt.Errorf("%w: event %d has no text of %d bytes at %d", ErrDamaged, r.Seq, r.Length, r.Offset)
+	}
+	return data[r.Offset : r.Offset+r.Length], nil
+}
+
+// Unfold puts the texts back into a document.
+func Unfold(document []byte, events Events) ([]byte, error) {
+	at := bytes.Index(document, refOpen)
+	if at < 0 {
+		return document, nil
+	}
+	var whole []byte
+	for ; at >= 0; at = bytes.Index(document, refOpen) {
+		whole = append(whole, document[:at]...)
+		document = document[at+len(refOpen):]
+		end := bytes.Index(document, refClose)
+		if end < 0 {
+			return nil, fmt.Errorf("%w: it does not end", ErrDamaged)
+		}
+		ref, err := parseRef(document[:end])
+		if err != nil {
+			return nil, err
+		}
+		token, err := ref.Token(events)
+		if err != nil {
+			return nil, err
+		}
+		whole = append(whole, token...)
+		document = document[end+len(refClose):]
+	}
+	return append(whole, document...), nil
+}
+
+// Refs lists the events that a folded document refers to.
+func Refs(document []byte) []int64 {
+	var seqs []int64
+	for {
+		at := bytes.Index(document, refOpen)
+		if at < 0 {
+			return seqs
+		}
+		document = document[at+len(refOpen):]
+		end := bytes.IndexByte(document, ',')
+		if end < 0 {
+			return seqs
+		}
+		if seq, err := strconv.ParseInt(string(document[:end]), 10, 64); err == nil {
+			seqs = append(seqs, seq)
+		}
+	}
+}

@@ -1,0 +1,31 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlstore
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/ledger/fold"
+)
+
+// unreadable stands for what is damaged.
+const unreadable = "(unreadable)"
+
+// missingEvent tells an event that is not there from a database that does not answer.
+func missingEvent(err error, seq int64) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("%w: there is no event %d", fold.ErrDamaged, seq)
+	}
+	return err
+}
+
+// isDamage says whether what was read is at fault, and not the database.
+func isDamage(err error) bool {
+	var syntax *json.SyntaxError
+	return errors.Is(err, fold.ErrDamaged) || errors.Is(err, ledger.ErrBrokenChain) || errors.As(err, &syntax)
+}

@@ -1,0 +1,277 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/ledger/fold"
+)
+
+// Which bodies of a row have references.
+const (
+	formPlain  = 0
+	formFolded = 1
+
+	formResponse  = 1
+	formToolCalls = 2
+)
+
+// folded is a batch as it is written. Its slices are those of the batch, with texts that events have replaced by references.
+type folded struct {
+	ledger.Batch
+	size int
+	// The forms of requests, results and the snapshot, and the references of arguments and outputs that are not in their own columns.
+	requests, results  []int
+	arguments, outputs []string
+	snapshot           int
+}
+
+// memory knows the texts of the agents that this process appends to. An agent that it has forgotten costs some bytes more, or a look at
+// the agent's events.
+type memory struct {
+	mu     sync.Mutex
+	agents map[string]*known
+	texts  int
+}
+
+// known are the texts of an agent; complete says that they are those of all its events.
+type known struct {
+	fold.Texts
+	complete atomic.Bool
+	counted  int
+}
+
+// mostTexts bounds the memory: a text takes about 100 bytes.
+const mostTexts = 200_000
+
+// of returns what is known of an agent.
+func (m *memory) of(agent string, begins bool) *known {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k, ok := m.agents[agent]
+	if !ok {
+		k = &known{}
+		k.complete.Store(begins)
+		if m.agents == nil {
+			m.agents = map[string]*known{}
+		}
+		m.agents[agent] = k
+	}
+	return k
+}
+
+// keep adds what an append has taught, and forgets an agent that has ended, or others if it has become too much.
+func (m *memory) keep(agent string, k *known, learned *fold.Draft, ended bool) {
+	k.Keep(learned)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.agents[agent] != k {
+		return
+	}
+	now := k.Len()
+	m.texts += now - k.counted
+	k.counted = now
+	if ended {
+		m.forget(agent)
+	}
+	for other := range m.agents { // in no particular order
+		if m.texts <= mostTexts {
+			break
+		}
+		if other != agent {
+			m.forget(other)
+		}
+	}
+}
+
+func (m *memory) forget(agent string) {
+	m.texts -= m.agents[agent].counted
+	delete(m.agents, agent)
+}
+
+// fold replaces the texts of a batch that its agent's events have, and returns what the batch teaches.
+func (s *Store) fold(ctx context.Context, b ledger.Batch) (*folded, *known, *fold.Draft, error) {
+	k := s.memory.of(b.Agent, b.After == 0)
+	if !k.complete.Load() && needsAll(&b) {
+		if err := s.recall(ctx, b.Agent, b.After, k); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	draft := k.Draft()
+	for i := range b.Events {
+		draft.Learn(b.After+int64(i)+1, b.Events[i].Data)
+	}
+	f := &folded{Batch: b}
+	f.foldModelCalls(draft)
+	f.foldToolCalls(draft)
+	if data, ok := draft.Fold(b.Snapshot); ok {
+		f.Snapshot, f.snapshot = data, formFolded
+	}
+	f.size = f.Size()
+	return f, k, draft, nil
+}
+
+// needsAll says whether a batch repeats more than the newest texts of its agent.
+func needsAll(b *ledger.Batch) bool {
+	return b.Snapshot != nil || slices.ContainsFunc(b.ModelCalls, func(c ledger.ModelCall) bool { return c.Place == 0 })
+}
+
+// recall learns the texts of all events of an agent.
+func (s *Store) recall(ctx context.Context, agent string, until int64, k *known) error {
+	draft := k.Draft()
+	for after := int64(0); after < until; {
+		page, err := events(ctx, s.driver.Reader(), agent, after, ledger.Page{Limit: math.MaxInt32}.Size())
+		if err != nil || len(page) == 0 {
+			return s.fail("read the texts of agent "+agent, err)
+		}
+		for i := range page {
+			if after = page[i].Seq; after <= until {
+				draft.Learn(after, page[i].Data)
+			}
+		}
+	}
+	k.Keep(draft)
+	k.complete.Store(true)
+	return nil
+}
+
+func (f *folded) foldModelCalls(draft *fold.Draft) {
+	f.ModelCalls, f.requests = slices.Clone(f.ModelCalls), make([]int, len(f.ModelCalls))
+	for i := range f.ModelCalls {
+		if data, ok := draft.Fold(f.ModelCalls[i].Request); ok {
+			f.ModelCalls[i].Request, f.requests[i] = data, formFolded
+		}
+	}
+	f.ModelResults, f.results = slices.Clone(f.ModelResults), make([]int, len(f.ModelResults))
+	for i := range f.ModelResults {
+		f.results[i] = foldResult(draft, &f.ModelResults[i])
+	}
+}
+
+// foldResult folds what a model said, and returns the form of the result.
+func foldResult(draft *fold.Draft, r *ledger.ModelResult) (form int) {
+	if data, ok := draft.Fold(r.Response); ok {
+		r.Response, form = data, formResponse
+	}
+	if data, ok := draft.Fold(r.ToolCalls); ok {
+		r.ToolCalls, form = data, form|formToolCalls
+	}
+	return form
+}
+
+func (f *folded) foldToolCalls(draft *fold.Draft) {
+	f.ToolCalls, f.arguments = slices.Clone(f.ToolCalls), make([]string, len(f.ToolCalls))
+	for i := range f.ToolCalls {
+		call := &f.ToolCalls[i]
+		if ref, ok := draft.Find([]byte(call.Arguments)); ok && call.Arguments == text(call.Arguments) {
+			call.Arguments, f.arguments[i] = "", ref.String()
+		}
+	}
+	f.ToolResults, f.outputs = slices.Clone(f.ToolResults), make([]string, len(f.ToolResults))
+	for i := range f.ToolResults {
+		result := &f.ToolResults[i]
+		if ref, ok := draft.Find(result.Output); ok {
+			result.OutputSize = int64(len(result.Output))
+			result.Output, f.outputs[i] = nil, ref.String()
+		}
+	}
+}
+
+// reference is NULL for a text that is in its own column.
+func reference(ref string) any {
+	if ref == "" {
+		return nil
+	}
+	return ref
+}
+
+// unfolder puts texts back. It reads each event once.
+type unfolder struct {
+	ctx    context.Context //nolint:containedctx // It lives as long as one query.
+	db     querier
+	agents map[string]map[int64][]byte
+}
+
+func newUnfolder(ctx context.Context, db querier) *unfolder {
+	return &unfolder{ctx: ctx, db: db, agents: map[string]map[int64][]byte{}}
+}
+
+// events reads the events of an agent.
+func (u *unfolder) events(agent string) fold.Events {
+	read := u.agents[agent]
+	if read == nil {
+		read = map[int64][]byte{}
+		u.agents[agent] = read
+	}
+	return func(seq int64) ([]byte, error) {
+		if data, ok := read[seq]; ok {
+			return data, nil
+		}
+		var data []byte
+		err := u.db.QueryRowContext(u.ctx, `SELECT data FROM events WHERE agent_uid = $1 AND seq = $2`, agent, seq).Scan(&data)
+		if err != nil {
+			return nil, missingEvent(err, seq)
+		}
+		read[seq] = data
+		return data, nil
+	}
+}
+
+// ahead reads the events that a document refers to at once, if they are many.
+func (u *unfolder) ahead(agent string, document []byte) error {
+	const many = 8
+	seqs := fold.Refs(document)
+	if len(seqs) < many {
+		return nil
+	}
+	u.events(agent)
+	page, err := events(u.ctx, u.db, agent, slices.Min(seqs)-1, math.MaxInt32)
+	for i := range page {
+		u.agents[agent][page[i].Seq] = page[i].Data
+	}
+	return err
+}
+
+// document unfolds a document of an agent. One that is damaged reads as unreadable, and harms nothing else.
+func (u *unfolder) document(agent string, data json.RawMessage) (json.RawMessage, error) {
+	if err := u.ahead(agent, data); err != nil {
+		return nil, err
+	}
+	whole, err := fold.Unfold(data, u.events(agent))
+	if isDamage(err) {
+		return json.RawMessage(`"` + unreadable + `"`), nil
+	}
+	return whole, err
+}
+
+// body is a document that may be folded.
+func (u *unfolder) body(agent string, data []byte, folded bool) (json.RawMessage, error) {
+	if !folded {
+		return data, nil
+	}
+	return u.document(agent, data)
+}
+
+// plain returns the text that a column refers to.
+func (u *unfolder) plain(agent, ref string) ([]byte, error) {
+	var whole string
+	r, err := fold.ParseRef(ref)
+	if err == nil {
+		var token []byte
+		if token, err = r.Token(u.events(agent)); err == nil {
+			err = json.Unmarshal(token, &whole)
+		}
+	}
+	if isDamage(err) {
+		return []byte(unreadable), nil
+	}
+	return []byte(whole), err
+}
