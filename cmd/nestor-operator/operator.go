@@ -168,10 +168,8 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 	if err := o.serve(ctx, mgr, kept, hub); err != nil {
 		return errors.Join(err, kept.Close())
 	}
-	if o.retention > 0 || o.callRetention > 0 {
-		if err := mgr.Add(retention{kept, o.retention, o.callRetention, logger.WithName("retention")}); err != nil {
-			return errors.Join(fmt.Errorf("add the retention of histories: %w", err), kept.Close())
-		}
+	if err := mgr.Add(retention{kept, o.retention, o.callRetention, logger.WithName("retention")}); err != nil {
+		return errors.Join(fmt.Errorf("add the retention of histories: %w", err), kept.Close())
 	}
 	logger.Info("Starting", "version", version.String(), "operatorNamespace", operatorNamespace(), "ledger", kept.Name())
 	return errors.Join(mgr.Start(ctx), kept.Close())

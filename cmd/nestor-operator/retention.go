@@ -16,7 +16,7 @@ import (
 const retentionPeriod = time.Hour
 
 // retention deletes the histories of agents that finished long ago, and the bodies of calls that were made long ago. An age of 0 keeps
-// them. Where several operators run, the leader does it.
+// them. It also condenses what earlier releases recorded. Where several operators run, the leader does it.
 type retention struct {
 	ledger       ledger.Upkeep
 	age, callAge time.Duration
@@ -30,11 +30,32 @@ func (r retention) Start(ctx context.Context) error {
 	for {
 		r.delete(ctx, "histories", r.age, ledger.Retain)
 		r.delete(ctx, "calls", r.callAge, ledger.RetainCalls)
+		r.condense(ctx)
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
 		}
+	}
+}
+
+// progressEvery is how often a long work says how far it is.
+const progressEvery = time.Minute
+
+func (r retention) condense(ctx context.Context) {
+	told := time.Now()
+	calls, err := ledger.Condense(ctx, r.ledger, func(calls int64) {
+		if time.Since(told) > progressEvery {
+			told = time.Now()
+			r.log.Info("Condensing the records of earlier releases", "calls", calls)
+		}
+	})
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		r.log.Error(err, "Condensing the records of earlier releases")
+	case calls > 0:
+		r.log.Info("Condensed the records of earlier releases", "calls", calls)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -52,4 +53,39 @@ func TestOldHistoriesAreDeletedAndYoungOnesKept(t *testing.T) {
 	if _, err := kept.Agent(t.Context(), "young"); err != nil {
 		t.Errorf("the young one is gone: %v", err)
 	}
+}
+
+func TestRecordsOfEarlierReleasesAreCondensed(t *testing.T) {
+	kept := &condensing{steps: []int64{100, 7, 0}}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- retention{kept, 0, 0, logr.Discard()}.Start(ctx) }()
+	err := wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		return kept.vacuumed.Load(), nil
+	})
+	if err != nil {
+		t.Errorf("the space was not given back: %v", err)
+	}
+	stop()
+	if err := <-ended; err != nil || len(kept.steps) != 0 {
+		t.Errorf("the steps %v are left (%v)", kept.steps, err)
+	}
+}
+
+// condensing is a ledger that has records of earlier releases.
+type condensing struct {
+	ledger.Upkeep
+	steps    []int64
+	vacuumed atomic.Bool
+}
+
+func (c *condensing) Condense(context.Context, int) (int64, error) {
+	n := c.steps[0]
+	c.steps = c.steps[1:]
+	return n, nil
+}
+
+func (c *condensing) Vacuum(context.Context) error {
+	c.vacuumed.Store(true)
+	return nil
 }

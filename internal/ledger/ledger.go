@@ -103,6 +103,9 @@ type Upkeep interface {
 	// the requests and responses of model calls and the outputs of tool calls. That there was a call, how it ended and what it used stays.
 	// No agent needs more to go on. It returns how many calls it were; 0 means that none is left.
 	PruneCalls(ctx context.Context, before time.Time, limit int) (int64, error)
+	// Condense brings up to limit calls that an earlier release recorded whole into the form in which a text is kept once, in a short
+	// transaction. It returns how many calls it has looked at; 0 means that none is left, or only those of agents that are waiting for one.
+	Condense(ctx context.Context, limit int) (int64, error)
 	// Vacuum gives freed space back to the system while writers go on.
 	Vacuum(ctx context.Context) error
 	// Stats counts what this process has written since it opened the ledger.

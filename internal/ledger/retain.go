@@ -23,6 +23,36 @@ func RetainCalls(ctx context.Context, ledger Upkeep, before time.Time) (int64, e
 	return inSteps(ctx, ledger, before, ledger.PruneCalls)
 }
 
+// condenseStep is how many calls Condense looks at in one transaction.
+const condenseStep = 100
+
+// Condense brings the records of earlier releases into the form in which a text is kept once, and gives the space back. It rests after
+// each step for as long as the step took: there is no hurry, and others write. progress hears of each step.
+func Condense(ctx context.Context, ledger Upkeep, progress func(calls int64)) (int64, error) {
+	var total int64
+	for {
+		began := time.Now()
+		n, err := ledger.Condense(ctx, condenseStep)
+		total += n
+		if err != nil {
+			return total, fmt.Errorf("condense: %w", err)
+		}
+		if n == 0 {
+			break
+		}
+		progress(total)
+		select {
+		case <-ctx.Done():
+			return total, ctx.Err()
+		case <-time.After(time.Since(began)):
+		}
+	}
+	if total == 0 {
+		return 0, nil
+	}
+	return total, ledger.Vacuum(ctx)
+}
+
 func inSteps(ctx context.Context, ledger Upkeep, before time.Time, prune func(context.Context, time.Time, int) (int64, error)) (int64, error) {
 	var total int64
 	for {

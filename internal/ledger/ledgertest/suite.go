@@ -81,6 +81,12 @@ func Run(t *testing.T, create func(testing.TB) Database) {
 		"QuotaIsOfOneNamespace":               testQuotaIsOfOneNamespace,
 		"BytesAreCounted":                     testBytesAreCounted,
 		"CallsArePrunedByAge":                 testCallsArePrunedByAge,
+		"ATextIsKeptOnce":                     testATextIsKeptOnce,
+		"RequestsOfAChain":                    testRequestsOfAChain,
+		"AChainGoesWithItsLastRequest":        testAChainGoesWithItsLastRequest,
+		"DamageStaysWhereItIs":                testDamageStaysWhereItIs,
+		"OldRecordsAreCondensed":              testOldRecordsAreCondensed,
+		"ATextOfARefusedAppendIsNotUsed":      testATextOfARefusedAppendIsNotUsed,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, create(t)) })
 	}

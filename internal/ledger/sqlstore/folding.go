@@ -129,8 +129,11 @@ func (s *Store) recall(ctx context.Context, agent string, until int64, k *known)
 	draft := k.Draft()
 	for after := int64(0); after < until; {
 		page, err := events(ctx, s.driver.Reader(), agent, after, ledger.Page{Limit: math.MaxInt32}.Size())
-		if err != nil || len(page) == 0 {
+		if err != nil {
 			return s.fail("read the texts of agent "+agent, err)
+		}
+		if len(page) == 0 {
+			break
 		}
 		for i := range page {
 			if after = page[i].Seq; after <= until {

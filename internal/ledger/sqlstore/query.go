@@ -25,6 +25,14 @@ type row = Row
 
 // list returns all rows of a query.
 func list[T any](ctx context.Context, db querier, scan func(row) (T, error), query string, args ...any) ([]T, error) {
+	return listUntil(ctx, db, func(r row) (T, bool, error) {
+		item, err := scan(r)
+		return item, false, err
+	}, query, args...)
+}
+
+// listUntil returns the rows of a query up to the first one that is enough.
+func listUntil[T any](ctx context.Context, db querier, scan func(row) (T, bool, error), query string, args ...any) ([]T, error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -32,11 +40,13 @@ func list[T any](ctx context.Context, db querier, scan func(row) (T, error), que
 	defer func() { _ = rows.Close() }() // Err has told by then what went wrong.
 	var items []T
 	for rows.Next() {
-		item, err := scan(rows)
+		item, enough, err := scan(rows)
 		if err != nil {
 			return nil, err
 		}
-		items = append(items, item)
+		if items = append(items, item); enough {
+			return items, nil
+		}
 	}
 	return items, rows.Err()
 }

@@ -19,8 +19,9 @@ type Store struct {
 	batches      atomic.Int64
 	transactions atomic.Int64
 
-	memory memory
-	pruned pruneProgress
+	memory     memory
+	pruned     pruneProgress
+	condensing condensing
 }
 
 var _ ledger.Ledger = (*Store)(nil)

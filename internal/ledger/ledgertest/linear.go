@@ -1,0 +1,283 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ledgertest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/plainjson"
+)
+
+// longText is a text of some thousand bytes with everything that JSON escapes.
+func longText(n int) string {
+	return strings.Repeat(fmt.Sprintf("Line %d says \"<é>\" & \\ more\t\u2028.\n", n), 150)
+}
+
+func encoded(v any) json.RawMessage {
+	data, err := plainjson.Marshal(v)
+	if err != nil {
+		panic(err) // It is maps and strings.
+	}
+	return data
+}
+
+// heard is an event that brings a text.
+func heard(text string, seconds int) ledger.Event {
+	return ledger.Event{Type: "Heard", At: at(seconds), Data: encoded(map[string]string{"text": text})}
+}
+
+// bodies sums the bytes of everything that a text may be repeated in.
+func (d Database) bodies(t testing.TB) (sum int64) {
+	t.Helper()
+	for _, query := range []string{
+		`SELECT COALESCE(SUM(octet_length(CAST(data AS TEXT))), 0) FROM events`, `SELECT COALESCE(SUM(octet_length(CAST(data AS TEXT))), 0) FROM snapshots`,
+		`SELECT COALESCE(SUM(octet_length(CAST(request AS TEXT)) + COALESCE(octet_length(CAST(response AS TEXT)), 0) + COALESCE(octet_length(CAST(tool_calls AS TEXT)), 0)), 0) FROM model_calls`,
+		`SELECT COALESCE(SUM(octet_length(arguments) + COALESCE(length(output), 0)), 0) FROM tool_calls`,
+	} {
+		var n int64
+		if err := d.Raw.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		sum += n
+	}
+	return sum
+}
+
+// said is a batch in which a text comes in everywhere where it may.
+func said(agent, text string, seconds int) ledger.Batch {
+	batch := First(Agent(agent), 1)
+	batch.Events = append(batch.Events, heard(text, seconds))
+	call, result := modelCall(agent+"/m", seconds), modelDone(agent+"/m", ledger.StatusSuccess, seconds+1)
+	call.Seq, call.Request = 2, encoded(map[string]any{"model": "small", "messages": []string{"short", text}})
+	result.Response, result.ToolCalls = encoded(map[string]string{"text": text}), encoded([]map[string]string{{"arguments": text}})
+	batch.ModelCalls, batch.ModelResults = []ledger.ModelCall{call}, []ledger.ModelResult{result}
+	used := toolCall(agent+"/t", "call", seconds)
+	used.Arguments = text
+	batch.ToolCalls = []ledger.ToolCall{used}
+	batch.ToolResults = []ledger.ToolResult{{Key: used.Key, Status: ledger.StatusSuccess, Output: []byte(text), FinishedAt: at(seconds + 1)}}
+	batch.Snapshot = encoded(map[string]any{"messages": []string{text, "short"}})
+	return batch
+}
+
+// wantSaid checks that everything of a batch of said comes back.
+func wantSaid(t testing.TB, l ledger.Ledger, b ledger.Batch) {
+	t.Helper()
+	call := must(l.ModelCall(t.Context(), b.ModelCalls[0].Key))(t)
+	if !bytes.Equal(call.Request, b.ModelCalls[0].Request) {
+		t.Errorf("the request came back as %s", call.Request)
+	}
+	if !bytes.Equal(call.Result.Response, b.ModelResults[0].Response) || !bytes.Equal(call.Result.ToolCalls, b.ModelResults[0].ToolCalls) {
+		t.Errorf("the reply came back as %s with %s", call.Result.Response, call.Result.ToolCalls)
+	}
+	if listed := must(l.ModelCalls(t.Context(), ledger.CallFilter{Agent: b.Agent}, ledger.Page{}))(t).Items; len(listed) != 1 || !bytes.Equal(listed[0].Result.ToolCalls, b.ModelResults[0].ToolCalls) {
+		t.Errorf("the list has %+v", listed)
+	}
+	used, output := must(l.ToolCall(t.Context(), b.ToolCalls[0].Key))(t), b.ToolResults[0].Output
+	if used.Arguments != b.ToolCalls[0].Arguments || !bytes.Equal(used.Result.Output, output) || used.Result.OutputSize != int64(len(output)) {
+		t.Errorf("the tool call came back as %+v with %+v", used, used.Result)
+	}
+	if listed := must(l.ToolCalls(t.Context(), b.Agent, ledger.Page{}))(t).Items; len(listed) != 1 || listed[0].Arguments != b.ToolCalls[0].Arguments || listed[0].Result.OutputSize != int64(len(output)) {
+		t.Errorf("the list has %+v", listed)
+	}
+	for _, bounds := range [][2]int{{0, 10}, {100, 1000}, {len(output) - 5, 100}, {len(output) + 5, 10}} {
+		part := must(l.ToolOutput(t.Context(), b.Agent, "call", int64(bounds[0]), bounds[1]))(t)
+		want := output[min(bounds[0], len(output)):min(bounds[0]+bounds[1], len(output))]
+		if !bytes.Equal(part.Data, want) || part.Size != int64(len(output)) {
+			t.Errorf("the output at %d is %q of %d bytes, want %q", bounds[0], part.Data, part.Size, want)
+		}
+	}
+	if history := must(l.Load(t.Context(), b.Agent))(t); !bytes.Equal(history.Snapshot.Data, b.Snapshot) {
+		t.Errorf("the snapshot came back as %s", history.Snapshot.Data)
+	}
+}
+
+func testATextIsKeptOnce(t *testing.T, db Database) {
+	text := longText(1)
+	batch := said("a", text, 1)
+	l := db.Open(t)
+	Append(t, l, batch)
+	if got, most := db.bodies(t), int64(len(encoded(text)))*13/10; got > most {
+		t.Errorf("a text of %d bytes that comes in seven times takes %d bytes, want at most %d", len(text), got, most)
+	}
+	wantSaid(t, l, batch)
+	wantSaid(t, db.Open(t), batch)
+}
+
+// chainOf appends a conversation of an agent: each turn adds a message. It returns the requests.
+func chainOf(t testing.TB, l ledger.Ledger, agent string, turns int) []json.RawMessage {
+	t.Helper()
+	messages, requests := []string{"system"}, []json.RawMessage(nil)
+	for i := range turns {
+		text := longText(i)
+		messages = append(messages, text)
+		key := fmt.Sprintf("%s/m%d", agent, i)
+		whole := encoded(map[string]any{"messages": messages, "tools": strings.Repeat("tool ", 500), "z": key})
+		call := modelCall(key, 10*i)
+		call.Seq, call.Chain, call.Place, call.Request = int64(i+1), 1, i, whole
+		if i > 0 {
+			edit, ok := ledger.Compare(requests[i-1], whole)
+			if !ok {
+				t.Fatal("a conversation that goes on is no edit")
+			}
+			call.Request = edit.Encode()
+		}
+		batch := ledger.Batch{Agent: agent, After: int64(i), Events: []ledger.Event{heard(text, 10*i)}, ModelCalls: []ledger.ModelCall{call},
+			ModelResults: []ledger.ModelResult{modelDone(key, ledger.StatusSuccess, 10*i+5)}}
+		if i == 0 {
+			record := Agent(agent)
+			batch.Create = &record
+		}
+		Append(t, l, batch)
+		requests = append(requests, whole)
+	}
+	return requests
+}
+
+func testRequestsOfAChain(t *testing.T, db Database) {
+	const turns = 20
+	l := db.Open(t)
+	requests := chainOf(t, l, "a", turns)
+	for _, reader := range []ledger.Ledger{l, db.Open(t)} {
+		for i, want := range requests {
+			call := must(reader.ModelCall(t.Context(), fmt.Sprintf("a/m%d", i)))(t)
+			if !bytes.Equal(call.Request, want) {
+				t.Fatalf("request %d came back with %d bytes as %.300s..., want %d as %.300s...", i, len(call.Request), call.Request, len(want), want)
+			}
+		}
+	}
+	unique := int64(0)
+	for i := range turns {
+		unique += int64(len(encoded(longText(i))))
+	}
+	if got := db.bodies(t); got > unique*13/10 {
+		t.Errorf("a conversation of %d bytes takes %d, want at most 1.3 times as many", unique, got)
+	}
+}
+
+func testAChainGoesWithItsLastRequest(t *testing.T, db Database) {
+	l := db.Open(t)
+	requests := chainOf(t, l, "a", 4)
+	if n := must(ledger.RetainCalls(t.Context(), l, at(28)))(t); n != 3 {
+		t.Errorf("%d calls were pruned, want the 3 old ones", n)
+	}
+	if call := must(l.ModelCall(t.Context(), "a/m1"))(t); call.Request != nil || call.PrunedAt.IsZero() {
+		t.Errorf("an old call still has its request: %+v", call)
+	}
+	if call := must(l.ModelCall(t.Context(), "a/m3"))(t); !bytes.Equal(call.Request, requests[3]) {
+		t.Errorf("the newest request came back as %.300s", call.Request)
+	}
+	must(ledger.RetainCalls(t.Context(), l, at(100)))(t)
+	var left int
+	if err := db.Raw.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM model_calls WHERE CAST(request AS TEXT) <> 'null'`).Scan(&left); err != nil || left > 0 {
+		t.Errorf("%d requests are left of a chain that nobody can read (%v)", left, err)
+	}
+}
+
+func testDamageStaysWhereItIs(t *testing.T, db Database) {
+	l := db.Open(t)
+	good, bad := said("good", longText(1), 1), said("bad", longText(2), 1)
+	Append(t, l, good, bad)
+	db.Exec(t, `UPDATE events SET data = '{}' WHERE agent_uid = 'bad'`)
+	call := must(l.ModelCall(t.Context(), "bad/m"))(t)
+	if want := `"(unreadable)"`; string(call.Request) != want || string(call.Result.Response) != want {
+		t.Errorf("a damaged request reads as %s, and the reply as %s", call.Request, call.Result.Response)
+	}
+	used := must(l.ToolCall(t.Context(), "bad/t"))(t)
+	if used.Arguments != "(unreadable)" || string(used.Result.Output) != "(unreadable)" {
+		t.Errorf("a damaged tool call reads as %+v with %s", used, used.Result.Output)
+	}
+	if history := must(l.Load(t.Context(), "bad"))(t); string(history.Snapshot.Data) != `"(unreadable)"` {
+		t.Errorf("a damaged snapshot reads as %s", history.Snapshot.Data)
+	}
+	wantSaid(t, l, good)
+}
+
+// forgetForm makes rows as an earlier release wrote them.
+func (d Database) forgetForm(t testing.TB, b ledger.Batch) {
+	t.Helper()
+	for query, args := range map[string][]any{
+		`UPDATE model_calls SET request = $1, response = $2, tool_calls = $3, request_form = NULL, request_chain = NULL, request_place = NULL, result_form = 0 WHERE key = $4`: {
+			string(b.ModelCalls[0].Request), string(b.ModelResults[0].Response), string(b.ModelResults[0].ToolCalls), b.ModelCalls[0].Key},
+		`UPDATE tool_calls SET arguments = $1, output = $2, arguments_ref = NULL, output_ref = NULL, output_size = NULL WHERE key = $3`: {
+			b.ToolCalls[0].Arguments, b.ToolResults[0].Output, b.ToolCalls[0].Key},
+		`UPDATE snapshots SET data = $1, form = 0 WHERE agent_uid = $2`: {string(b.Snapshot), b.Agent},
+		`UPDATE agents SET linear_at = NULL, bytes = 0 WHERE uid = $1`:  {b.Agent},
+	} {
+		if _, err := d.Raw.ExecContext(t.Context(), query, args...); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+	}
+}
+
+func testOldRecordsAreCondensed(t *testing.T, db Database) {
+	l := db.Open(t)
+	batches := []ledger.Batch{said("one", longText(1), 1), said("two", longText(2), 2), said("three", longText(3), 3)}
+	Append(t, l, batches...)
+	small := db.bodies(t)
+	requests := chainOf(t, l, "long", 9)
+	for _, b := range batches {
+		db.forgetForm(t, b)
+	}
+	for i, request := range requests {
+		_, err := db.Raw.ExecContext(t.Context(), `UPDATE model_calls SET request = $1, request_form = NULL, request_chain = NULL, request_place = NULL WHERE key = $2`,
+			string(request), fmt.Sprintf("long/m%d", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	db.Exec(t, `UPDATE agents SET linear_at = NULL`)
+	wantSaid(t, l, batches[0])
+
+	l = db.Open(t)
+	if n := must(l.Condense(t.Context(), 2))(t); n < 1 || n > 2 {
+		t.Errorf("a step of two looked at %d calls", n)
+	}
+	must(ledger.Condense(t.Context(), l, func(int64) {}))(t)
+	for _, b := range batches {
+		wantSaid(t, l, b)
+	}
+	for i, want := range requests {
+		if call := must(l.ModelCall(t.Context(), fmt.Sprintf("long/m%d", i)))(t); !bytes.Equal(call.Request, want) {
+			t.Errorf("request %d came back as %.200s", i, call.Request)
+		}
+	}
+	unique := int64(0)
+	for i := range requests {
+		unique += int64(len(encoded(longText(i))))
+	}
+	if got := db.bodies(t); got > small+unique*13/10 {
+		t.Errorf("the records take %d bytes, want %d as they do today and %d", got, small, unique*13/10)
+	}
+	if n := must(l.Condense(t.Context(), 0))(t); n != 0 {
+		t.Errorf("%d calls are looked at again", n)
+	}
+	var counted int64
+	for _, b := range must(l.Bytes(t.Context()))(t) {
+		counted += b.Bytes
+	}
+	if counted < unique {
+		t.Errorf("the namespace counts %d bytes, and has more than %d", counted, unique)
+	}
+}
+
+// What an append would have brought is not in the ledger if it was refused.
+func testATextOfARefusedAppendIsNotUsed(t *testing.T, db Database) {
+	l := db.Open(t)
+	Append(t, l, First(Agent("a"), 1))
+	text := longText(1)
+	if err := l.Append(t.Context(), ledger.Batch{Agent: "a", After: 7, Events: []ledger.Event{heard(text, 1)}}); err == nil {
+		t.Fatal("a stale batch was taken")
+	}
+	call := modelCall("a/m", 2)
+	call.Request = encoded([]string{text})
+	Append(t, l, ledger.Batch{Agent: "a", After: 1, Events: Events("a", 1), ModelCalls: []ledger.ModelCall{call}})
+	if got := must(l.ModelCall(t.Context(), "a/m"))(t); !bytes.Equal(got.Request, call.Request) {
+		t.Errorf("the request came back as %.200s", got.Request)
+	}
+}

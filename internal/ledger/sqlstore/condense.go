@@ -1,0 +1,253 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlstore
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/ledger/fold"
+)
+
+const (
+	oldAgent   = `SELECT uid FROM agents WHERE linear_at IS NULL AND expired_at IS NULL AND uid > $1 ORDER BY uid LIMIT 1`
+	wholeCalls = `SELECT key, seq, request, response, tool_calls, started_at FROM model_calls
+	WHERE agent_uid = $1 AND request_form IS NULL AND finished_at IS NOT NULL AND pruned_at IS NULL ORDER BY started_at, key LIMIT $2`
+	callBefore = `SELECT key FROM model_calls WHERE agent_uid = $1 AND (started_at, key) < ($2, $3) AND request_chain IS NOT NULL
+	ORDER BY started_at DESC, key DESC LIMIT 1`
+	condenseModelCall = `UPDATE model_calls SET request = $1, request_form = $2, request_chain = $3, request_place = $4, response = $5, tool_calls = $6,
+	result_form = $7 WHERE key = $8 AND request_form IS NULL AND pruned_at IS NULL`
+	wholeToolCalls = `SELECT key, arguments, output, started_at FROM tool_calls
+	WHERE agent_uid = $1 AND finished_at IS NOT NULL AND (started_at, key) > ($2, $3) ORDER BY started_at, key LIMIT $4`
+	condenseToolCall = `UPDATE tool_calls SET arguments = $1, arguments_ref = $2, output = $3, output_ref = $4, output_size = $5
+	WHERE key = $6 AND pruned_at IS NULL AND arguments_ref IS NULL AND output_ref IS NULL`
+	condenseSnapshot = `UPDATE snapshots SET data = $1, form = 1 WHERE agent_uid = $2 AND seq = $3 AND form = 0`
+	oldCalls         = `SELECT COUNT(*) FROM model_calls WHERE agent_uid = $1 AND request_form IS NULL AND pruned_at IS NULL`
+	// An agent is linear when nothing of it is left to look at. What it takes is counted anew: earlier releases did not count.
+	agentIsLinear = `UPDATE agents SET linear_at = $1, bytes =
+	COALESCE((SELECT SUM(octet_length(CAST(data AS TEXT))) FROM events WHERE agent_uid = $2), 0) +
+	COALESCE((SELECT SUM(octet_length(CAST(request AS TEXT)) + COALESCE(octet_length(CAST(response AS TEXT)), 0)) FROM model_calls WHERE agent_uid = $2), 0) +
+	COALESCE((SELECT SUM(octet_length(arguments) + COALESCE(length(output), 0)) FROM tool_calls WHERE agent_uid = $2), 0)
+	WHERE uid = $2`
+)
+
+// mostCondensed bounds what one step of Condense reads.
+const mostCondensed = 16 << 20
+
+// condensing is where the walk through the records of earlier releases is.
+type condensing struct {
+	mu sync.Mutex
+	// after is the last agent that was looked at, now the one that is.
+	after string
+	now   *condensed
+}
+
+// condensed is an agent whose records are being condensed: first its model calls, then its tool calls, then its snapshot.
+type condensed struct {
+	uid    string
+	texts  *fold.Draft
+	models bool
+	// at and key are of the last tool call that was looked at.
+	at  int64
+	key string
+}
+
+// Condense implements ledger.Upkeep. What it reads does not change any more, so that it writes in short transactions.
+func (s *Store) Condense(ctx context.Context, limit int) (int64, error) {
+	c := &s.condensing
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for {
+		if c.now == nil {
+			agent, err := s.nextCondensed(ctx, c.after)
+			if err != nil || agent == nil {
+				c.after = ""
+				return 0, s.fail("look for records of earlier releases", err)
+			}
+			c.now = agent
+		}
+		n, err := s.condense(ctx, c.now, ledger.Page{Limit: limit}.Size())
+		if n > 0 || err != nil {
+			return n, s.fail("condense agent "+c.now.uid, err)
+		}
+		c.after, c.now = c.now.uid, nil
+	}
+}
+
+func (s *Store) nextCondensed(ctx context.Context, after string) (*condensed, error) {
+	agent := &condensed{}
+	err := s.driver.Reader().QueryRowContext(ctx, oldAgent, after).Scan(&agent.uid)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var k known
+	if err := s.recall(ctx, agent.uid, math.MaxInt64, &k); err != nil {
+		return nil, err
+	}
+	agent.texts = k.Draft()
+	return agent, nil
+}
+
+// condense takes a step, and returns how many calls it has looked at; 0 if none is left.
+func (s *Store) condense(ctx context.Context, agent *condensed, limit int) (n int64, err error) {
+	if !agent.models {
+		if n, err = s.condenseModelCalls(ctx, agent, limit); n > 0 || err != nil {
+			return n, err
+		}
+		agent.models = true
+	}
+	if n, err = s.condenseToolCalls(ctx, agent, limit); n > 0 || err != nil {
+		return n, err
+	}
+	return 0, s.endCondensing(ctx, agent)
+}
+
+// wholeModelCall is a model call as earlier releases recorded it.
+type wholeModelCall struct {
+	ledger.ModelCall
+	result ledger.ModelResult
+}
+
+func (s *Store) condenseModelCalls(ctx context.Context, agent *condensed, limit int) (int64, error) {
+	size := 0
+	calls, err := listUntil(ctx, s.driver.Reader(), func(r row) (wholeModelCall, bool, error) {
+		var c wholeModelCall
+		var started int64
+		err := r.Scan(&c.Key, &c.Seq, (*[]byte)(&c.Request), (*[]byte)(&c.result.Response), (*[]byte)(&c.result.ToolCalls), &started)
+		c.StartedAt = fromMicros(started)
+		size += len(c.Request) + len(c.result.Response)
+		return c, size > mostCondensed, err
+	}, wholeCalls, agent.uid, limit)
+	if err != nil || len(calls) == 0 {
+		return 0, err
+	}
+	before, err := s.chainedBefore(ctx, agent.uid, &calls[0].ModelCall)
+	if err != nil {
+		return 0, err
+	}
+	statements := make([]Statement, len(calls))
+	for i := range calls {
+		c := &calls[i]
+		whole := c.Request
+		follow(before, &c.ModelCall)
+		before = &ledger.ModelCall{Request: whole, Chain: c.Chain, Place: c.Place}
+		form := formPlain
+		if data, ok := agent.texts.Fold(c.Request); ok {
+			c.Request, form = data, formFolded
+		}
+		chain, place := placeOf(&c.ModelCall)
+		result := foldResult(agent.texts, &c.result)
+		statements[i] = statement(condenseModelCall, string(c.Request), form, chain, place, jsonText(c.result.Response), jsonText(c.result.ToolCalls), result, c.Key)
+	}
+	return int64(len(calls)), s.execute(ctx, statements)
+}
+
+// chainedBefore returns the call that the chain of a call may go on from, or nil.
+func (s *Store) chainedBefore(ctx context.Context, agent string, c *ledger.ModelCall) (*ledger.ModelCall, error) {
+	var key string
+	err := s.driver.Reader().QueryRowContext(ctx, callBefore, agent, micros(c.StartedAt), c.Key).Scan(&key)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	before, err := s.ModelCall(ctx, key)
+	return &before, err
+}
+
+// follow gives a call its place: in the chain of the call before it if it continues that one, or in one of its own.
+func follow(before, c *ledger.ModelCall) {
+	if before != nil && before.Chain > 0 && c.Seq > before.Chain {
+		if edit, ok := ledger.Compare(before.Request, c.Request); ok {
+			encoded := edit.Encode()
+			if whole, err := ledger.Rebuild([]json.RawMessage{before.Request, encoded}); err == nil && bytes.Equal(whole, c.Request) {
+				c.Request, c.Chain, c.Place = encoded, before.Chain, before.Place+1
+				return
+			}
+		}
+	}
+	if c.Seq > 0 && (before == nil || before.Chain != c.Seq) {
+		c.Chain = c.Seq
+	}
+}
+
+func (s *Store) condenseToolCalls(ctx context.Context, agent *condensed, limit int) (int64, error) {
+	type whole struct {
+		key, arguments string
+		output         []byte
+		at             int64
+	}
+	size := 0
+	calls, err := listUntil(ctx, s.driver.Reader(), func(r row) (whole, bool, error) {
+		var c whole
+		err := r.Scan(&c.key, &c.arguments, &c.output, &c.at)
+		size += len(c.arguments) + len(c.output)
+		return c, size > mostCondensed, err
+	}, wholeToolCalls, agent.uid, agent.at, agent.key, limit)
+	if err != nil || len(calls) == 0 {
+		return 0, err
+	}
+	var statements []Statement
+	for _, c := range calls {
+		f := folded{Batch: ledger.Batch{ToolCalls: []ledger.ToolCall{{Arguments: c.arguments}}, ToolResults: []ledger.ToolResult{{Output: c.output}}}}
+		f.foldToolCalls(agent.texts)
+		if f.arguments[0] == "" && f.outputs[0] == "" {
+			continue
+		}
+		result := &f.ToolResults[0]
+		statements = append(statements, statement(condenseToolCall, f.ToolCalls[0].Arguments, reference(f.arguments[0]), result.Output,
+			reference(f.outputs[0]), outputSize(result, f.outputs[0]), c.key))
+	}
+	if err := s.execute(ctx, statements); err != nil {
+		return 0, err
+	}
+	last := calls[len(calls)-1]
+	agent.at, agent.key = last.at, last.key
+	return int64(len(calls)), nil
+}
+
+// endCondensing folds the snapshot of an agent, and says that the agent is done unless it has calls in flight that an earlier release
+// began.
+func (s *Store) endCondensing(ctx context.Context, agent *condensed) error {
+	var seq int64
+	var data []byte
+	err := s.driver.Reader().QueryRowContext(ctx, `SELECT seq, data FROM snapshots WHERE agent_uid = $1 AND form = 0`, agent.uid).Scan(&seq, &data)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	var statements []Statement
+	if data, ok := agent.texts.Fold(data); ok {
+		statements = append(statements, statement(condenseSnapshot, string(data), agent.uid, seq))
+	}
+	var open int
+	if err := s.driver.Reader().QueryRowContext(ctx, oldCalls, agent.uid).Scan(&open); err != nil {
+		return err
+	}
+	if open == 0 {
+		statements = append(statements, statement(agentIsLinear, micros(time.Now()), agent.uid))
+	}
+	return s.execute(ctx, statements)
+}
+
+// execute runs statements in a transaction of their own.
+func (s *Store) execute(ctx context.Context, statements []Statement) error {
+	if len(statements) == 0 {
+		return nil
+	}
+	return s.driver.Write(ctx, func(tx Tx) error {
+		_, err := tx.Exec(ctx, statements...)
+		return err
+	})
+}
