@@ -44,7 +44,10 @@ func someText() *rapid.Generator[string] {
 }
 
 func someValue(texts []string) *rapid.Generator[any] {
-	leaf := rapid.OneOf(rapid.SampledFrom(texts).AsAny(), someText().AsAny(), rapid.Int().AsAny(), rapid.Just[any](nil))
+	quoting := rapid.Custom(func(t *rapid.T) string {
+		return strings.Join(rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(texts), rapid.SampledFrom([]string{"", " ", "\\", "\n", "u2028", "\u2028"})), 1, 6).Draw(t, "quoted"), "")
+	})
+	leaf := rapid.OneOf(rapid.SampledFrom(texts).AsAny(), quoting.AsAny(), quoting.AsAny(), someText().AsAny(), rapid.Int().AsAny(), rapid.Just[any](nil))
 	return rapid.OneOf(leaf, rapid.MapOfN(someText(), leaf, 0, 4).AsAny(), rapid.SliceOfN(leaf, 0, 6).AsAny(),
 		rapid.Just[any](map[string]any{"$text": []int{1, 2, 3}}))
 }
@@ -114,6 +117,35 @@ func TestAKnownTextBecomesAReference(t *testing.T) {
 	}
 }
 
+func TestTextsInsideOfAStringBecomeReferences(t *testing.T) {
+	one, two := strings.Repeat("first <text>\n", 100), strings.Repeat("a \"second\" one\n", 200)
+	var events log
+	for _, text := range []string{one, two, one + two} {
+		event, _ := plainjson.Marshal(map[string]string{"text": text})
+		events = append(events, event)
+	}
+	document, _ := plainjson.Marshal([]string{"user: " + one + "\n\nassistant: " + two + two + "\\" + one + "the end", one + two + one})
+	folded, changed := events.texts().Fold(document)
+	if !changed || len(folded) > 250 {
+		t.Fatalf("%d bytes were folded to %d: %s", len(document), len(folded), folded)
+	}
+	if whole, err := Unfold(folded, events.event); err != nil || !bytes.Equal(whole, document) {
+		t.Errorf("unfolded to %s (%v), want %s", whole, err, document)
+	}
+}
+
+func TestAPlaceInsideOfAnEscapeIsNoBeginning(t *testing.T) {
+	for _, test := range []struct {
+		content string
+		at      int
+		inside  bool
+	}{{`\nabc`, 1, true}, {`\nabc`, 2, false}, {`\\nabc`, 2, false}, {`\\nabc`, 1, true}, {`\u2028abc`, 5, true}, {`\u2028abc`, 6, false}, {`\\u2028`, 3, false}, {`abc`, 0, false}} {
+		if got := insideEscape([]byte(test.content), test.at); got != test.inside {
+			t.Errorf("%d of %s is inside of an escape: %v", test.at, test.content, got)
+		}
+	}
+}
+
 func TestADocumentThatLooksFoldedIsLeftAlone(t *testing.T) {
 	text := strings.Repeat("x", 500)
 	event, _ := plainjson.Marshal(text)
@@ -139,6 +171,7 @@ func TestWhatWasNotKeptIsForgotten(t *testing.T) {
 func TestDamagedReferencesAreErrors(t *testing.T) {
 	events := log{[]byte(`{"a":"text"}`)}
 	for _, document := range []string{
+		`{"$texts":[`, `{"$texts":[1]}`, `{"$texts":["a"`, `{"$texts":["a`, `{"$texts":[[1,5,600]]}`, `{"$texts":[[1,5]]}`, `{"$texts":[[1`, `{"$textual":[1]}`,
 		`{"$text":[`, `{"$text":[1,2]}`, `{"$text":[a,b,c]}`, `{"$text":[9,5,6]}`, `{"$text":[1,5,600]}`, `{"$text":[1,-5,6]}`, `{"$text":[1,4,6]}`,
 		`{"$text":[1,5,9223372036854775807]}`, `{"$text":[1,9223372036854775807,6]}`, `{"$text":[1,0,0]}`,
 	} {

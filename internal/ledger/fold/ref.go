@@ -15,9 +15,13 @@ type Ref struct{ Seq, Offset, Length int64 }
 
 // A reference stands in a document as {"$text":[seq,offset,length]}. A JSON string cannot contain these bytes, because its quotes are
 // escaped: they are always an object.
+//
+// A string that contains texts stands as {"$texts":["some words",[seq,offset,length],...]}: its pieces in order.
 var (
-	refOpen  = []byte(`{"$text":[`)
-	refClose = []byte(`]}`)
+	refOpen   = []byte(`{"$text":[`)
+	partsOpen = []byte(`{"$texts":[`)
+	anyRef    = []byte(`{"$text`)
+	refClose  = []byte(`]}`)
 )
 
 // ErrDamaged says that a document does not unfold: a reference leads nowhere.
@@ -73,47 +77,93 @@ func (r Ref) Token(events Events) ([]byte, error) {
 
 // Unfold puts the texts back into a document.
 func Unfold(document []byte, events Events) ([]byte, error) {
-	at := bytes.Index(document, refOpen)
+	at := bytes.Index(document, anyRef)
 	if at < 0 {
 		return document, nil
 	}
 	var whole []byte
-	for ; at >= 0; at = bytes.Index(document, refOpen) {
+	for ; at >= 0; at = bytes.Index(document, anyRef) {
 		whole = append(whole, document[:at]...)
-		document = document[at+len(refOpen):]
-		end := bytes.Index(document, refClose)
-		if end < 0 {
-			return nil, fmt.Errorf("%w: it does not end", ErrDamaged)
+		document = document[at:]
+		var err error
+		if bytes.HasPrefix(document, partsOpen) {
+			whole, document, err = unfoldParts(whole, document[len(partsOpen):], events)
+		} else {
+			whole, document, err = unfoldOne(whole, document, events)
 		}
-		ref, err := parseRef(document[:end])
 		if err != nil {
 			return nil, err
 		}
-		token, err := ref.Token(events)
-		if err != nil {
-			return nil, err
-		}
-		whole = append(whole, token...)
-		document = document[end+len(refClose):]
 	}
 	return append(whole, document...), nil
 }
 
-// Refs lists the events that a folded document refers to.
+// unfoldOne adds the text that the document begins with, and returns what follows.
+func unfoldOne(whole, document []byte, events Events) (more, rest []byte, err error) {
+	end := bytes.Index(document, refClose)
+	if !bytes.HasPrefix(document, refOpen) || end < 0 {
+		return nil, nil, fmt.Errorf("%w: it does not end", ErrDamaged)
+	}
+	ref, err := parseRef(document[len(refOpen):end])
+	if err != nil {
+		return nil, nil, err
+	}
+	token, err := ref.Token(events)
+	return append(whole, token...), document[end+len(refClose):], err
+}
+
+// unfoldParts adds a string whose pieces the document begins with, and returns what follows.
+func unfoldParts(whole, document []byte, events Events) (more, rest []byte, err error) {
+	whole = append(whole, '"')
+	for len(document) > 0 {
+		switch document[0] {
+		case '"':
+			end := endOfString(document, 0)
+			if end < 0 {
+				return nil, nil, fmt.Errorf("%w: a piece does not end", ErrDamaged)
+			}
+			whole, document = append(whole, document[1:end-1]...), document[end:]
+		case '[':
+			end := bytes.IndexByte(document, ']')
+			if end < 0 {
+				return nil, nil, fmt.Errorf("%w: a piece does not end", ErrDamaged)
+			}
+			ref, err := parseRef(document[1:end])
+			if err != nil {
+				return nil, nil, err
+			}
+			token, err := ref.Token(events)
+			if err != nil {
+				return nil, nil, err
+			}
+			whole, document = append(whole, token[1:len(token)-1]...), document[end+1:]
+		case ',':
+			document = document[1:]
+		default:
+			if !bytes.HasPrefix(document, refClose) {
+				return nil, nil, fmt.Errorf("%w: %.20q is no piece", ErrDamaged, document)
+			}
+			return append(whole, '"'), document[len(refClose):], nil
+		}
+	}
+	return nil, nil, fmt.Errorf("%w: it does not end", ErrDamaged)
+}
+
+// Refs lists the events that a folded document refers to, roughly: it may list others too.
 func Refs(document []byte) []int64 {
 	var seqs []int64
-	for {
-		at := bytes.Index(document, refOpen)
-		if at < 0 {
-			return seqs
-		}
-		document = document[at+len(refOpen):]
-		end := bytes.IndexByte(document, ',')
+	for at := bytes.Index(document, anyRef); at >= 0; at = bytes.Index(document, anyRef) {
+		document = document[at+len(anyRef):]
+		end := bytes.Index(document, refClose)
 		if end < 0 {
 			return seqs
 		}
-		if seq, err := strconv.ParseInt(string(document[:end]), 10, 64); err == nil {
-			seqs = append(seqs, seq)
+		for _, part := range bytes.Split(document[:end], []byte("["))[1:] {
+			number, _, _ := bytes.Cut(part, []byte(","))
+			if seq, err := strconv.ParseInt(string(number), 10, 64); err == nil {
+				seqs = append(seqs, seq)
+			}
 		}
 	}
+	return seqs
 }

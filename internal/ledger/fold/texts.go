@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"maps"
+	"slices"
 	"sync"
 	"unicode/utf8"
 
@@ -19,14 +20,36 @@ const shortest = 96
 // Texts knows where the long strings of an agent's events are. The zero value knows none. It is safe for concurrent use.
 type Texts struct {
 	mu sync.RWMutex
-	at map[digest]Ref
+	index
 }
+
+// index finds texts. lengths are those of the texts that begin with the same bytes.
+type index struct {
+	at      map[digest]Ref
+	lengths map[uint64][]int64
+}
+
+func (x *index) add(sum digest, begins uint64, ref Ref) {
+	if x.at == nil {
+		x.at, x.lengths = map[digest]Ref{}, map[uint64][]int64{}
+	}
+	x.at[sum] = ref
+	if known := x.lengths[begins]; len(known) < mostAlike && !slices.Contains(known, ref.Length) {
+		x.lengths[begins] = append(known, ref.Length)
+	}
+}
+
+// mostAlike bounds how many texts that begin alike are looked for inside of others.
+const mostAlike = 8
 
 // digest identifies a string. It never leaves the process.
 type digest [16]byte
 
-func digestOf(token []byte) digest {
-	sum := sha256.Sum256(token)
+// digestOf is the digest of a string with its quotes.
+func digestOf(token []byte) digest { return digestOfContent(token[1 : len(token)-1]) }
+
+func digestOfContent(content []byte) digest {
+	sum := sha256.Sum256(content)
 	return digest(sum[:16])
 }
 
@@ -39,21 +62,29 @@ func (t *Texts) Len() int {
 
 // Keep adds what a draft has learned: its events are in the ledger.
 func (t *Texts) Keep(d *Draft) {
-	if len(d.more) == 0 {
+	if len(d.more.at) == 0 {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.at == nil {
-		t.at = make(map[digest]Ref, len(d.more))
+		t.index = d.more
+		return
 	}
-	maps.Copy(t.at, d.more)
+	maps.Copy(t.at, d.more.at)
+	for begins, lengths := range d.more.lengths {
+		for _, length := range lengths {
+			if known := t.lengths[begins]; len(known) < mostAlike && !slices.Contains(known, length) {
+				t.lengths[begins] = append(known, length)
+			}
+		}
+	}
 }
 
 // Draft knows the texts of an agent and those of events that are about to be written.
 type Draft struct {
 	texts *Texts
-	more  map[digest]Ref
+	more  index
 }
 
 // Draft returns a draft that knows these texts.
@@ -72,15 +103,12 @@ func (d *Draft) Learn(seq int64, event []byte) {
 		if _, known := d.find(sum); known {
 			return
 		}
-		if d.more == nil {
-			d.more = map[digest]Ref{}
-		}
-		d.more[sum] = Ref{Seq: seq, Offset: int64(from), Length: int64(to - from)}
+		d.more.add(sum, hashOf(event[from+1:from+1+window]), Ref{Seq: seq, Offset: int64(from), Length: int64(to - from)})
 	})
 }
 
 func (d *Draft) find(sum digest) (Ref, bool) {
-	if ref, ok := d.more[sum]; ok {
+	if ref, ok := d.more.at[sum]; ok {
 		return ref, true
 	}
 	d.texts.mu.RLock()
@@ -89,11 +117,11 @@ func (d *Draft) find(sum digest) (Ref, bool) {
 	return ref, ok
 }
 
-func (d *Draft) knowsNothing() bool { return len(d.more) == 0 && d.texts.Len() == 0 }
+func (d *Draft) knowsNothing() bool { return len(d.more.at) == 0 && d.texts.Len() == 0 }
 
 // Fold puts references in place of the strings of a JSON document that are known. It reports false if it left the document alone.
 func (d *Draft) Fold(document []byte) ([]byte, bool) {
-	if len(document) < shortest || d.knowsNothing() || bytes.Contains(document, refOpen) {
+	if len(document) < shortest || d.knowsNothing() || bytes.Contains(document, anyRef) {
 		return document, false
 	}
 	var folded []byte
@@ -102,12 +130,15 @@ func (d *Draft) Fold(document []byte) ([]byte, bool) {
 		if to-from < shortest {
 			return
 		}
-		ref, known := d.find(digestOf(document[from:to]))
-		if !known {
+		if ref, known := d.find(digestOf(document[from:to])); known {
+			folded = ref.append(append(folded, document[done:from]...))
+			done = to
 			return
 		}
-		folded = ref.append(append(folded, document[done:from]...))
-		done = to
+		if pieces, ok := d.within(document[from:to]); ok {
+			folded = append(append(folded, document[done:from]...), pieces...)
+			done = to
+		}
 	})
 	if done == 0 {
 		return document, false

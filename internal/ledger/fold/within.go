@@ -1,0 +1,129 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fold
+
+import "strconv"
+
+const (
+	// window is how many bytes at the beginning of a text must be the same for it to be looked for inside of another one.
+	window = 64
+	// longest is the length from which a string is searched for texts.
+	longest = 512
+	// base is that of the polynomial whose value at the bytes of a window is the window's hash.
+	base = 0x9E3779B97F4A7C15
+)
+
+// leaving is what the byte that leaves a window counts for.
+var leaving = func() uint64 {
+	power := uint64(1)
+	for range window - 1 {
+		power *= base
+	}
+	return power
+}()
+
+func hashOf(bytes []byte) (hash uint64) {
+	for _, b := range bytes {
+		hash = hash*base + uint64(b)
+	}
+	return hash
+}
+
+// within looks for known texts inside of a string, as a prompt has that quotes what was said. It returns the string in pieces, if it has
+// any.
+func (d *Draft) within(token []byte) ([]byte, bool) {
+	if len(token) < longest {
+		return nil, false
+	}
+	d.texts.mu.RLock()
+	defer d.texts.mu.RUnlock()
+	content := token[1 : len(token)-1]
+	var pieces []byte
+	done := 0
+	for at, hash := 0, uint64(0); at+window <= len(content); {
+		if at == done {
+			hash = hashOf(content[at : at+window])
+		}
+		if ref, ok := d.textAt(content, at, hash); ok {
+			pieces = ref.appendPiece(appendWords(pieces, content[done:at]))
+			at += int(ref.Length) - 2
+			done = at
+			continue
+		}
+		if at+window < len(content) {
+			hash = (hash-uint64(content[at])*leaving)*base + uint64(content[at+window])
+		}
+		at++
+	}
+	if pieces == nil {
+		return nil, false
+	}
+	pieces = appendWords(pieces, content[done:])
+	return append(pieces, refClose...), true
+}
+
+func appendWords(pieces, words []byte) []byte {
+	if pieces == nil {
+		pieces = append(pieces, partsOpen...)
+	} else if len(words) > 0 {
+		pieces = append(pieces, ',')
+	}
+	if len(words) == 0 {
+		return pieces
+	}
+	pieces = append(append(pieces, '"'), words...)
+	return append(pieces, '"')
+}
+
+func (r Ref) appendPiece(pieces []byte) []byte {
+	if last := pieces[len(pieces)-1]; last == '"' || last == ']' {
+		pieces = append(pieces, ',')
+	}
+	pieces = strconv.AppendInt(append(pieces, '['), r.Seq, 10)
+	pieces = strconv.AppendInt(append(pieces, ','), r.Offset, 10)
+	pieces = strconv.AppendInt(append(pieces, ','), r.Length, 10)
+	return append(pieces, ']')
+}
+
+// textAt finds the longest known text that stands at a place of a string.
+func (d *Draft) textAt(content []byte, at int, hash uint64) (found Ref, ok bool) {
+	for _, x := range []*index{&d.more, &d.texts.index} {
+		for _, length := range x.lengths[hash] {
+			end := at + int(length) - 2
+			if length <= found.Length || end > len(content) || insideEscape(content, at) {
+				continue
+			}
+			if ref, known := x.at[digestOfContent(content[at:end])]; known {
+				found, ok = ref, true
+			}
+		}
+	}
+	return found, ok
+}
+
+// insideEscape says whether a place of a string is in the middle of an escape such as \n or \u2028.
+func insideEscape(content []byte, at int) bool {
+	for from := max(0, at-5); from < at; from++ {
+		if content[from] != '\\' || !beginsEscape(content, from) {
+			continue
+		}
+		size := len(`\n`)
+		if content[from+1] == 'u' {
+			size = len(`\u2028`)
+		}
+		if at < from+size {
+			return true
+		}
+	}
+	return false
+}
+
+// beginsEscape says whether a backslash is not itself escaped.
+func beginsEscape(content []byte, at int) bool {
+	before := 0
+	for at-1-before >= 0 && content[at-1-before] == '\\' {
+		before++
+	}
+	return before%2 == 0
+}
