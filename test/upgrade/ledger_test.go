@@ -13,6 +13,8 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // reads a ledger from outside
 	_ "modernc.org/sqlite"             // the same
 
+	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/ledger/migrations"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
@@ -58,7 +60,46 @@ func (w *world) history(ctx context.Context, t *testing.T) map[string]string {
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)
 	}
+	w.readWhole(ctx, t, tables, found)
 	return found
+}
+
+// readWhole reads calls through the ledger if this release has opened it: its tables may have references in place of texts.
+func (w *world) readWhole(ctx context.Context, t *testing.T, tables *sql.DB, found map[string]string) {
+	t.Helper()
+	known, err := migrations.SQLite()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var version int
+	if err := tables.QueryRowContext(ctx, `SELECT MAX(version) FROM schema_migrations`).Scan(&version); err != nil || version < len(known) {
+		return
+	}
+	l, err := connect.Open(ctx, w.LedgerURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for key := range found {
+		if name, ok := strings.CutPrefix(key, "model call "); ok {
+			call, err := l.ModelCall(ctx, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found[key] = string(call.Result.Status) + " " + string(call.Request) + string(call.Result.Response)
+		}
+		if name, ok := strings.CutPrefix(key, "tool call "); ok {
+			call, err := l.ToolCall(ctx, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found[key] = string(call.Result.Status) + " " + call.Arguments
+		}
+	}
 }
 
 // expectKept expects that a ledger still has all of an earlier history, word for word.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/plainjson"
@@ -173,9 +174,32 @@ func testAChainGoesWithItsLastRequest(t *testing.T, db Database) {
 		t.Errorf("the newest request came back as %.300s", call.Request)
 	}
 	must(ledger.RetainCalls(t.Context(), l, at(100)))(t)
+	if n := must(l.PruneCalls(t.Context(), at(100), 0))(t); n != 0 {
+		t.Errorf("%d calls are pruned again", n)
+	}
 	var left int
 	if err := db.Raw.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM model_calls WHERE CAST(request AS TEXT) <> 'null'`).Scan(&left); err != nil || left > 0 {
 		t.Errorf("%d requests are left of a chain that nobody can read (%v)", left, err)
+	}
+}
+
+// A conversation may go on from a request of a moment ago, whatever the retention is: its words are gone, its bytes go later.
+func testAYoungChainStays(t *testing.T, db Database) {
+	l := db.Open(t)
+	requests := chainOf(t, l, "a", 2)
+	db.Exec(t, fmt.Sprintf(`UPDATE model_calls SET started_at = %d WHERE key = 'a/m1'`, time.Now().UnixMicro()))
+	must(ledger.RetainCalls(t.Context(), l, at(100)))(t)
+	if call := must(l.ModelCall(t.Context(), "a/m1"))(t); call.PrunedAt.IsZero() || call.Request != nil {
+		t.Errorf("the request of a pruned call can be read: %+v", call)
+	}
+	messages := []string{"system", longText(0), longText(1), "more"}
+	whole := encoded(map[string]any{"messages": messages, "tools": strings.Repeat("tool ", 500), "z": "a/m2"})
+	edit, _ := ledger.Compare(requests[1], whole)
+	call := modelCall("a/m2", 30)
+	call.Seq, call.Chain, call.Place, call.Request = 3, 1, 2, edit.Encode()
+	Append(t, l, ledger.Batch{Agent: "a", After: 2, Events: Events("a", 1), ModelCalls: []ledger.ModelCall{call}})
+	if got := must(l.ModelCall(t.Context(), "a/m2"))(t); !bytes.Equal(got.Request, whole) {
+		t.Errorf("the next request came back as %.200s", got.Request)
 	}
 }
 

@@ -84,6 +84,7 @@ func Run(t *testing.T, create func(testing.TB) Database) {
 		"ATextIsKeptOnce":                     testATextIsKeptOnce,
 		"RequestsOfAChain":                    testRequestsOfAChain,
 		"AChainGoesWithItsLastRequest":        testAChainGoesWithItsLastRequest,
+		"AYoungChainStays":                    testAYoungChainStays,
 		"DamageStaysWhereItIs":                testDamageStaysWhereItIs,
 		"OldRecordsAreCondensed":              testOldRecordsAreCondensed,
 		"ATextOfARefusedAppendIsNotUsed":      testATextOfARefusedAppendIsNotUsed,

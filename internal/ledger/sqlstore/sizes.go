@@ -7,6 +7,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,19 +27,20 @@ func (s *Store) Bytes(ctx context.Context) ([]ledger.NamespaceBytes, error) {
 // What is pruned of a call stays as NULL, or as null where a column cannot be NULL. Reservations of quotas find the row, which has what the call used.
 const (
 	oldModelCalls = `SELECT key, agent_uid, COALESCE(octet_length(CAST(response AS TEXT)), 0) +
-	CASE WHEN request_chain IS NULL THEN octet_length(CAST(request AS TEXT)) ELSE 0 END, COALESCE(request_chain, 0)
-	FROM model_calls WHERE key > $1 AND finished_at < $2 AND pruned_at IS NULL AND (request_chain IS NULL OR started_at < $4) ORDER BY key LIMIT $3`
+	CASE WHEN request_chain IS NULL THEN octet_length(CAST(request AS TEXT)) ELSE 0 END
+	FROM model_calls WHERE key > $1 AND finished_at < $2 AND pruned_at IS NULL ORDER BY key LIMIT $3`
 	pruneModelCall = `UPDATE model_calls SET request = CASE WHEN request_chain IS NULL THEN 'null' ELSE request END, response = NULL, summary = '',
 	tool_calls = NULL, result_form = 0, pruned_at = $1 WHERE key = $2`
-	oldToolCalls = `SELECT key, agent_uid, COALESCE(length(output), 0), 0
+	oldToolCalls = `SELECT key, agent_uid, COALESCE(length(output), 0)
 	FROM tool_calls WHERE key > $1 AND finished_at < $2 AND pruned_at IS NULL AND (output IS NOT NULL OR output_ref IS NOT NULL)
 	ORDER BY key LIMIT $3`
 	pruneToolCall = `UPDATE tool_calls SET output = NULL, output_ref = NULL, output_size = NULL, pruned_at = $1 WHERE key = $2`
-	// A chain goes when nobody can read the last of its requests any more.
-	deadChain = ` FROM model_calls WHERE agent_uid = $1 AND request_chain = $2 AND NOT EXISTS (
-	SELECT 1 FROM model_calls n WHERE n.agent_uid = $1 AND n.request_chain = $2 AND n.pruned_at IS NULL)`
-	bytesOfChain = `SELECT CAST(COALESCE(SUM(octet_length(CAST(request AS TEXT))), 0) AS BIGINT)` + deadChain
-	freeChain    = `UPDATE model_calls SET request = 'null', request_form = 0, request_chain = NULL, request_place = NULL WHERE key IN (SELECT key` + deadChain + `)`
+	// A chain goes when nobody can read the last of its requests any more, and nobody goes on from it.
+	deadChains = `SELECT agent_uid, request_chain FROM model_calls c WHERE pruned_at IS NOT NULL AND request_chain IS NOT NULL AND NOT EXISTS (
+	SELECT 1 FROM model_calls n WHERE n.agent_uid = c.agent_uid AND n.request_chain = c.request_chain AND (n.pruned_at IS NULL OR n.started_at >= $1))
+	GROUP BY agent_uid, request_chain LIMIT $2`
+	bytesOfChain = `SELECT CAST(COALESCE(SUM(octet_length(CAST(request AS TEXT))), 0) AS BIGINT) FROM model_calls WHERE agent_uid = $1 AND request_chain = $2`
+	freeChain    = `UPDATE model_calls SET request = 'null', request_form = 0, request_chain = NULL, request_place = NULL WHERE agent_uid = $1 AND request_chain = $2`
 	freeBytes    = `UPDATE agents SET bytes = CASE WHEN bytes > $1 THEN bytes - $1 ELSE 0 END WHERE uid = $2`
 )
 
@@ -55,8 +57,9 @@ func (s *Store) PruneCalls(ctx context.Context, before time.Time, limit int) (in
 	defer s.pruned.mu.Unlock()
 	budget := ledger.Page{Limit: limit}.Size()
 	var models, tools pruning
+	var chains int64
 	err := s.driver.Write(ctx, func(tx Tx) error {
-		models = pruning{find: oldModelCalls, prune: pruneModelCall, after: s.pruned.models, limit: budget, more: []any{micros(time.Now().Add(-ledger.ChainRest))}}
+		chains, models = 0, pruning{find: oldModelCalls, prune: pruneModelCall, after: s.pruned.models, limit: budget}
 		if err := models.run(ctx, tx, before); err != nil {
 			return err
 		}
@@ -64,19 +67,48 @@ func (s *Store) PruneCalls(ctx context.Context, before time.Time, limit int) (in
 		if tools.limit == 0 {
 			return nil
 		}
-		return tools.run(ctx, tx, before)
+		if err := tools.run(ctx, tx, before); err != nil || tools.count == int64(tools.limit) {
+			return err
+		}
+		var err error
+		chains, err = freeChains(ctx, tx, tools.limit-int(tools.count))
+		return err
 	})
 	if err != nil {
 		return 0, s.fail("prune calls", err)
 	}
 	s.pruned.models, s.pruned.tools = models.after, tools.after
-	return models.count + tools.count, nil
+	return models.count + tools.count + chains, nil
 }
 
-// chain names a chain of requests.
-type chain struct {
-	agent string
-	first int64
+// freeChains deletes the requests of chains whose last request is pruned, and returns how many chains it were. A request that was pruned
+// before is a part of those that continue it, and goes with them.
+func freeChains(ctx context.Context, tx Tx, limit int) (int64, error) {
+	type chain struct {
+		agent string
+		first int64
+	}
+	var dead []chain
+	err := tx.Query(ctx, func(r Row) error {
+		var c chain
+		err := r.Scan(&c.agent, &c.first)
+		dead = append(dead, c)
+		return err
+	}, deadChains, micros(time.Now().Add(-ledger.ChainRest)), limit)
+	if err != nil || len(dead) == 0 {
+		return 0, err
+	}
+	slices.SortFunc(dead, func(a, b chain) int { return strings.Compare(a.agent, b.agent) }) // in the order of every writer
+	var statements []Statement
+	for _, c := range dead {
+		bytes, err := tx.Int64(ctx, bytesOfChain, c.agent, c.first)
+		if err != nil {
+			return 0, err
+		}
+		statements = append(statements, statement(freeChain, c.agent, c.first), statement(freeBytes, bytes, c.agent))
+	}
+	_, err = tx.Exec(ctx, statements...)
+	return int64(len(dead)), err
 }
 
 // pruning is one step through the calls of a kind. It begins behind a key, and ends at the last one that it pruned, or at the beginning
@@ -84,28 +116,23 @@ type chain struct {
 type pruning struct {
 	find, prune, after string
 	limit              int
-	// more are arguments of find.
-	more  []any
-	count int64
+	count              int64
 }
 
 func (p *pruning) run(ctx context.Context, tx Tx, before time.Time) error {
 	var statements []Statement
-	freed, chains, now, last := map[string]int64{}, map[chain]bool{}, micros(time.Now()), ""
+	freed, now, last := map[string]int64{}, micros(time.Now()), ""
 	err := tx.Query(ctx, func(r Row) error {
 		var agent string
-		var bytes, first int64
-		if err := r.Scan(&last, &agent, &bytes, &first); err != nil {
+		var bytes int64
+		if err := r.Scan(&last, &agent, &bytes); err != nil {
 			return err
-		}
-		if first > 0 {
-			chains[chain{agent, first}] = true
 		}
 		p.count++
 		freed[agent] += bytes
 		statements = append(statements, statement(p.prune, now, last))
 		return nil
-	}, p.find, append([]any{p.after, micros(before), p.limit}, p.more...)...)
+	}, p.find, p.after, micros(before), p.limit)
 	if err != nil {
 		return err
 	}
@@ -115,20 +142,6 @@ func (p *pruning) run(ctx context.Context, tx Tx, before time.Time) error {
 	}
 	if p.count == 0 {
 		return nil
-	}
-	if _, err = tx.Exec(ctx, statements...); err != nil {
-		return err
-	}
-	statements = nil
-	for c := range chains {
-		bytes, err := tx.Int64(ctx, bytesOfChain, c.agent, c.first)
-		if err != nil {
-			return err
-		}
-		if bytes > 0 {
-			freed[c.agent] += bytes
-			statements = append(statements, statement(freeChain, c.agent, c.first))
-		}
 	}
 	for _, agent := range slices.Sorted(maps.Keys(freed)) { // in the order of every writer
 		statements = append(statements, statement(freeBytes, freed[agent], agent))

@@ -28,3 +28,6 @@ CREATE INDEX agents_not_linear ON agents (uid) WHERE linear_at IS NULL;
 
 -- The calls of an agent are found by its other index. This one cost a tenth of what a turn writes.
 DROP INDEX tool_calls_by_call_id;
+
+-- Requests that nobody can read any more, and that later ones may be edits of.
+CREATE INDEX model_calls_waiting ON model_calls (agent_uid, request_chain) WHERE pruned_at IS NOT NULL AND request_chain IS NOT NULL;
