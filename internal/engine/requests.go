@@ -74,8 +74,8 @@ func encode(v any) []byte {
 
 // edit is how the next request is made of this one, if it continues it. It also finds the bounds in the next one.
 func (r *recorded) edit(next *recorded) (ledger.Edit, bool) {
-	if r == nil || next.at.Sub(r.at) > ledger.ChainReach || !r.alike(next) {
-		return nil, false
+	if r == nil || r.history.Len() == 0 || next.at.Sub(r.at) > ledger.ChainReach || !r.alike(next) {
+		return nil, false // a prompt that begins with a summary is filled up before its first message
 	}
 	added, ok := next.history.Since(r.history)
 	if !ok || slices.ContainsFunc(added, func(m agent.Message) bool { return len(m.Images) > 0 }) {

@@ -307,7 +307,8 @@ func (w *world) deliverError(err error) {
 
 // reconcile brings about what an agent's state wants of the controllers. It may run at any time, as often as it likes.
 func (w *world) reconcile(uid string) {
-	s, err := w.current().View(context.Background(), uid)
+	e := w.current()
+	s, err := e.View(context.Background(), uid)
 	if err != nil {
 		return
 	}
@@ -315,18 +316,18 @@ func (w *world) reconcile(uid string) {
 	self := w.agents[s.Config.Name]
 	w.mu.Unlock()
 	for _, effect := range agent.Outstanding(s) {
-		switch e := effect.(type) {
+		switch wanted := effect.(type) {
 		case agent.StartChild:
-			w.startChild(self, s, e.Child)
+			w.startChild(self, s, wanted.Child)
 		case agent.CancelChild:
-			w.deliver("uid-"+e.Child, agent.Cancelled{})
+			w.deliver("uid-"+wanted.Child, agent.Cancelled{})
 		case agent.AskPerson:
-			w.ask(self, s, e)
+			w.ask(self, s, wanted)
 		case agent.Deliver:
-			w.take(uid, e.Item)
+			w.take(e, uid, wanted.Item)
 		case agent.TellParent:
 			if self.Parent != "" { // the engine has told it, unless it died in between
-				w.deliver(self.Parent, agent.ChildFinished{Child: self.Name, Outcome: e.Outcome, Usage: s.Usage})
+				w.deliver(self.Parent, agent.ChildFinished{Child: self.Name, Outcome: wanted.Outcome, Usage: s.Usage})
 			}
 			w.deliver("uid-chat", agent.Settled{Agent: self.Name, Gone: true})
 		}
@@ -363,8 +364,8 @@ func (w *world) ask(self ledger.Agent, s agent.State, e agent.AskPerson) {
 		Text: e.Text, Tool: e.Tool, Arguments: e.Arguments})
 }
 
-// take delivers something from the outbox, once.
-func (w *world) take(uid string, item agent.Item) {
+// take takes an item out of the outbox. It tells the engine that has it: a later one may have begun another conversation.
+func (w *world) take(e *Engine, uid string, item agent.Item) {
 	w.mu.Lock()
 	switch item.Kind {
 	case agent.ItemPost:
@@ -378,7 +379,7 @@ func (w *world) take(uid string, item agent.Item) {
 	if item.Kind == agent.ItemReply {
 		w.deliver("uid-"+item.Agent, agent.Answered{Call: item.Call, Text: item.Text})
 	}
-	w.deliver(uid, agent.Delivered{ID: item.ID})
+	w.deliverError(e.Deliver(uid, agent.Delivered{ID: item.ID}))
 }
 
 // until waits for something to become true.

@@ -242,6 +242,7 @@ func (d Database) forgetForm(t testing.TB, b ledger.Batch) {
 func testOldRecordsAreCondensed(t *testing.T, db Database) {
 	l := db.Open(t)
 	batches := []ledger.Batch{said("one", longText(1), 1), said("two", longText(2), 2), said("three", longText(3), 3)}
+	batches[2].ModelCalls[0].Seq = 0 // it stands alone
 	Append(t, l, batches...)
 	small := db.bodies(t)
 	requests := chainOf(t, l, "long", 9)
@@ -256,6 +257,13 @@ func testOldRecordsAreCondensed(t *testing.T, db Database) {
 		}
 	}
 	db.Exec(t, `UPDATE agents SET linear_at = NULL`)
+	// One call is still open: those after it wait for it.
+	db.Exec(t, `UPDATE model_calls SET finished_at = NULL WHERE key = 'long/m4'`)
+	must(ledger.Condense(t.Context(), db.Open(t), func(int64) {}))(t)
+	if call := must(l.ModelCall(t.Context(), "long/m7"))(t); call.Chain != 0 || !bytes.Equal(call.Request, requests[7]) {
+		t.Errorf("a call after an open one was condensed: place %d of chain %d", call.Place, call.Chain)
+	}
+	db.Exec(t, fmt.Sprintf(`UPDATE model_calls SET finished_at = %d WHERE key = 'long/m4'`, at(45).UnixMicro()))
 	wantSaid(t, l, batches[0])
 
 	l = db.Open(t)

@@ -19,12 +19,13 @@ import (
 
 const (
 	oldAgent   = `SELECT uid FROM agents WHERE linear_at IS NULL AND expired_at IS NULL AND uid > $1 ORDER BY uid LIMIT 1`
-	wholeCalls = `SELECT key, seq, request, response, tool_calls, started_at FROM model_calls
-	WHERE agent_uid = $1 AND request_form IS NULL AND finished_at IS NOT NULL AND pruned_at IS NULL ORDER BY started_at, key LIMIT $2`
+	wholeCalls = `SELECT key, seq, request, response, tool_calls, started_at, finished_at IS NULL FROM model_calls
+	WHERE agent_uid = $1 AND request_form IS NULL AND pruned_at IS NULL ORDER BY started_at, key LIMIT $2`
 	callBefore = `SELECT key FROM model_calls WHERE agent_uid = $1 AND (started_at, key) < ($2, $3) AND request_chain IS NOT NULL
 	ORDER BY started_at DESC, key DESC LIMIT 1`
 	condenseModelCall = `UPDATE model_calls SET request = $1, request_form = $2, request_chain = $3, request_place = $4, response = $5, tool_calls = $6,
-	result_form = $7 WHERE key = $8 AND request_form IS NULL AND pruned_at IS NULL`
+	result_form = $7 WHERE key = $8 AND request_form IS NULL AND pruned_at IS NULL AND (COALESCE($4, 0) = 0 OR EXISTS (
+	SELECT 1 FROM model_calls b WHERE b.agent_uid = $9 AND b.request_chain = $3 AND b.request_place = $4 - 1))`
 	wholeToolCalls = `SELECT key, arguments, output, started_at FROM tool_calls
 	WHERE agent_uid = $1 AND finished_at IS NOT NULL AND (started_at, key) > ($2, $3) ORDER BY started_at, key LIMIT $4`
 	condenseToolCall = `UPDATE tool_calls SET arguments = $1, arguments_ref = $2, output = $3, output_ref = $4, output_size = $5
@@ -117,6 +118,7 @@ func (s *Store) condense(ctx context.Context, agent *condensed, limit int) (n in
 type wholeModelCall struct {
 	ledger.ModelCall
 	result ledger.ModelResult
+	open   bool
 }
 
 func (s *Store) condenseModelCalls(ctx context.Context, agent *condensed, limit int) (int64, error) {
@@ -124,11 +126,14 @@ func (s *Store) condenseModelCalls(ctx context.Context, agent *condensed, limit 
 	calls, err := listUntil(ctx, s.driver.Reader(), func(r row) (wholeModelCall, bool, error) {
 		var c wholeModelCall
 		var started int64
-		err := r.Scan(&c.Key, &c.Seq, (*[]byte)(&c.Request), (*[]byte)(&c.result.Response), (*[]byte)(&c.result.ToolCalls), &started)
+		err := r.Scan(&c.Key, &c.Seq, (*[]byte)(&c.Request), (*[]byte)(&c.result.Response), (*[]byte)(&c.result.ToolCalls), &started, &c.open)
 		c.StartedAt = fromMicros(started)
 		size += len(c.Request) + len(c.result.Response)
-		return c, size > mostCondensed, err
+		return c, c.open || size > mostCondensed, err
 	}, wholeCalls, agent.uid, limit)
+	if n := len(calls); n > 0 && calls[n-1].open {
+		calls = calls[:n-1] // it keeps its place in the chain until it has ended, and so do those after it
+	}
 	if err != nil || len(calls) == 0 {
 		return 0, err
 	}
@@ -148,7 +153,7 @@ func (s *Store) condenseModelCalls(ctx context.Context, agent *condensed, limit 
 		}
 		chain, place := placeOf(&c.ModelCall)
 		result := foldResult(agent.texts, &c.result)
-		statements[i] = statement(condenseModelCall, string(c.Request), form, chain, place, jsonText(c.result.Response), jsonText(c.result.ToolCalls), result, c.Key)
+		statements[i] = statement(condenseModelCall, string(c.Request), form, chain, place, jsonText(c.result.Response), jsonText(c.result.ToolCalls), result, c.Key, agent.uid)
 	}
 	return int64(len(calls)), s.execute(ctx, statements)
 }

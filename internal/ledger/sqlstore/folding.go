@@ -49,8 +49,8 @@ type known struct {
 	counted  int
 }
 
-// mostTexts bounds the memory: a text takes about 100 bytes.
-const mostTexts = 200_000
+// mostTexts bounds the memory: a text takes about 200 bytes.
+const mostTexts = 100_000
 
 // of returns what is known of an agent.
 func (m *memory) of(agent string, begins bool) *known {
