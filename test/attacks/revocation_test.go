@@ -154,6 +154,10 @@ func approvedTool(t *testing.T, w *world, how *withdrawal) {
 	server := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Name: "box"}}
 	server.Spec.Transport, server.Spec.URL = v1alpha1.TransportStreamableHTTP, b.URL
 	r.shared(server)
+	r.Eventually(func() (bool, error) { // the operator may still know the server of that name that the attack before had
+		err := r.API.Get(r.t.Context(), client.ObjectKeyFromObject(server), server)
+		return meta.IsStatusConditionTrue(server.Status.Conditions, v1alpha1.ConditionReady), err
+	}).Should(BeTrue())
 	const tool = "box__write"
 	role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "general"}}
 	role.Spec.Tools = &v1alpha1.ToolPolicy{Allow: []string{tool}}
