@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -20,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/config/operator"
@@ -75,6 +77,16 @@ func (d *doors) open(w *world) {
 		g.Expect(served.API.Apply(w.t.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("attacks"))).To(Succeed())
 	}
 	g.Expect(served.StartOperator(w.t.Context())).To(Succeed())
+	api, err := kubernetes.NewForConfig(served.Cluster.Config)
+	g.Expect(err).NotTo(HaveOccurred())
+	answered := 0 // in a row: the API server may have looked for the operator before it was there, and refuses until it looks again
+	g.Eventually(func() (int, error) {
+		_, err := api.CoreV1().RESTClient().Get().AbsPath(historyAPI + "/modelcalls").DoRaw(w.t.Context())
+		if answered++; err != nil {
+			answered = 0
+		}
+		return answered, err
+	}).WithTimeout(time.Minute).Should(BeNumerically(">=", 10))
 	d.world = served
 }
 
