@@ -108,7 +108,7 @@ func (r *recorded) newHead(next *recorded) (ledger.Edit, int64) {
 	for same < min(len(before), len(after)) && before[same] == after[same] {
 		same++
 	}
-	for !utf8.RuneStart(after[same]) {
+	for same < len(after) && !utf8.RuneStart(after[same]) {
 		same--
 	}
 	return ledger.Edit{{From: 0, To: r.head - int64(len(before)-same)}, {Text: string(after[same:])}}, int64(len(after) - len(before))

@@ -146,6 +146,30 @@ func TestAPlaceInsideOfAnEscapeIsNoBeginning(t *testing.T) {
 	}
 }
 
+func TestNamesOfFieldsStay(t *testing.T) {
+	name := strings.Repeat("name", 50)
+	event := []byte(`{"` + name + `" : {"text":"` + name + `"}}`)
+	folded, changed := (log{event}).texts().Fold(event)
+	if !changed || !json.Valid(folded) || !bytes.HasPrefix(folded, []byte(`{"`+name)) {
+		t.Errorf("folded to %s", folded)
+	}
+}
+
+// An agent's outputs may begin alike, and repeat how they begin.
+func TestTextsThatBeginAlikeTakeNoLonger(t *testing.T) {
+	var events log
+	ruler := strings.Repeat("=", 80_000)
+	event, _ := plainjson.Marshal(ruler + "x")
+	events = append(events, event)
+	document, _ := plainjson.Marshal(ruler + ruler + "y")
+	draft := events.texts()
+	hashed := draft.hashed
+	draft.Fold(document)
+	if most := 10 * len(document); draft.hashed-hashed > most {
+		t.Errorf("%d bytes were hashed for a document of %d", draft.hashed-hashed, len(document))
+	}
+}
+
 func TestADocumentThatLooksFoldedIsLeftAlone(t *testing.T) {
 	text := strings.Repeat("x", 500)
 	event, _ := plainjson.Marshal(text)

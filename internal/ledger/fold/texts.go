@@ -85,6 +85,8 @@ func (t *Texts) Keep(d *Draft) {
 type Draft struct {
 	texts *Texts
 	more  index
+	// hashed counts the bytes that were looked at for texts inside of others.
+	hashed int
 }
 
 // Draft returns a draft that knows these texts.
@@ -158,7 +160,7 @@ func (d *Draft) Find(text []byte) (Ref, bool) {
 	return d.find(digestOf(token))
 }
 
-// eachString calls found with the bounds of each string of a document, quotes included. What is not JSON is looked at as far as it goes.
+// eachString calls found with the bounds of each string of a document that is a value, quotes included: a reference is no name of a field. What is not JSON is looked at as far as it goes.
 func eachString(document []byte, found func(from, to int)) {
 	for from := 0; from < len(document); {
 		next := bytes.IndexByte(document[from:], '"')
@@ -170,9 +172,23 @@ func eachString(document []byte, found func(from, to int)) {
 		if to < 0 {
 			return
 		}
-		found(from, to)
+		if !isName(document[to:]) {
+			found(from, to)
+		}
 		from = to
 	}
+}
+
+// isName says whether what follows a string makes it the name of a field.
+func isName(rest []byte) bool {
+	for _, b := range rest {
+		switch b {
+		case ' ', '\t', '\n', '\r':
+			continue
+		}
+		return b == ':'
+	}
+	return false
 }
 
 // endOfString is where the string that begins at from ends, or -1.

@@ -10,6 +10,8 @@ const (
 	window = 64
 	// longest is the length from which a string is searched for texts.
 	longest = 512
+	// mostHashed bounds the search, in multiples of the string: many texts may begin alike.
+	mostHashed = 8
 	// base is that of the polynomial whose value at the bytes of a window is the window's hash.
 	base = 0x9E3779B97F4A7C15
 )
@@ -39,9 +41,10 @@ func (d *Draft) within(token []byte) ([]byte, bool) {
 	d.texts.mu.RLock()
 	defer d.texts.mu.RUnlock()
 	content := token[1 : len(token)-1]
+	most := d.hashed + mostHashed*len(content)
 	var pieces []byte
 	done := 0
-	for at, hash := 0, uint64(0); at+window <= len(content); {
+	for at, hash := 0, uint64(0); at+window <= len(content) && d.hashed < most; {
 		if at == done {
 			hash = hashOf(content[at : at+window])
 		}
@@ -94,6 +97,7 @@ func (d *Draft) textAt(content []byte, at int, hash uint64) (found Ref, ok bool)
 			if length <= found.Length || end > len(content) || insideEscape(content, at) {
 				continue
 			}
+			d.hashed += end - at
 			if ref, known := x.at[digestOfContent(content[at:end])]; known {
 				found, ok = ref, true
 			}

@@ -19,7 +19,7 @@ import (
 
 const (
 	oldAgent   = `SELECT uid FROM agents WHERE linear_at IS NULL AND expired_at IS NULL AND uid > $1 ORDER BY uid LIMIT 1`
-	wholeCalls = `SELECT key, seq, request, response, tool_calls, started_at, finished_at IS NULL FROM model_calls
+	wholeCalls = `SELECT key, seq, request, response, tool_calls, started_at, finished_at IS NULL, result_form FROM model_calls
 	WHERE agent_uid = $1 AND request_form IS NULL AND pruned_at IS NULL ORDER BY started_at, key LIMIT $2`
 	callBefore = `SELECT key FROM model_calls WHERE agent_uid = $1 AND (started_at, key) < ($2, $3) AND request_chain IS NOT NULL
 	ORDER BY started_at DESC, key DESC LIMIT 1`
@@ -75,11 +75,15 @@ func (s *Store) Condense(ctx context.Context, limit int) (int64, error) {
 			}
 			c.now = agent
 		}
-		n, err := s.condense(ctx, c.now, ledger.Page{Limit: limit}.Size())
-		if n > 0 || err != nil {
-			return n, s.fail("condense agent "+c.now.uid, err)
+		agent := c.now
+		n, err := s.condense(ctx, agent, ledger.Page{Limit: limit}.Size())
+		if n > 0 && err == nil {
+			return n, nil
 		}
-		c.after, c.now = c.now.uid, nil
+		c.after, c.now = agent.uid, nil // one that cannot be condensed does not keep the others from it
+		if err != nil {
+			return n, s.fail("condense agent "+agent.uid, err)
+		}
 	}
 }
 
@@ -119,6 +123,8 @@ type wholeModelCall struct {
 	ledger.ModelCall
 	result ledger.ModelResult
 	open   bool
+	// form is that of the result, which this release may have recorded although it did not record the request.
+	form int
 }
 
 func (s *Store) condenseModelCalls(ctx context.Context, agent *condensed, limit int) (int64, error) {
@@ -126,7 +132,7 @@ func (s *Store) condenseModelCalls(ctx context.Context, agent *condensed, limit 
 	calls, err := listUntil(ctx, s.driver.Reader(), func(r row) (wholeModelCall, bool, error) {
 		var c wholeModelCall
 		var started int64
-		err := r.Scan(&c.Key, &c.Seq, (*[]byte)(&c.Request), (*[]byte)(&c.result.Response), (*[]byte)(&c.result.ToolCalls), &started, &c.open)
+		err := r.Scan(&c.Key, &c.Seq, (*[]byte)(&c.Request), (*[]byte)(&c.result.Response), (*[]byte)(&c.result.ToolCalls), &started, &c.open, &c.form)
 		c.StartedAt = fromMicros(started)
 		size += len(c.Request) + len(c.result.Response)
 		return c, c.open || size > mostCondensed, err
@@ -152,7 +158,10 @@ func (s *Store) condenseModelCalls(ctx context.Context, agent *condensed, limit 
 			c.Request, form = data, formFolded
 		}
 		chain, place := placeOf(&c.ModelCall)
-		result := foldResult(agent.texts, &c.result)
+		result := c.form
+		if result == formPlain {
+			result = foldResult(agent.texts, &c.result)
+		}
 		statements[i] = statement(condenseModelCall, string(c.Request), form, chain, place, jsonText(c.result.Response), jsonText(c.result.ToolCalls), result, c.Key, agent.uid)
 	}
 	return int64(len(calls)), s.execute(ctx, statements)
@@ -232,16 +241,16 @@ func (s *Store) endCondensing(ctx context.Context, agent *condensed) error {
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	var statements []Statement
-	if data, ok := agent.texts.Fold(data); ok {
-		statements = append(statements, statement(condenseSnapshot, string(data), agent.uid, seq))
-	}
 	var open int
 	if err := s.driver.Reader().QueryRowContext(ctx, oldCalls, agent.uid).Scan(&open); err != nil {
 		return err
 	}
-	if open == 0 {
+	var statements []Statement
+	if open == 0 { // the agent's row first, as every writer takes it
 		statements = append(statements, statement(agentIsLinear, micros(time.Now()), agent.uid))
+	}
+	if data, ok := agent.texts.Fold(data); ok {
+		statements = append(statements, statement(condenseSnapshot, string(data), agent.uid, seq))
 	}
 	return s.execute(ctx, statements)
 }

@@ -57,13 +57,18 @@ func (m *memory) of(agent string, begins bool) *known {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k, ok := m.agents[agent]
+	if ok && begins { // whatever had its UID before is gone
+		m.forget(agent)
+		ok = false
+	}
 	if !ok {
-		k = &known{}
+		k = &known{counted: 1}
 		k.complete.Store(begins)
 		if m.agents == nil {
 			m.agents = map[string]*known{}
 		}
 		m.agents[agent] = k
+		m.texts++
 	}
 	return k
 }
@@ -76,7 +81,7 @@ func (m *memory) keep(agent string, k *known, learned *fold.Draft, ended bool) {
 	if m.agents[agent] != k {
 		return
 	}
-	now := k.Len()
+	now := k.Len() + 1 // an agent without texts takes its place too
 	m.texts += now - k.counted
 	k.counted = now
 	if ended {
@@ -231,14 +236,16 @@ func (u *unfolder) events(agent string) fold.Events {
 // ahead reads the events that a document refers to at once, if they are many.
 func (u *unfolder) ahead(agent string, document []byte) error {
 	const many = 8
-	seqs := fold.Refs(document)
+	u.events(agent)
+	read := u.agents[agent]
+	seqs := slices.DeleteFunc(fold.Refs(document), func(seq int64) bool { return read[seq] != nil })
 	if len(seqs) < many {
 		return nil
 	}
-	u.events(agent)
-	page, err := events(u.ctx, u.db, agent, slices.Min(seqs)-1, math.MaxInt32)
+	page, err := list(u.ctx, u.db, scanEvent,
+		`SELECT seq, type, at, data FROM events WHERE agent_uid = $1 AND seq BETWEEN $2 AND $3`, agent, slices.Min(seqs), slices.Max(seqs))
 	for i := range page {
-		u.agents[agent][page[i].Seq] = page[i].Data
+		read[page[i].Seq] = page[i].Data
 	}
 	return err
 }

@@ -36,11 +36,13 @@ const (
 	ORDER BY key LIMIT $3`
 	pruneToolCall = `UPDATE tool_calls SET output = NULL, output_ref = NULL, output_size = NULL, pruned_at = $1 WHERE key = $2`
 	// A chain goes when nobody can read the last of its requests any more, and nobody goes on from it.
-	deadChains = `SELECT agent_uid, request_chain FROM model_calls c WHERE pruned_at IS NOT NULL AND request_chain IS NOT NULL AND NOT EXISTS (
-	SELECT 1 FROM model_calls n WHERE n.agent_uid = c.agent_uid AND n.request_chain = c.request_chain AND (n.pruned_at IS NULL OR n.started_at >= $1))
-	GROUP BY agent_uid, request_chain LIMIT $2`
-	bytesOfChain = `SELECT CAST(COALESCE(SUM(octet_length(CAST(request AS TEXT))), 0) AS BIGINT) FROM model_calls WHERE agent_uid = $1 AND request_chain = $2`
-	freeChain    = `UPDATE model_calls SET request = 'null', request_form = 0, request_chain = NULL, request_place = NULL WHERE agent_uid = $1 AND request_chain = $2`
+	deadChains = `SELECT agent_uid, request_chain FROM (
+	SELECT DISTINCT agent_uid, request_chain FROM model_calls WHERE pruned_at IS NOT NULL AND request_chain IS NOT NULL) c WHERE NOT EXISTS (
+	SELECT 1 FROM model_calls n WHERE n.agent_uid = c.agent_uid AND n.request_chain = c.request_chain AND (n.pruned_at IS NULL OR n.started_at >= $1)) LIMIT $2`
+	// The conditions of the index that finds them.
+	waiting      = `pruned_at IS NOT NULL AND request_chain IS NOT NULL`
+	bytesOfChain = `SELECT CAST(COALESCE(SUM(octet_length(CAST(request AS TEXT))), 0) AS BIGINT) FROM model_calls WHERE agent_uid = $1 AND request_chain = $2 AND ` + waiting
+	freeChain    = `UPDATE model_calls SET request = 'null', request_form = 0, request_chain = NULL, request_place = NULL WHERE agent_uid = $1 AND request_chain = $2 AND ` + waiting
 	freeBytes    = `UPDATE agents SET bytes = CASE WHEN bytes > $1 THEN bytes - $1 ELSE 0 END WHERE uid = $2`
 )
 
@@ -58,7 +60,12 @@ func (s *Store) PruneCalls(ctx context.Context, before time.Time, limit int) (in
 	budget := ledger.Page{Limit: limit}.Size()
 	var models, tools pruning
 	var chains int64
-	err := s.driver.Write(ctx, func(tx Tx) error {
+	// A chain that nobody can read stays so: it is looked for before the transaction, and takes the writers no time.
+	dead, err := s.deadChains(ctx, min(budget, mostChains))
+	if err != nil {
+		return 0, s.fail("look for requests that nobody can read", err)
+	}
+	err = s.driver.Write(ctx, func(tx Tx) error {
 		chains, models = 0, pruning{find: oldModelCalls, prune: pruneModelCall, after: s.pruned.models, limit: budget}
 		if err := models.run(ctx, tx, before); err != nil {
 			return err
@@ -71,7 +78,7 @@ func (s *Store) PruneCalls(ctx context.Context, before time.Time, limit int) (in
 			return err
 		}
 		var err error
-		chains, err = freeChains(ctx, tx, tools.limit-int(tools.count))
+		chains, err = freeChains(ctx, tx, dead)
 		return err
 	})
 	if err != nil {
@@ -81,22 +88,28 @@ func (s *Store) PruneCalls(ctx context.Context, before time.Time, limit int) (in
 	return models.count + tools.count + chains, nil
 }
 
-// freeChains deletes the requests of chains whose last request is pruned, and returns how many chains it were. A request that was pruned
-// before is a part of those that continue it, and goes with them.
-func freeChains(ctx context.Context, tx Tx, limit int) (int64, error) {
-	type chain struct {
-		agent string
-		first int64
-	}
-	var dead []chain
-	err := tx.Query(ctx, func(r Row) error {
+// mostChains is how many chains one step deletes.
+const mostChains = 50
+
+// chain names a chain of requests.
+type chain struct {
+	agent string
+	first int64
+}
+
+func (s *Store) deadChains(ctx context.Context, limit int) ([]chain, error) {
+	return list(ctx, s.driver.Reader(), func(r row) (chain, error) {
 		var c chain
 		err := r.Scan(&c.agent, &c.first)
-		dead = append(dead, c)
-		return err
+		return c, err
 	}, deadChains, micros(time.Now().Add(-ledger.ChainRest)), limit)
-	if err != nil || len(dead) == 0 {
-		return 0, err
+}
+
+// freeChains deletes the requests of chains whose last request is pruned, and returns how many chains it were. A request that was pruned
+// before is a part of those that continue it, and goes with them.
+func freeChains(ctx context.Context, tx Tx, dead []chain) (int64, error) {
+	if len(dead) == 0 {
+		return 0, nil
 	}
 	slices.SortFunc(dead, func(a, b chain) int { return strings.Compare(a.agent, b.agent) }) // in the order of every writer
 	var statements []Statement
@@ -107,7 +120,7 @@ func freeChains(ctx context.Context, tx Tx, limit int) (int64, error) {
 		}
 		statements = append(statements, statement(freeChain, c.agent, c.first), statement(freeBytes, bytes, c.agent))
 	}
-	_, err = tx.Exec(ctx, statements...)
+	_, err := tx.Exec(ctx, statements...)
 	return int64(len(dead)), err
 }
 

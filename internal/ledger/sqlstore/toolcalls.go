@@ -154,8 +154,8 @@ func (s *Store) ToolOutput(ctx context.Context, agent, call string, offset int64
 		err = ledger.ErrPruned
 	case ref.Valid:
 		if part.Data, err = newUnfolder(ctx, s.driver.Reader()).plain(by, ref.String); err == nil {
-			size := int64(len(part.Data))
-			part.Data = part.Data[min(offset, size):min(offset+int64(limit), size)]
+			part.Data = part.Data[min(offset, int64(len(part.Data))):]
+			part.Data = part.Data[:min(limit, len(part.Data))]
 		}
 	}
 	return part, s.fail(op, err)
