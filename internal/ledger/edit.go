@@ -97,14 +97,6 @@ var ErrBrokenChain = errors.New("the request does not follow from the one before
 // document is a request as a list of its parts, so that an edit of a long one copies none of its bytes.
 type document [][]byte
 
-// size is how many bytes a document has.
-func (d document) size() (size int64) {
-	for _, part := range d {
-		size += int64(len(part))
-	}
-	return size
-}
-
 // slice is the document between two bytes.
 func (d document) slice(from, to int64) (document, error) {
 	if from < 0 || to < from {
