@@ -119,7 +119,7 @@ func makeChain(ctx context.Context, r *rig, names ...string) error {
 	for i, name := range append([]string{chiefRole}, names...) {
 		made := role(name, "You pass on.")
 		if i < len(names) {
-			made.Spec.Delegation = &v1alpha1.Delegation{Roles: []v1alpha1.Name{v1alpha1.Name(names[i])}}
+			made.Spec.Delegation = &v1alpha1.Delegation{Roles: []v1alpha1.Name{names[i]}}
 		}
 		if name == sleeperRole {
 			made.Spec.ModelProvider = slowProvider
