@@ -245,7 +245,9 @@ func TestInvariant8NothingForbiddenIsOfferedOrDone(t *testing.T) {
 			}
 			if d, ok := s.event.Fact.(Decided); ok && s.before.findCall(d.Call, CallUndecided) >= 0 {
 				apart := !c.Role.Separation || d.By == "bob" && len(d.Askers.Users) > 0 && !d.Askers.Unknown // only alice asked
-				if !apart && s.after.findCall(d.Call, CallUndecided) < 0 {
+				// Time alone may have ended the agent.
+				meanwhile, _ := Step(s.before, Event{At: s.event.At, Fact: Decided{Call: "another"}})
+				if !apart && s.after.findCall(d.Call, CallUndecided) < 0 && meanwhile.findCall(d.Call, CallUndecided) >= 0 {
 					t.Fatalf("%+v was heard, although the role asks for separation", d)
 				}
 				approved[d.Call] = approved[d.Call] || d.Approve && apart

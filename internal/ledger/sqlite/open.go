@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	_ "modernc.org/sqlite" // the driver, in Go alone: the operator needs no C library
 
@@ -44,11 +45,35 @@ func open(ctx context.Context, dsn string) (*database, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := db.migrate(ctx, all); err != nil {
+	if err := db.migrateWhenFree(ctx, all); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }
+
+// migrateWhenFree migrates, and tries again while others open the file too: what changes the mode of its log is refused at once, whatever
+// the busy_timeout is.
+func (d *database) migrateWhenFree(ctx context.Context, all []migrations.Migration) error {
+	deadline := time.Now().Add(openTimeout)
+	for {
+		err := d.migrate(ctx, all)
+		var failure *ledger.Error
+		if !errors.As(err, &failure) || failure.Reason != ledger.ReasonUnavailable || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(openRetry):
+		}
+	}
+}
+
+// How long an open waits for others that open the same file, and how often it looks.
+const (
+	openTimeout = 10 * time.Second
+	openRetry   = 10 * time.Millisecond
+)
 
 // migrate needs no lock of its own: a transaction that writes excludes every other one.
 func (d *database) migrate(ctx context.Context, all []migrations.Migration) error {
