@@ -5,8 +5,8 @@ package agent
 
 import "slices"
 
-// Askers are the people who asked for the work of an agent and of everything below it. Everyone who has written to the conversation is
-// included, because all messages stay in the history and influence what follows.
+// Askers are the users who requested the work of an agent and its descendants. Everyone who has written to the conversation counts,
+// because all messages stay in the history and influence what follows.
 type Askers struct {
 	Users []string `json:"users,omitempty"`
 	// Unknown says that somebody is one of them whose name is not known, or that there are too many to remember.

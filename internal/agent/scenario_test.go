@@ -134,8 +134,8 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 	return nil
 }
 
-// reply reads a model's reply: lines "call TOOL {...}" are tool calls, "problem TEXT" is what is wrong with the one before, "finish length" and "tokens N" say what they say,
-// the rest is text.
+// reply parses a model's reply. A line "call TOOL {...}" is a tool call, and "problem TEXT" the problem of the call before it. The
+// arguments finish and tokens set those fields. All other lines are text.
 func (d *dialogue) reply(td *datadriven.TestData, call string) Fact {
 	f := ModelReplied{Call: call, Say: true, Usage: usage(argument(td, "tokens"))}
 	if f.Call == "" && d.state.Request != nil {

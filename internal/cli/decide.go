@@ -117,8 +117,8 @@ func (o *decideOptions) run(ctx context.Context, s *session, args []string) erro
 	return nil
 }
 
-// waitingAt is what waits for a person at a task: what its own agent, or tool, waits for, and at a standalone task also what the agents
-// below it wait for.
+// waitingAt returns the questions and approvals that are open for a task: those of its own agent or tool, and for a standalone task
+// also those of the agents below it.
 func waitingAt(task *v1alpha1.AgentTask, now live.Snapshot) []live.Ask {
 	var below []*live.Node
 	if node := live.Find(now.Tree(""), task.Name); task.Spec.Chat == "" && node != nil {

@@ -21,9 +21,9 @@ func (c *cadence) add(events []ledger.Event) {
 	}
 }
 
-// small is the size of a state that is written as often as its events come.
-const small = 16 << 10
+// smallState is the size up to which a state is written after every so many events.
+const smallState = 16 << 10
 
 func (c *cadence) reached(every int64) bool {
-	return c.events >= every && (c.size <= small || c.bytes >= c.size/2)
+	return c.events >= every && (c.size <= smallState || c.bytes >= c.size/2)
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -101,16 +100,10 @@ func (r *recorded) edit(next *recorded) (ledger.Edit, bool) {
 	return append(edit, ledger.Piece{From: r.messages, To: r.key}, ledger.Piece{Text: string(next.ending())}), true
 }
 
-// newHead is an edit of the beginning of a request, in which the system prompt has changed, and by how many bytes it grows.
+// newHead returns the edit for a changed system prompt, and by how many bytes the beginning of the request grows.
 func (r *recorded) newHead(next *recorded) (ledger.Edit, int64) {
 	before, after := encode(r.system), encode(next.system)
-	same := 0
-	for same < min(len(before), len(after)) && before[same] == after[same] {
-		same++
-	}
-	for same < len(after) && !utf8.RuneStart(after[same]) {
-		same--
-	}
+	same := ledger.CommonPrefix(before, after)
 	return ledger.Edit{{From: 0, To: r.head - int64(len(before)-same)}, {Text: string(after[same:])}}, int64(len(after) - len(before))
 }
 

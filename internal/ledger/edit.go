@@ -176,10 +176,7 @@ func Compare(before, request json.RawMessage) (Edit, bool) {
 		return nil, false
 	}
 	rest := request[end:]
-	same := commonPrefix(before[old:], rest)
-	for same > 0 && same < len(rest) && !utf8.RuneStart(rest[same]) {
-		same--
-	}
+	same := CommonPrefix(before[old:], rest)
 	if same > 0 {
 		edit = append(edit, Piece{From: int64(old), To: int64(old + same)})
 	}
@@ -189,10 +186,14 @@ func Compare(before, request json.RawMessage) (Edit, bool) {
 	return edit, true
 }
 
-func commonPrefix(a, b []byte) int {
+// CommonPrefix returns how many bytes a and b have in common at the beginning. It does not split a character of b.
+func CommonPrefix(a, b []byte) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
 		n++
+	}
+	for n > 0 && n < len(b) && !utf8.RuneStart(b[n]) {
+		n--
 	}
 	return n
 }

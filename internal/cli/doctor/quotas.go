@@ -28,7 +28,7 @@ func Exhausted(ctx context.Context, api client.Reader, namespace string) ([]v1al
 	return exhausted, nil
 }
 
-// quotas reports the quotas that runs wait for. One who may not see them has enough other findings.
+// quotas reports exhausted quotas that runs wait for. It reports nothing to a user who may not list quotas: other checks report that.
 func (p Patient) quotas(ctx context.Context) []Finding {
 	exhausted, err := Exhausted(ctx, p.API, p.Namespace)
 	if err != nil {

@@ -28,17 +28,17 @@ var (
 var ErrDamaged = errors.New("a reference to an event leads nowhere")
 
 func (r Ref) append(to []byte) []byte {
-	to = append(to, refOpen...)
+	return append(r.appendNumbers(append(to, refOpen...)), refClose...)
+}
+
+func (r Ref) appendNumbers(to []byte) []byte {
 	to = strconv.AppendInt(to, r.Seq, 10)
-	to = append(to, ',')
-	to = strconv.AppendInt(to, r.Offset, 10)
-	to = append(to, ',')
-	to = strconv.AppendInt(to, r.Length, 10)
-	return append(to, refClose...)
+	to = strconv.AppendInt(append(to, ','), r.Offset, 10)
+	return strconv.AppendInt(append(to, ','), r.Length, 10)
 }
 
 // String is the form in which a column refers to one text.
-func (r Ref) String() string { return fmt.Sprintf("%d,%d,%d", r.Seq, r.Offset, r.Length) }
+func (r Ref) String() string { return string(r.appendNumbers(nil)) }
 
 // ParseRef reads the form of String.
 func ParseRef(text string) (Ref, error) { return parseRef([]byte(text)) }

@@ -34,8 +34,12 @@ func (x *index) add(sum digest, begins uint64, ref Ref) {
 		x.at, x.lengths = map[digest]Ref{}, map[uint64][]int64{}
 	}
 	x.at[sum] = ref
-	if known := x.lengths[begins]; len(known) < mostAlike && !slices.Contains(known, ref.Length) {
-		x.lengths[begins] = append(known, ref.Length)
+	x.addLength(begins, ref.Length)
+}
+
+func (x *index) addLength(begins uint64, length int64) {
+	if known := x.lengths[begins]; len(known) < mostAlike && !slices.Contains(known, length) {
+		x.lengths[begins] = append(known, length)
 	}
 }
 
@@ -74,9 +78,7 @@ func (t *Texts) Keep(d *Draft) {
 	maps.Copy(t.at, d.more.at)
 	for begins, lengths := range d.more.lengths {
 		for _, length := range lengths {
-			if known := t.lengths[begins]; len(known) < mostAlike && !slices.Contains(known, length) {
-				t.lengths[begins] = append(known, length)
-			}
+			t.addLength(begins, length)
 		}
 	}
 }
@@ -160,7 +162,8 @@ func (d *Draft) Find(text []byte) (Ref, bool) {
 	return d.find(digestOf(token))
 }
 
-// eachString calls found with the bounds of each string of a document that is a value, quotes included: a reference is no name of a field. What is not JSON is looked at as far as it goes.
+// eachString calls found with the bounds, quotes included, of each string of a document that is a value. The name of a field is left out:
+// a reference cannot stand there. A document that is not JSON is read as far as possible.
 func eachString(document []byte, found func(from, to int)) {
 	for from := 0; from < len(document); {
 		next := bytes.IndexByte(document[from:], '"')

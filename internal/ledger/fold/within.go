@@ -3,13 +3,11 @@
 
 package fold
 
-import "strconv"
-
 const (
 	// window is how many bytes at the beginning of a text must be the same for it to be looked for inside of another one.
 	window = 64
-	// longest is the length from which a string is searched for texts.
-	longest = 512
+	// searched is the length from which a string is searched for texts.
+	searched = 512
 	// mostHashed bounds the search, in multiples of the string: many texts may begin alike.
 	mostHashed = 8
 	// base is that of the polynomial whose value at the bytes of a window is the window's hash.
@@ -32,10 +30,10 @@ func hashOf(bytes []byte) (hash uint64) {
 	return hash
 }
 
-// within looks for known texts inside of a string, as a prompt has that quotes what was said. It returns the string in pieces, if it has
-// any.
+// within finds known texts inside a string, such as a prompt that quotes the conversation. It returns the string in pieces, and false if
+// it found none.
 func (d *Draft) within(token []byte) ([]byte, bool) {
-	if len(token) < longest {
+	if len(token) < searched {
 		return nil, false
 	}
 	d.texts.mu.RLock()
@@ -83,10 +81,7 @@ func (r Ref) appendPiece(pieces []byte) []byte {
 	if last := pieces[len(pieces)-1]; last == '"' || last == ']' {
 		pieces = append(pieces, ',')
 	}
-	pieces = strconv.AppendInt(append(pieces, '['), r.Seq, 10)
-	pieces = strconv.AppendInt(append(pieces, ','), r.Offset, 10)
-	pieces = strconv.AppendInt(append(pieces, ','), r.Length, 10)
-	return append(pieces, ']')
+	return append(r.appendNumbers(append(pieces, '[')), ']')
 }
 
 // textAt finds the longest known text that stands at a place of a string.

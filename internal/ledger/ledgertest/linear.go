@@ -303,6 +303,21 @@ func testOldRecordsAreCondensed(t *testing.T, db Database) {
 	}
 }
 
+// Another process may have deleted an agent whose texts this one still knows.
+func testAnAgentThatBeginsAgainKnowsNothing(t *testing.T, db Database) {
+	l, other := db.Open(t), db.Open(t)
+	text := longText(1)
+	Append(t, l, ledger.Batch{Agent: "a", Create: ptr(Agent("a")), Events: []ledger.Event{heard(text, 1)}})
+	Append(t, other, ledger.Batch{Agent: "a", After: 1, Events: Events("a", 1), Finish: &ledger.Finish{Status: ledger.StatusSuccess, At: at(2)}})
+	must(ledger.Retain(t.Context(), other, at(100)))(t)
+	call := modelCall("a/m", 3)
+	call.Request = encoded([]string{text})
+	Append(t, l, ledger.Batch{Agent: "a", Create: ptr(Agent("a")), Events: Events("a", 1), ModelCalls: []ledger.ModelCall{call}})
+	if got := must(l.ModelCall(t.Context(), "a/m"))(t); !bytes.Equal(got.Request, call.Request) {
+		t.Errorf("the request came back as %.200s", got.Request)
+	}
+}
+
 // What an append would have brought is not in the ledger if it was refused.
 func testATextOfARefusedAppendIsNotUsed(t *testing.T, db Database) {
 	l := db.Open(t)

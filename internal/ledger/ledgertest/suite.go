@@ -87,6 +87,7 @@ func Run(t *testing.T, create func(testing.TB) Database) {
 		"AYoungChainStays":                    testAYoungChainStays,
 		"DamageStaysWhereItIs":                testDamageStaysWhereItIs,
 		"OldRecordsAreCondensed":              testOldRecordsAreCondensed,
+		"AnAgentThatBeginsAgainKnowsNothing":  testAnAgentThatBeginsAgainKnowsNothing,
 		"ATextOfARefusedAppendIsNotUsed":      testATextOfARefusedAppendIsNotUsed,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, create(t)) })
