@@ -221,7 +221,7 @@ rules:
 - match: {role: coder, turn: 1}
   reply: {toolCalls: [{name: write, arguments: {path: a.go}}]}
 - match: {role: coder}
-  reply: {text: Written.}
+  reply: {toolCalls: [{name: read, arguments: {path: a.go}}]}
 `
 
 // delegated is a chat whose child is at work on a tool that does not return when the engine is killed.
@@ -266,6 +266,7 @@ func TestAParentHearsThatItsChildIsQuarantined(t *testing.T) {
 
 func TestAQuarantinedChatBeginsANewConversation(t *testing.T) {
 	w := delegated(t)
+	w.tools.gateAll = func(ctx context.Context, _ tool.Call) { <-ctx.Done() } // the child does not end before it is cancelled
 	e := w.start(poisoned{Ledger: w.ledger, events: map[string]map[int64]string{"uid-chat": {2: "{}"}}})
 	if _, err := e.Recover(t.Context()); err != nil {
 		t.Fatal(err)
