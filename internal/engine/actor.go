@@ -122,7 +122,7 @@ func (a *actor) lookLocked() {
 	}
 	a.working = true
 	a.engine.busy.Add(1)
-	go a.work()
+	a.engine.workers.do(a.work)
 }
 
 // work empties the mailbox. What has gathered there goes into the ledger together.

@@ -80,10 +80,10 @@ func (a *actor) wakeAt(ctx context.Context, e agent.WakeAt) {
 	context.AfterFunc(ctx, func() { timer.Stop() })
 }
 
-// runTool runs a tool in a goroutine of its own.
+// runTool runs a tool beside the agent.
 func (a *actor) runTool(ctx context.Context, record ledger.Agent, e agent.RunTool) {
 	a.engine.busy.Add(1)
-	go func() {
+	a.engine.workers.do(func() {
 		defer a.engine.busy.Done()
 		if !a.beginCall(ctx, true) {
 			return
@@ -92,7 +92,7 @@ func (a *actor) runTool(ctx context.Context, record ledger.Agent, e agent.RunToo
 		a.guard(e, func() { a.useTool(ctx, record, e) }, func() delivery {
 			return delivery{toolResult: &ledger.ToolResult{Key: a.ledgerKey(e), Status: ledger.StatusUnknown, FinishedAt: a.engine.options.Now()}}
 		})
-	}()
+	})
 }
 
 // useTool runs a tool and says what came of it.

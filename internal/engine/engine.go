@@ -127,6 +127,8 @@ type Engine struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	busy   sync.WaitGroup
+	// workers run the steps and the calls.
+	workers *workers
 
 	// tenure is the right to append, quiet says that it is about to be handed over.
 	tenure tenure
@@ -198,7 +200,8 @@ func New(options Options) *Engine {
 		options.SnapshotEvery = 64
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	e := &Engine{options: options, budgets: newBudgets(), slots: newSlots(), directory: newDirectory(), ctx: ctx, cancel: cancel, actors: map[string]*actor{}}
+	e := &Engine{options: options, budgets: newBudgets(), slots: newSlots(), directory: newDirectory(), ctx: ctx, cancel: cancel, actors: map[string]*actor{},
+		workers: newWorkers(ctx.Done())}
 	e.quotas, e.ledgerQuota = newQuotas(e), newLedgerQuota(e)
 	e.held.Store(options.AwaitRecovery)
 	e.recovered = make(chan struct{})

@@ -181,13 +181,13 @@ func (a *actor) queueModel(ctx context.Context, r *recording, call plannedCall, 
 	waiting, err := a.engine.options.Scheduler.Submit(ticket, func(grant *schedule.Grant) {
 		a.dequeued(q, r.record)
 		a.engine.busy.Add(1)
-		go func() {
+		a.engine.workers.do(func() {
 			defer a.engine.busy.Done()
 			a.guard(e, func() { a.complete(ctx, grant, r.record, call, e) }, func() delivery {
 				grant.Release(schedule.Result{})
 				return a.neverAnswered(e)
 			})
-		}()
+		})
 	})
 	if err != nil {
 		a.failModel(e, nil, e.Reserve, agent.ModelFailed{Failure: agent.FailureRetry, Message: err.Error()}, 0)
