@@ -15,15 +15,6 @@ func (m Message) tokens() int64 {
 	return sum
 }
 
-// toolTokens estimates what the tool list costs in a prompt.
-func (c Config) toolTokens() int64 {
-	var sum int64
-	for _, t := range Tools(c) {
-		sum += tokens.PerCall + tokens.Of(t.Name) + tokens.Of(t.Description) + tokens.Of(t.Parameters)
-	}
-	return sum
-}
-
 // promptTokens estimates the prompt of a call.
 func (s State) promptTokens(purpose Purpose, keep int) int64 {
 	if s.byBytes {
@@ -37,9 +28,10 @@ func (s State) promptTokens(purpose Purpose, keep int) int64 {
 	if purpose == PurposeCompact {
 		return sum + min(s.History.without(keep).Tokens(), s.compactionRoom())
 	}
-	sum += s.History.Tokens() + tokens.Of(SystemPrompt(s.Config))
+	f := s.promptFrame()
+	sum += s.History.Tokens() + f.systemTokens
 	if purpose == PurposeTurn {
-		sum += s.Config.toolTokens()
+		sum += f.toolTokens
 	}
 	return sum
 }
@@ -89,10 +81,11 @@ func (s State) promptTokensByBytes(purpose Purpose, keep int) int64 {
 	if purpose == PurposeCompact {
 		return min(s.History.without(keep).byBytes(), s.compactionRoom()) + int64(len(s.Summary)/bytesPerToken) + tokens.PerPrompt
 	}
-	sum := s.History.byBytes() + int64(len(s.Summary)+len(SystemPrompt(s.Config)))/bytesPerToken + tokens.PerPrompt
+	f := s.promptFrame()
+	sum := s.History.byBytes() + int64(len(s.Summary)+len(f.system))/bytesPerToken + tokens.PerPrompt
 	if purpose == PurposeTurn {
 		size := 0
-		for _, t := range Tools(s.Config) {
+		for _, t := range f.tools {
 			size += len(t.Name) + len(t.Description) + len(t.Parameters)
 		}
 		sum += int64(size / bytesPerToken)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -400,3 +401,16 @@ func keysOf(effects []Effect) []string {
 }
 
 func encode(s State) string { return toJSON(s) }
+
+func TestTheFrameOfAPromptIsThatOfTheConfiguration(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		drawRun(t, func(s step) {
+			if carried := s.after.frame; carried != nil && !reflect.DeepEqual(carried, newFrame(s.after.Config)) {
+				t.Fatalf("after %v the state carries the frame of another configuration", s.event)
+			}
+			if kind := s.after.Config.Kind; (kind == SubAgent || kind == Orchestrator) && s.after.frame == nil && s.after.Outcome == nil {
+				t.Fatalf("after %v the state carries no frame", s.event)
+			}
+		})
+	})
+}

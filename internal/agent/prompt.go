@@ -30,7 +30,8 @@ func BuildPrompt(s State) Prompt {
 	case PurposeContext:
 		return s.withRoom(digestPrompt(s))
 	}
-	p := Prompt{System: SystemPrompt(s.Config), Messages: showImages(s.History.Messages()), MaxOutputTokens: s.Config.Limits.MaxOutputTokens,
+	f := s.promptFrame()
+	p := Prompt{System: f.system, Messages: showImages(s.History.Messages()), MaxOutputTokens: s.Config.Limits.MaxOutputTokens,
 		Temperature: s.Config.Role.Temperature}
 	if s.Summary != "" {
 		// Some providers want a user's message first, and the summary may have taken it away.
@@ -43,7 +44,7 @@ func BuildPrompt(s State) Prompt {
 		}
 	}
 	if s.Request.Purpose == PurposeTurn {
-		p.Tools = Tools(s.Config)
+		p.Tools = f.tools
 	}
 	return p
 }

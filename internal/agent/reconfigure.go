@@ -80,6 +80,7 @@ func (c Config) with(changed Config) Config {
 // again.
 func takeConfig(s State) State {
 	s.Config, s.Next = *s.Next, nil
+	s = s.withFrame()
 	s.Budget.Limit = s.Config.Limits.budget()
 	if s.Trouble == nil || s.Trouble.Kind != KindBudgetExhausted || s.Turn.Quiet || len(s.Inbox) > 0 {
 		return s

@@ -89,6 +89,8 @@ type State struct {
 
 	// byBytes is set while an event is applied that was recorded with EstimateBytes.
 	byBytes bool
+	// frame is that of the configuration, or nil.
+	frame *frame
 }
 
 // Trouble is a limit that was reached or an error that ended a turn.

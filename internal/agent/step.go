@@ -135,7 +135,7 @@ func start(f Started, e Event) State {
 		History: NewHistory(f.History...),
 		Budget:  Budget{Limit: f.Config.Limits.budget()},
 		byBytes: e.Estimate == EstimateBytes,
-	}
+	}.withFrame()
 	for _, m := range f.History {
 		for _, c := range m.Calls {
 			s.CallIDs = s.CallIDs.with(c.ID)

@@ -124,5 +124,5 @@ func DecodeState(data []byte) (State, error) {
 	if snapshot.Version < 1 || snapshot.Version > Version {
 		return State{}, fmt.Errorf("state has version %d, this program reads 1 to %d: replay the events instead", snapshot.Version, Version)
 	}
-	return snapshot.State, nil
+	return snapshot.State.withFrame(), nil
 }
