@@ -118,6 +118,10 @@ generate: ## Regenerate deepcopy functions, CRDs, RBAC, OpenAPI definitions, ref
 verify: ## Check that generated files are current, then formatting, modules, dependencies and lint
 	hack/verify.sh
 
+.PHONY: verify-quick
+verify-quick: ## Run the checks of make verify that take seconds
+	hack/verify.sh quick
+
 .PHONY: lint
 lint: ## Run golangci-lint
 	$(TOOL) golangci-lint run
