@@ -151,9 +151,10 @@ func where(pointer string) string {
 	return pointer
 }
 
-func escapePointer(key string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
-}
+// inPointers is used by every call: it is built once.
+var inPointers = strings.NewReplacer("~", "~0", "/", "~1")
+
+func escapePointer(key string) string { return inPointers.Replace(key) }
 
 func jsonType(value any) string {
 	switch value.(type) {

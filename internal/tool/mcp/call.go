@@ -48,6 +48,9 @@ func (s *Session) Call(ctx context.Context, name string, repeatable bool, call t
 func (s *Session) send(ctx context.Context, conn *connection, name string, call tool.Call) (*sdk.CallToolResult, *lostCall, error) {
 	ctx, seen := observe(ctx)
 	params := &sdk.CallToolParams{Name: name, Arguments: call.Arguments, Meta: sdk.Meta{}}
+	if len(call.Arguments) == 0 {
+		params.Arguments = struct{}{}
+	}
 	if call.IdempotencyKey != "" {
 		params.Meta[IdempotencyKeyMeta] = call.IdempotencyKey
 	}
@@ -56,7 +59,7 @@ func (s *Session) send(ctx context.Context, conn *connection, name string, call 
 		defer forget()
 		params.SetProgressToken(token)
 	}
-	result, err := conn.session.CallTool(ctx, params)
+	result, err := conn.call(ctx, params, s.inHeaders(name))
 	var answer *jsonrpc.Error
 	switch {
 	case err == nil:

@@ -30,16 +30,19 @@ var (
 // it; it has ended when the calls under way are done, too.
 type connection struct {
 	session     *sdk.ClientSession
+	direct      *direct // nil where the SDK makes the calls
 	listChanged <-chan struct{}
 	cancel      context.CancelCauseFunc
-	over, ended chan struct{}
-	once        sync.Once
-	why         error // why it has ended, if it was not closed here
+	// calls is held for reading by each call under way, and for good by who closes the connection.
+	calls             sync.RWMutex
+	over, idle, ended chan struct{}
+	once              sync.Once
+	why               error // why it has ended, if it was not closed here
 }
 
 // connect opens a connection and lists the server's tools.
 func (s *Session) connect() (*connection, listing, error) {
-	transport, err := s.server.transport(s.options.HTTP, &s.tasks)
+	tripper, err := s.server.tripper(s.options.HTTP, &s.tasks)
 	if err != nil {
 		return nil, listing{}, fmt.Errorf("%w: %w", errInvalidServer, err)
 	}
@@ -53,13 +56,27 @@ func (s *Session) connect() (*connection, listing, error) {
 	defer context.AfterFunc(s.ctx, func() { cancel(context.Canceled) })()
 
 	changed := make(chan struct{}, 1)
-	session, err := s.client(changed).Connect(ctx, transport, nil)
+	told := func() {
+		select {
+		case changed <- struct{}{}:
+		default: // a change is pending already
+		}
+	}
+	nestor := &sdk.Implementation{Name: "nestor", Version: s.options.Version}
+	session, err := s.client(nestor, told).Connect(ctx, s.server.transport(tripper), nil)
 	if err != nil {
 		err = connectError(ctx, seen, err)
 		cancel(nil)
 		return nil, listing{}, err
 	}
-	conn := &connection{session: session, listChanged: changed, cancel: cancel, over: make(chan struct{}), ended: make(chan struct{})}
+	conn := &connection{session: session, listChanged: changed, cancel: cancel, over: make(chan struct{}), idle: make(chan struct{}), ended: make(chan struct{})}
+	if s.server.Transport == StreamableHTTP {
+		conn.direct = &direct{
+			tripper: tripper, url: tripper.origin, session: session.ID(), version: session.InitializeResult().ProtocolVersion,
+			client: nestor, progress: s.progress.notify, changed: told,
+		}
+		conn.direct.last.Store(firstID)
+	}
 	go conn.watch()
 	tools, err := s.list(ctx, session)
 	if errors.Is(err, context.Canceled) && s.ctx.Err() == nil && !errors.Is(context.Cause(ctx), errSlowConnect) {
@@ -92,18 +109,13 @@ func connectError(ctx context.Context, seen *exchange, err error) error {
 }
 
 // client returns an MCP client for one connection.
-func (s *Session) client(changed chan<- struct{}) *sdk.Client {
-	return sdk.NewClient(&sdk.Implementation{Name: "nestor", Version: s.options.Version}, &sdk.ClientOptions{
+func (s *Session) client(nestor *sdk.Implementation, changed func()) *sdk.Client {
+	return sdk.NewClient(nestor, &sdk.ClientOptions{
 		// Servers get no sampling, no elicitation and no roots from an agent.
-		Capabilities:   &sdk.ClientCapabilities{},
-		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
-		KeepAlive:      s.options.KeepAlive,
-		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
-			select {
-			case changed <- struct{}{}:
-			default: // a change is pending already
-			}
-		},
+		Capabilities:           &sdk.ClientCapabilities{},
+		MultiRoundTrip:         &sdk.MultiRoundTripOptions{Disabled: true},
+		KeepAlive:              s.options.KeepAlive,
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { changed() },
 		ProgressNotificationHandler: func(_ context.Context, request *sdk.ProgressNotificationClientRequest) {
 			s.progress.notify(request.Params)
 		},
@@ -115,14 +127,31 @@ func (c *connection) watch() {
 	c.why = c.session.Wait()
 	c.close()
 	c.cancel(nil)
+	<-c.idle
 	close(c.ended)
+}
+
+// call calls a tool. The SDK does it where a server wants arguments repeated in headers, and for the older transport.
+func (c *connection) call(ctx context.Context, params *sdk.CallToolParams, inHeaders bool) (*sdk.CallToolResult, error) {
+	if c.direct == nil || inHeaders && c.direct.version >= statelessVersion {
+		return c.session.CallTool(ctx, params)
+	}
+	if !c.calls.TryRLock() {
+		return nil, sdk.ErrConnectionClosed
+	}
+	defer c.calls.RUnlock()
+	return c.direct.callTool(ctx, params)
 }
 
 // close gives the connection up. It does not wait for the calls under way.
 func (c *connection) close() {
 	c.once.Do(func() {
 		close(c.over)
-		go func() { _ = c.session.Close() }() // nobody is left to whom an error matters
+		go func() {
+			c.calls.Lock()
+			_ = c.session.Close() // nobody is left to whom an error matters
+			close(c.idle)
+		}()
 	})
 }
 

@@ -25,6 +25,11 @@
 // connection; so is a lost call of a tool that is read-only or idempotent. Any other
 // lost call fails with [tool.ErrOutcomeUnknown].
 //
+// Over streamable HTTP, calls are made here, on the session that the SDK keeps:
+// one POST for a call, on a connection that is used again, without goroutines
+// that hand messages on. A stream for what the server says by itself is opened
+// only if it says that its list of tools changes.
+//
 // # What a server may not do
 //
 // Headers from Secrets are read for each request, sent only to the origin of the

@@ -4,6 +4,7 @@
 package mcp
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -32,12 +33,17 @@ const (
 	maxListing = 2 << 20
 )
 
+// headerKeyword is what a schema says of an argument that a call repeats in a header.
+const headerKeyword = "x-mcp-header"
+
 // listing is what a server offers.
 type listing struct {
 	set    tool.Set
 	listed []listed
 	status []ToolStatus
 	left   []string // what is not offered, and why; at most maxLeftOut and a sum
+	// headers are the tools that want arguments repeated in headers.
+	headers map[string]bool
 }
 
 // list asks the server for its tools and makes them usable.
@@ -48,7 +54,7 @@ func (s *Session) list(ctx context.Context, session *sdk.ClientSession) (listing
 	if err != nil {
 		return listing{}, err
 	}
-	var l listing
+	l := listing{headers: map[string]bool{}}
 	var tools []*tool.Tool
 	names := map[string]bool{}
 	skipped := 0
@@ -68,6 +74,9 @@ func (s *Session) list(ctx context.Context, session *sdk.ClientSession) (listing
 		}
 		names[made.pin], names[made.trusting.Name()] = true, true
 		tools = append(tools, made.trusting)
+		if bytes.Contains(o.parameters, []byte(headerKeyword)) {
+			l.headers[o.Name] = true
+		}
 		l.listed = append(l.listed, made)
 		spec := made.trusting.Spec()
 		l.status = append(l.status, ToolStatus{

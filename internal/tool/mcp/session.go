@@ -35,8 +35,10 @@ type Session struct {
 	conn   *connection // nil while there is none
 	tools  tool.Set
 	listed []listed
-	status Status
-	turn   chan struct{} // closed and replaced when anything above changes
+	// headers are the tools, by the server's names, that want arguments repeated in headers.
+	headers map[string]bool
+	status  Status
+	turn    chan struct{} // closed and replaced when anything above changes
 }
 
 func newSession(server Server, options Options) *Session {
@@ -63,6 +65,12 @@ func (s *Session) Tools() tool.Set {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.tools
+}
+
+func (s *Session) inHeaders(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.headers[name]
 }
 
 // Settle waits until the session is connected or has failed to connect, or ctx
@@ -139,7 +147,7 @@ func (s *Session) serve(conn *connection, tools listing) {
 
 func (s *Session) offer(conn *connection, tools listing) {
 	s.update(func() {
-		s.conn, s.tools, s.listed = conn, tools.set, tools.listed
+		s.conn, s.tools, s.listed, s.headers = conn, tools.set, tools.listed, tools.headers
 		s.status = Status{
 			Ready: true, Reason: Connected, Tools: tools.status, Digest: digestOfAll(tools.status), LeftOut: tools.left,
 			Message: connectedMessage(tools.set.Len(), tools.left),

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 )
 
@@ -56,7 +55,7 @@ func (t *taskTools) learn(message []byte) {
 // watch lets the answer to a request for the list of tools be learned from while it is read. The answers of the older transport come on
 // the stream that a GET opened.
 func (t *taskTools) watch(request *http.Request, sent message, response *http.Response) {
-	stream := strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream")
+	stream := isStream(response)
 	if request.Method == http.MethodPost && sent.Method != "tools/list" || request.Method == http.MethodGet && !stream {
 		return
 	}

@@ -5,12 +5,14 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -41,21 +43,26 @@ var (
 
 var errRedirect = errors.New("the server redirects, which is not followed: set spec.url to where it is")
 
-// transport returns the SDK's transport for the server.
-func (s Server) transport(base http.RoundTripper, tasks *taskTools) (sdk.Transport, error) {
+// tripper returns what makes all requests of a connection to the server.
+func (s Server) tripper(base http.RoundTripper, tasks *taskTools) (*guardedTripper, error) {
 	origin, err := s.origin()
 	if err != nil {
 		return nil, err
 	}
+	return &guardedTripper{base: base, origin: origin, headers: s.Headers, tasks: tasks}, nil
+}
+
+// transport returns the SDK's transport for the server.
+func (s Server) transport(tripper http.RoundTripper) sdk.Transport {
 	client := &http.Client{
-		Transport: &guardedTripper{base: base, origin: origin, headers: s.Headers, tasks: tasks},
+		Transport: tripper,
 		// A redirect would carry requests and headers to somebody else.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	if s.Transport == SSE {
-		return &sdk.SSEClientTransport{Endpoint: s.URL, HTTPClient: client, MaxEventSize: maxEvent}, nil
+		return &sdk.SSEClientTransport{Endpoint: s.URL, HTTPClient: client, MaxEventSize: maxEvent}
 	}
-	return &sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: client, MaxEventSize: maxEvent}, nil
+	return &sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: client, MaxEventSize: maxEvent}
 }
 
 // guardedTripper adds the headers, keeps requests at their origin and bounds
@@ -65,12 +72,22 @@ type guardedTripper struct {
 	origin  *url.URL
 	headers Headers
 	tasks   *taskTools
+	// silent says that the server has said that it never tells by itself that its tools changed. Then nobody would read a stream of it.
+	silent atomic.Bool
 }
 
 // RoundTrip implements http.RoundTripper.
 func (g *guardedTripper) RoundTrip(request *http.Request) (*http.Response, error) {
+	return g.send(request, messageOf(request))
+}
+
+// send makes a request whose message is known.
+func (g *guardedTripper) send(request *http.Request, sent message) (*http.Response, error) {
 	if request.URL.Scheme != g.origin.Scheme || request.URL.Host != g.origin.Host {
 		return nil, fmt.Errorf("the server points to %s, which is not the configured host", request.URL.Host)
+	}
+	if request.Method == http.MethodGet && g.silent.Load() && request.Header.Get("Last-Event-ID") == "" {
+		return &http.Response{Status: "405 Method Not Allowed", StatusCode: http.StatusMethodNotAllowed, Header: http.Header{}, Body: http.NoBody, Request: request}, nil
 	}
 	ctx := request.Context()
 	seen := exchangeOf(ctx)
@@ -85,7 +102,6 @@ func (g *guardedTripper) RoundTrip(request *http.Request) (*http.Response, error
 			request.Header[http.CanonicalHeaderKey(name)] = values
 		}
 	}
-	sent := messageOf(request)
 	if request.Method == http.MethodPost && !sent.wantsAnswer() {
 		limited, cancel := context.WithTimeout(ctx, noticeTimeout)
 		request = request.WithContext(limited)
@@ -101,8 +117,27 @@ func (g *guardedTripper) RoundTrip(request *http.Request) (*http.Response, error
 		return nil, seen.failed(errRedirect)
 	}
 	response.Body = &observedBody{bound(sent, response), seen}
+	if sent.Method == methodInitialize {
+		response.Body = &watchedBody{ReadCloser: response.Body, learn: g.learn, stream: isStream(response)}
+	}
 	g.tasks.watch(request, sent, response)
 	return response, nil
+}
+
+// learn reads a server's answer when it is initialized.
+func (g *guardedTripper) learn(encoded []byte) {
+	var answer struct {
+		Result *sdk.InitializeResult `json:"result"`
+	}
+	if json.Unmarshal(encoded, &answer) != nil || answer.Result == nil || answer.Result.Capabilities == nil {
+		return // the SDK will say so
+	}
+	tools := answer.Result.Capabilities.Tools
+	g.silent.Store(tools == nil || !tools.ListChanged)
+}
+
+func isStream(response *http.Response) bool {
+	return strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream")
 }
 
 // bound returns the body of a response, with an end.
@@ -110,7 +145,7 @@ func bound(sent message, response *http.Response) io.ReadCloser {
 	switch {
 	case response.StatusCode >= 400:
 		return outbound.Beginning(response.Body, maxErrorBody)
-	case strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream"):
+	case isStream(response):
 		return outbound.Stream(response.Body, streamBytes, streamLines)
 	case sent.Method == "tools/list":
 		return outbound.Body(response.Body, maxPage)

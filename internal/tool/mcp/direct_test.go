@@ -1,0 +1,258 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mcp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/nestor-dev/nestor/internal/tool"
+	"github.com/nestor-dev/nestor/internal/tool/mcp"
+)
+
+// inProcess answers requests without a network, so that what is counted is the client's.
+type inProcess struct{ handler http.Handler }
+
+func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body == nil { // a server's requests always have one
+		r = r.Clone(r.Context())
+		r.Body = http.NoBody
+	}
+	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.WroteHeaders != nil {
+		trace.WroteHeaders()
+	}
+	w := httptest.NewRecorder()
+	p.handler.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
+// With a thousand agents at work, what a call allocates decides how often the operator collects garbage, and how large it grows meanwhile.
+func TestCallsAllocateLittle(t *testing.T) {
+	const calls, mostBytes = 200, 24 << 10
+	server := foe{call: func(w http.ResponseWriter, id, _ json.RawMessage) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}}\n\n", id)
+	}}
+	session := foe{}.session(t, func(o *mcp.Options) { o.HTTP = inProcess{server} })
+	session.Settle(t.Context())
+	call := func() {
+		if got := run(t.Context(), session, "foe__act", `{}`); got.Text != "done" {
+			t.Fatalf("got %+v", got)
+		}
+	}
+	call()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range calls {
+		call()
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / calls; each > mostBytes { // 147 KB when the SDK made the calls
+		t.Errorf("a call allocates %d bytes, want at most %d", each, mostBytes)
+	}
+}
+
+func TestConnectionsAreUsedAgain(t *testing.T) {
+	for name, meddle := range map[string]func(http.ResponseWriter, *http.Request, string, http.Handler){"server of today": nil, "server of yesterday": legacy} {
+		t.Run(name, func(t *testing.T) {
+			h := makeHost(t, mcp.StreamableHTTP, lab(addTool(sdk.Tool{Name: "act"}, answer(text("done")))))
+			h.interfere(meddle)
+			var opened atomic.Int32
+			counting := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+				opened.Add(1)
+				return (&net.Dialer{}).DialContext(ctx, network, address)
+			}}
+			session := makeClient(t, mcp.Options{HTTP: counting}).connect(t, describe(h, mcp.StreamableHTTP))
+			for range 50 {
+				if got := run(t.Context(), session, "lab__act", `{}`); got.Text != "done" {
+					t.Fatalf("got %+v", got)
+				}
+			}
+			// A stream may end a little after its answer, and the next call not wait for that.
+			if opened.Load() > 10 {
+				t.Errorf("%d connections were opened for 50 calls one after the other", opened.Load())
+			}
+		})
+	}
+}
+
+func TestAStreamIsOpenedOnlyWhereItIsRead(t *testing.T) {
+	for _, says := range []bool{true, false} {
+		var mu sync.Mutex
+		var methods []string
+		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			methods = append(methods, r.Method)
+			mu.Unlock()
+			var m struct {
+				ID     json.RawMessage
+				Method string
+			}
+			body, _ := io.ReadAll(r.Body)
+			_ = json.Unmarshal(body, &m)
+			if m.Method == "initialize" {
+				result(w, m.ID, fmt.Sprintf(`{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":%t}},"serverInfo":{"name":"foe","version":"1"}}`, says))
+				return
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			foe{}.ServeHTTP(w, r)
+		})
+		session := foe{}.session(t, func(o *mcp.Options) { o.HTTP = inProcess{handler} })
+		if status := session.Settle(t.Context()); !status.Ready {
+			t.Fatalf("status is %+v", status)
+		}
+		mu.Lock()
+		if opened := slices.Contains(methods, http.MethodGet); opened != says {
+			t.Errorf("a server says of changes by itself: %t, and its stream is opened: %t", says, opened)
+		}
+		mu.Unlock()
+	}
+}
+
+// scripted is a server whose answers to calls are streams, one after the other, with ID for the id of the call. It keeps what it is told besides.
+type scripted struct {
+	foe
+	mu      sync.Mutex
+	streams []string
+	id      string
+	told    []string
+	from    []string
+}
+
+func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	var m struct {
+		ID     json.RawMessage
+		Method string
+	}
+	_ = json.Unmarshal(body, &m)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	resumed := r.Header.Get("Last-Event-ID")
+	switch {
+	case m.Method == "tools/call" || resumed != "":
+		if m.Method == "tools/call" {
+			s.id = string(m.ID)
+		} else {
+			s.from = append(s.from, resumed)
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, strings.ReplaceAll(s.streams[0], "ID", s.id))
+		s.streams = s.streams[1:]
+	case m.Method == "" && len(m.ID) > 0, m.Method == "notifications/cancelled":
+		s.told = append(s.told, string(body))
+		w.WriteHeader(http.StatusAccepted)
+	default:
+		s.foe.ServeHTTP(w, r)
+	}
+}
+
+const done = `data: {"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"done"}]}}` + "\n\n"
+
+func TestAnswersThatAreStreams(t *testing.T) {
+	for name, tc := range map[string]struct {
+		streams []string
+		text    string
+		failure tool.Failure
+		told    []string
+		from    []string
+	}{
+		"an answer":                  {streams: []string{done}, text: "done"},
+		"without the last line":      {streams: []string{strings.TrimRight(done, "\n")}, text: "done"},
+		"comments and other events":  {streams: []string{": hello\n\nevent: other\ndata: nothing\n\nevent: message\r\n" + strings.ReplaceAll(done, "\n", "\r\n")}, text: "done"},
+		"data in several lines":      {streams: []string{"data: {\"jsonrpc\":\"2.0\",\"id\":ID,\ndata: \"result\":{\"content\":[{\"type\":\"text\",\"text\":\"two\"}]}}\n\n"}, text: "two"},
+		"an answer to somebody else": {streams: []string{strings.Replace(done, "ID", "7", 1) + done}, text: "done"},
+		"structured content": {
+			streams: []string{`data: {"id":ID,"result":{"content":[],"structuredContent":{"b":1,"a":12345678901234567890}}}` + "\n\n"},
+			text:    `{"b":1,"a":12345678901234567890}`,
+		},
+		"input that nobody gives": {streams: []string{`data: {"id":ID,"result":{"resultType":"input_required"}}` + "\n\n"}, failure: tool.Failed, text: "The tool asks for input of a kind that is not supported here. Go on without it."},
+		"requests of the server": {
+			streams: []string{"data: {\"id\":\"a\",\"method\":\"ping\"}\n\ndata: {\"id\":2,\"method\":\"sampling/createMessage\"}\n\n" + done}, text: "done",
+			told: []string{`{"jsonrpc":"2.0","id":"a","result":{}}`, `{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"not supported"}}`},
+		},
+		"resumed":              {streams: []string{"id: 1\nretry: 1\ndata:\n\n", "id: 2\ndata:\n\nid: 3\ndata: {\"jsonrpc\":\"2.0\",\"id\":", done}, text: "done", from: []string{"1", "2"}},
+		"not resumed for ever": {streams: slices.Repeat([]string{"id: 1\nretry: 1\ndata:\n\n"}, 20), failure: tool.Failed, from: slices.Repeat([]string{"1"}, 5)},
+		"no answer":            {streams: []string{"data:\n\n"}, failure: tool.Failed},
+		"no JSON":              {streams: []string{"data: hello\n\n"}, failure: tool.Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := &scripted{streams: tc.streams}
+			session := foe{}.session(t, func(o *mcp.Options) { o.HTTP = inProcess{server} })
+			session.Settle(t.Context())
+			got := run(t.Context(), session, "foe__act", `{}`)
+			if got.Failure != tc.failure || tc.text != "" && got.Text != tc.text {
+				t.Errorf("got %s: %q", got.Failure, got.Text)
+			}
+			if tc.text == "" && !got.OutcomeUnknown {
+				t.Errorf("the server took the call, and what came of it is not unknown: %+v", got)
+			}
+			server.mu.Lock()
+			defer server.mu.Unlock()
+			if diff := cmp.Diff(tc.told, server.told); diff != "" {
+				t.Errorf("told the server (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.from, server.from); diff != "" {
+				t.Errorf("resumed from (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestACancelledCallIsTold(t *testing.T) {
+	told := make(chan string, 1)
+	asked := make(chan string, 1)
+	server := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		var m struct {
+			ID     json.RawMessage
+			Method string
+			Params struct{ RequestID json.RawMessage }
+		}
+		_ = json.Unmarshal(body, &m)
+		switch m.Method {
+		case "tools/call":
+			asked <- string(m.ID)
+			<-r.Context().Done()
+		case "notifications/cancelled":
+			told <- string(m.Params.RequestID)
+			w.WriteHeader(http.StatusAccepted)
+		default:
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			foe{}.ServeHTTP(w, r)
+		}
+	})
+	session := foe{}.session(t, func(o *mcp.Options) { o.HTTP = inProcess{server} })
+	session.Settle(t.Context())
+	ctx, cancel := context.WithCancel(t.Context())
+	ids := make(chan string, 1)
+	go func() {
+		ids <- <-asked
+		cancel()
+	}()
+	if got := run(ctx, session, "foe__act", `{}`); got.Failure != tool.Cancelled {
+		t.Errorf("got %+v", got)
+	}
+	if got, id := <-told, <-ids; got != id {
+		t.Errorf("the server is told that %s is cancelled, want %s", got, id)
+	}
+}

@@ -1,0 +1,139 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/nestor-dev/nestor/internal/outbound"
+)
+
+const (
+	// maxResumes is how often in a row a stream is resumed that brings nothing new.
+	maxResumes = 5
+	// resumePause comes before a stream is resumed. A server may ask for another pause, of maxResumePause at most.
+	resumePause    = time.Second
+	maxResumePause = time.Minute
+)
+
+// answerStream is the answer to a call, as a stream of events. It ends with the answer; progress, and requests of the server, come before it.
+type answerStream struct {
+	direct *direct
+	id     json.RawMessage
+	// last is the id of the last event, and pause what the server asks for before the stream is resumed.
+	last  string
+	pause time.Duration
+}
+
+// brokenStream is why a stream could not be read to its end.
+type brokenStream struct{ error }
+
+// follow reads until the answer. A stream that breaks off is resumed where it was, if the server numbers its events.
+func (s *answerStream) follow(ctx context.Context, body io.ReadCloser) (incoming, io.ReadCloser, error) {
+	for vain := 0; ; vain++ {
+		before := s.last
+		answer, err := s.read(ctx, body)
+		if err == nil {
+			return answer, body, nil
+		}
+		_ = body.Close()
+		if s.last != before {
+			vain = 0
+		}
+		if !errors.As(err, new(brokenStream)) || ctx.Err() != nil || s.last == "" || vain == maxResumes {
+			return incoming{}, nil, err
+		}
+		if body, err = s.resume(ctx); err != nil {
+			return incoming{}, nil, err
+		}
+	}
+}
+
+// read returns the answer that a body has.
+func (s *answerStream) read(ctx context.Context, body io.Reader) (incoming, error) {
+	events := newEventReader(body)
+	defer events.release()
+	for {
+		e, err := events.next()
+		switch {
+		case errors.Is(err, outbound.ErrTooMuch):
+			return incoming{}, err
+		case errors.Is(err, io.EOF):
+			return incoming{}, brokenStream{errNoAnswer}
+		case err != nil:
+			return incoming{}, brokenStream{fmt.Errorf("read the stream: %w", err)}
+		}
+		if e.id != "" {
+			s.last = e.id
+		}
+		if e.retry > 0 {
+			s.pause = min(e.retry, maxResumePause)
+		}
+		if len(e.data) == 0 || e.name != "" && e.name != "message" {
+			continue
+		}
+		var m incoming
+		if json.Unmarshal(e.data, &m) != nil {
+			return incoming{}, errNotMCP
+		}
+		if m.Method == "" && bytes.Equal(m.ID, s.id) {
+			return m, nil
+		}
+		s.direct.hear(ctx, m)
+	}
+}
+
+// resume opens the stream again after the last event.
+func (s *answerStream) resume(ctx context.Context) (io.ReadCloser, error) {
+	pause := resumePause
+	if s.pause > 0 {
+		pause = s.pause
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	request, err := s.direct.request(ctx, http.MethodGet, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Accept", "text/event-stream")
+	request.Header.Set("Last-Event-Id", s.last)
+	response, err := s.direct.send(request, message{})
+	if err != nil {
+		return nil, fmt.Errorf("resume the stream: %w", err)
+	}
+	return response.Body, nil
+}
+
+// hear takes what a server says before its answer. Its requests are answered one after the other: one that takes no answers stops itself.
+func (d *direct) hear(ctx context.Context, m incoming) {
+	switch {
+	case m.Method == methodProgress:
+		params := &sdk.ProgressNotificationParams{}
+		if json.Unmarshal(m.Params, params) == nil {
+			d.progress(params)
+		}
+	case m.Method == methodListChanged:
+		d.changed()
+	case m.Method == methodPing && len(m.ID) > 0:
+		d.tell(ctx, outgoing{JSONRPC: "2.0", ID: m.ID, Result: struct{}{}})
+	case m.Method != "" && len(m.ID) > 0:
+		refusal := &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "not supported"}
+		d.tell(ctx, outgoing{JSONRPC: "2.0", ID: m.ID, Error: refusal})
+	}
+}
