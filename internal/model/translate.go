@@ -7,168 +7,195 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
+
+	"github.com/nestor-dev/nestor/internal/plainjson"
 )
 
-// sentRequest is a request as it is sent. The SDK's own types would do the same at ten times the cost, most of it for taking
-// the schemas of tools apart and putting them together again.
-type sentRequest struct {
-	Model               string         `json:"model"`
-	Messages            []sentMessage  `json:"messages"`
-	Stream              bool           `json:"stream"`
-	StreamOptions       *streamOptions `json:"stream_options,omitempty"`
-	Temperature         *float64       `json:"temperature,omitempty"`
-	MaxTokens           int64          `json:"max_tokens,omitempty"`
-	MaxCompletionTokens int64          `json:"max_completion_tokens,omitempty"`
-	ToolChoice          string         `json:"tool_choice,omitempty"`
-	Tools               []sentTool     `json:"tools,omitempty"`
-}
-
-type streamOptions struct {
-	IncludeUsage bool `json:"include_usage"`
-}
-
-type sentTool struct {
-	Type     string       `json:"type"`
-	Function sentFunction `json:"function"`
-}
-
-type sentFunction struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description,omitempty"`
-	Parameters  json.RawMessage `json:"parameters,omitempty"`
-}
-
-// sentMessage has a text, or parts, as its content; an assistant that only calls tools has none.
-type sentMessage struct {
-	Role       MessageRole `json:"role"`
-	Content    any         `json:"content,omitempty"`
-	Refusal    string      `json:"refusal,omitempty"`
-	ToolCalls  []sentCall  `json:"tool_calls,omitempty"`
-	ToolCallID string      `json:"tool_call_id,omitempty"`
-}
-
-type sentCall struct {
-	ID       string `json:"id"`
-	Type     string `json:"type"`
-	Function struct {
-		Name      string `json:"name"`
-		Arguments string `json:"arguments"`
-	} `json:"function"`
-}
-
-// sentPart is a part of a message: text, or an image.
-type sentPart struct {
-	Type     string     `json:"type"`
-	Text     string     `json:"text,omitempty"`
-	ImageURL *sentImage `json:"image_url,omitempty"`
-}
-
-type sentImage struct {
-	URL string `json:"url"`
-}
-
-// translate turns a request into the body of the API's.
+// translate turns a request into the body of the API's. It is written by hand, because a request repeats the whole conversation: the
+// SDK's own types would take the schemas of tools apart and put them together again.
 func translate(req Request, spoken dialect) ([]byte, error) {
-	body := sentRequest{Model: req.Model, Messages: translateMessages(req), Stream: true, Temperature: req.Temperature, ToolChoice: req.ToolChoice}
+	b := make([]byte, 0, bodySize(req))
+	b = appendField(append(b, '{'), `"model":`, req.Model)
+	b = appendMessages(append(b, `,"messages":[`...), req)
+	b = append(b, `],"stream":true`...)
 	if !spoken.noStreamOptions {
-		body.StreamOptions = &streamOptions{IncludeUsage: true}
+		b = append(b, `,"stream_options":{"include_usage":true}`...)
 	}
-	switch {
-	case req.MaxOutputTokens <= 0:
-	case spoken.completionLimit:
-		body.MaxCompletionTokens = req.MaxOutputTokens
-	default:
-		body.MaxTokens = req.MaxOutputTokens
-	}
-	for _, t := range req.Tools {
-		if len(t.Parameters) > 0 && t.Parameters[0] != '{' {
-			return nil, noSchema(t)
+	if t := req.Temperature; t != nil {
+		number, err := json.Marshal(*t)
+		if err != nil {
+			return nil, err
 		}
-		body.Tools = append(body.Tools, sentTool{Type: "function", Function: sentFunction(t)})
+		b = append(append(b, `,"temperature":`...), number...)
 	}
-	encoded, err := json.Marshal(body)
-	for i := 0; err != nil && i < len(req.Tools); i++ { // encoding has looked at all schemas, but does not say whose it was
-		if t := req.Tools[i]; len(t.Parameters) > 0 && !json.Valid(t.Parameters) {
-			return nil, noSchema(t)
+	if req.MaxOutputTokens > 0 {
+		name := `,"max_tokens":`
+		if spoken.completionLimit {
+			name = `,"max_completion_tokens":`
 		}
+		b = strconv.AppendInt(append(b, name...), req.MaxOutputTokens, 10)
 	}
-	return encoded, err
+	if req.ToolChoice != "" {
+		b = appendField(b, `,"tool_choice":`, req.ToolChoice)
+	}
+	b, err := appendTools(b, req.Tools)
+	return append(b, '}'), err
 }
 
-func noSchema(t Tool) error { return fmt.Errorf("the schema of tool %s is not a JSON object", t.Name) }
+// bodySize is about how many bytes the body has.
+func bodySize(req Request) int {
+	const around = 96
+	size := 256
+	for i := range req.Messages {
+		m := &req.Messages[i]
+		size += around + len(m.Text) + len(m.Text)/32
+		for j := range m.ToolCalls {
+			size += around + 2*len(m.ToolCalls[j].Arguments)
+		}
+		for j := range m.Images {
+			size += around + base64.StdEncoding.EncodedLen(len(m.Images[j].Data))
+		}
+	}
+	for i := range req.Tools {
+		size += around + len(req.Tools[i].Description) + len(req.Tools[i].Parameters)
+	}
+	return size
+}
 
-func translateMessages(req Request) []sentMessage {
-	messages := req.Messages
-	out := make([]sentMessage, 0, len(messages))
-	var shown []sentPart // images of tool results that are still to be shown
-	for i, m := range messages {
-		m = m.withNotes(req.TextOnly)
+// appendField adds the name of a field, as it is, and its text.
+func appendField(b []byte, name, text string) []byte {
+	return plainjson.AppendString(append(b, name...), text)
+}
+
+func appendTools(b []byte, tools []Tool) ([]byte, error) {
+	if len(tools) == 0 {
+		return b, nil
+	}
+	b = append(b, `,"tools":[`...)
+	for i, t := range tools {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendField(b, `{"type":"function","function":{"name":`, t.Name)
+		if t.Description != "" {
+			b = appendField(b, `,"description":`, t.Description)
+		}
+		if len(t.Parameters) > 0 {
+			if t.Parameters[0] != '{' || !json.Valid(t.Parameters) {
+				return nil, fmt.Errorf("the schema of tool %s is not a JSON object", t.Name)
+			}
+			b = append(append(b, `,"parameters":`...), t.Parameters...)
+		}
+		b = append(b, "}}"...)
+	}
+	return append(b, ']'), nil
+}
+
+func appendMessages(b []byte, req Request) []byte {
+	var shown []byte // images of tool results that are still to be shown
+	for i, m := range req.Messages {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if len(m.Images) > 0 {
+			m = m.withNotes(req.TextOnly)
+		}
 		switch m.Role {
 		case RoleSystem:
-			out = append(out, sentMessage{Role: RoleSystem, Content: m.Text})
+			b = append(appendField(b, `{"role":"system","content":`, m.Text), '}')
 		case RoleAssistant:
-			out = append(out, assistantMessage(m))
+			b = appendAssistant(b, m)
 		case RoleTool:
-			out = append(out, sentMessage{Role: RoleTool, Content: m.Text, ToolCallID: m.ToolCallID})
-			shown = append(shown, toolImages(m)...)
+			b = appendField(b, `{"role":"tool","content":`, m.Text)
+			if m.ToolCallID != "" {
+				b = appendField(b, `,"tool_call_id":`, m.ToolCallID)
+			}
+			b = append(b, '}')
+			shown = appendToolImages(shown, m)
 		default:
-			out = append(out, userMessage(m))
+			b = appendUser(b, m)
 		}
 		// A tool message takes text only, and nothing may stand between the answers to one message's calls: the images
 		// follow the last of them as a message of their own.
-		if answered := i+1 == len(messages) || messages[i+1].Role != RoleTool; answered && len(shown) > 0 {
-			out = append(out, sentMessage{Role: RoleUser, Content: shown})
+		if answered := i+1 == len(req.Messages) || req.Messages[i+1].Role != RoleTool; answered && len(shown) > 0 {
+			b = append(b, `,{"role":"user","content":[`...)
+			b = append(append(b, shown...), "]}"...)
 			shown = nil
 		}
 	}
-	return out
+	return b
 }
 
-func userMessage(m Message) sentMessage {
+func appendUser(b []byte, m Message) []byte {
 	if len(m.Images) == 0 {
-		return sentMessage{Role: RoleUser, Content: m.Text}
+		return append(appendField(b, `{"role":"user","content":`, m.Text), '}')
 	}
-	var parts []sentPart
+	b = append(b, `{"role":"user","content":[`...)
+	var parts []byte
 	if m.Text != "" {
-		parts = append(parts, sentPart{Type: "text", Text: m.Text})
+		parts = appendText(nil, m.Text)
 	}
-	return sentMessage{Role: RoleUser, Content: append(parts, imageParts(m.Images)...)}
+	return append(append(b, appendImages(parts, m.Images)...), "]}"...)
 }
 
-func toolImages(m Message) []sentPart {
+func appendToolImages(parts []byte, m Message) []byte {
 	if len(m.Images) == 0 {
-		return nil
+		return parts
 	}
-	caption := sentPart{Type: "text", Text: "Image result of tool call " + m.ToolCallID + ":"}
-	return append([]sentPart{caption}, imageParts(m.Images)...)
+	return appendImages(appendText(parts, "Image result of tool call "+m.ToolCallID+":"), m.Images)
 }
 
-func imageParts(images []Image) []sentPart {
-	parts := make([]sentPart, 0, len(images))
-	for _, image := range images {
+// appendText adds a part of a message to those before it.
+func appendText(parts []byte, text string) []byte {
+	return append(appendField(next(parts), `{"type":"text","text":`, text), '}')
+}
+
+func appendImages(parts []byte, images []Image) []byte {
+	for i := range images {
+		image := &images[i]
 		data := "data:" + image.MediaType + ";base64," + base64.StdEncoding.EncodeToString(image.Data)
-		parts = append(parts, sentPart{Type: "image_url", ImageURL: &sentImage{URL: data}})
+		parts = append(appendField(next(parts), `{"type":"image_url","image_url":{"url":`, data), "}}"...)
 	}
 	return parts
 }
 
-func assistantMessage(m Message) sentMessage {
-	assistant := sentMessage{Role: RoleAssistant, Refusal: m.Refusal}
-	// An assistant message with nothing in it is refused, but an empty reply is a fact of the history.
-	if m.Text != "" || len(m.ToolCalls) == 0 && m.Refusal == "" {
-		text := m.Text
-		if text == "" {
-			text = "(no answer)"
+// next separates what is added to a list from what is there.
+func next(list []byte) []byte {
+	if len(list) == 0 {
+		return list
+	}
+	return append(list, ',')
+}
+
+// appendAssistant adds what the model said. One that only calls tools has no content.
+func appendAssistant(b []byte, m Message) []byte {
+	b = append(b, `{"role":"assistant"`...)
+	switch {
+	case m.Text != "":
+		b = appendField(b, `,"content":`, m.Text)
+	case len(m.ToolCalls) == 0 && m.Refusal == "":
+		// An assistant message with nothing in it is refused, but an empty reply is a fact of the history.
+		b = append(b, `,"content":"(no answer)"`...)
+	}
+	if m.Refusal != "" {
+		b = appendField(b, `,"refusal":`, m.Refusal)
+	}
+	for i, call := range m.ToolCalls {
+		if i == 0 {
+			b = append(b, `,"tool_calls":[`...)
+		} else {
+			b = append(b, ',')
 		}
-		assistant.Content = text
+		b = appendField(b, `{"id":`, call.ID)
+		b = appendField(b, `,"type":"function","function":{"name":`, sendableName(call.Name))
+		b = append(appendField(b, `,"arguments":`, sendableArguments(call)), "}}"...)
 	}
-	for _, call := range m.ToolCalls {
-		sent := sentCall{ID: call.ID, Type: "function"}
-		sent.Function.Name, sent.Function.Arguments = sendableName(call.Name), sendableArguments(call)
-		assistant.ToolCalls = append(assistant.ToolCalls, sent)
+	if len(m.ToolCalls) > 0 {
+		b = append(b, ']')
 	}
-	return assistant
+	return append(b, '}')
 }
 
 // sendableName makes a name that a model invented fit for the history: a provider that let the model write it still
