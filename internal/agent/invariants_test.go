@@ -414,3 +414,24 @@ func TestTheFrameOfAPromptIsThatOfTheConfiguration(t *testing.T) {
 		})
 	})
 }
+
+func TestAPromptThatGrowsIsTheOneFromScratch(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var history History
+		var summary string
+		var messages []Message
+		drawRun(t, func(s step) {
+			if s.after.Request == nil || !s.after.Request.Purpose.converses() {
+				return
+			}
+			whole := BuildPrompt(s.after)
+			if added, ok := PromptGrowth(s.after, history, summary); ok {
+				grown := PromptHead(s.after)
+				if grown.Messages = append(slices.Clone(messages), added...); !reflect.DeepEqual(grown, whole) {
+					t.Fatalf("after %v the prompt grew to\n%+v\nand from scratch it is\n%+v", s.event, grown, whole)
+				}
+			}
+			history, summary, messages = s.after.History, s.after.Summary, whole.Messages
+		})
+	})
+}

@@ -5,6 +5,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -21,6 +22,20 @@ type Prompt struct {
 // BuildPrompt builds the prompt of the model call that is in flight. It is a function of the state alone, so a call
 // that is made again after a crash is the same call.
 func BuildPrompt(s State) Prompt {
+	p := PromptHead(s)
+	if s.Request == nil || !s.Request.Purpose.converses() {
+		return p
+	}
+	p.Messages = showImages(s.History.Messages())
+	// Some providers want a user's message first, and the summary may have taken it away.
+	if s.Summary != "" && len(p.Messages) > 0 && p.Messages[0].Speaker != User {
+		p.Messages = append([]Message{{Speaker: User, Text: "[Go on.]"}}, p.Messages...)
+	}
+	return p
+}
+
+// PromptHead is BuildPrompt without the messages of the conversation: what it costs does not grow with them.
+func PromptHead(s State) Prompt {
 	if s.Request == nil {
 		return Prompt{}
 	}
@@ -31,13 +46,8 @@ func BuildPrompt(s State) Prompt {
 		return s.withRoom(digestPrompt(s))
 	}
 	f := s.promptFrame()
-	p := Prompt{System: f.system, Messages: showImages(s.History.Messages()), MaxOutputTokens: s.Config.Limits.MaxOutputTokens,
-		Temperature: s.Config.Role.Temperature}
+	p := Prompt{System: f.system, MaxOutputTokens: s.Config.Limits.MaxOutputTokens, Temperature: s.Config.Role.Temperature}
 	if s.Summary != "" {
-		// Some providers want a user's message first, and the summary may have taken it away.
-		if len(p.Messages) > 0 && p.Messages[0].Speaker != User {
-			p.Messages = append([]Message{{Speaker: User, Text: "[Go on.]"}}, p.Messages...)
-		}
 		p.System += "\n\n## Earlier in this conversation\n\n" + s.Summary
 		if s.Children.Pending() > 0 {
 			p.System += "\n\nTasks still running: " + s.Children.running() + "."
@@ -47,6 +57,22 @@ func BuildPrompt(s State) Prompt {
 		p.Tools = f.tools
 	}
 	return p
+}
+
+// converses says that a call shows the model the conversation as it is.
+func (p Purpose) converses() bool { return p != PurposeCompact && p != PurposeContext }
+
+// PromptGrowth returns the messages that the prompt of a state has after those of an earlier prompt, which was built from this history
+// and summary and was not empty. It reports false if the messages do not simply go on. It looks at the new messages alone.
+func PromptGrowth(s State, earlier History, summary string) ([]Message, bool) {
+	if s.Request == nil || !s.Request.Purpose.converses() || earlier.Len() == 0 || s.Summary != summary {
+		return nil, false // a prompt that begins with a summary is filled up before its first message
+	}
+	added, ok := s.History.Since(earlier)
+	if !ok || slices.ContainsFunc(added, func(m Message) bool { return len(m.Images) > 0 }) {
+		return nil, false // with a new image, earlier ones may no longer be shown
+	}
+	return added, true
 }
 
 func (s State) withRoom(p Prompt) Prompt {

@@ -18,8 +18,8 @@ import (
 )
 
 // plan turns what the core wants to say into a request to the agent's model.
-func (a *actor) plan(record ledger.Agent, s agent.State, e agent.CallModel) plannedCall {
-	call := plannedCall{request: request(agent.BuildPrompt(s)), turn: s.Turn}
+func (a *actor) plan(record ledger.Agent, s agent.State, e agent.CallModel, before *recorded) plannedCall {
+	call := plannedCall{request: before.next(s), turn: s.Turn}
 	call.request.IdempotencyKey = a.ledgerKey(e)
 	var endpoint Endpoint
 	if call.problem = a.engine.options.MayAct(a.engine.ctx, record, s.Config); call.problem != nil {
@@ -69,7 +69,7 @@ func message(m agent.Message) model.Message {
 func (a *actor) callModel(ctx context.Context, r *recording, e agent.CallModel) {
 	call, ok := r.requests[e.Key()]
 	if !ok { // taken over from an engine that is gone: the same state gives the same request
-		call = a.plan(r.record, r.next, e)
+		call = a.plan(r.record, r.next, e, nil)
 	}
 	if call.problem != nil {
 		a.failModel(e, nil, agent.Amount{}, agent.ModelFailed{Failure: agent.FailureRetry, Message: call.problem.Error()}, 0)

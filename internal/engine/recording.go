@@ -210,7 +210,7 @@ func (a *actor) intend(r *recording, now time.Time) {
 		}
 		switch e := e.(type) {
 		case agent.CallModel:
-			call := a.plan(r.record, r.next, e)
+			call := a.plan(r.record, r.next, e, r.recorded)
 			r.requests[e.Key()] = call
 			intent := call.intent(r.record, a.ledgerKey(e), r.next, r.newest(), now)
 			r.recorded = call.record(&intent, r.next, r.recorded)

@@ -26,6 +26,10 @@ type recorded struct {
 	summary string
 	request model.Request // without its messages
 	system  model.Message
+	// conversation are all messages of the request, the system's first. The one request that continues it shares its memory; any other
+	// one copies it, since the first may still be in flight.
+	conversation []model.Message
+	continued    bool
 	// The bytes of the request up to the end of the system message, to the end of the messages, and before the idempotency key.
 	head, messages, key int64
 }
@@ -34,11 +38,11 @@ type recorded struct {
 func (c plannedCall) record(call *ledger.ModelCall, s agent.State, before *recorded) *recorded {
 	next := &recorded{at: call.StartedAt, history: s.History, summary: s.Summary, request: c.request}
 	next.request.Messages = nil
-	if len(c.request.Messages) > 0 {
-		next.system = c.request.Messages[0]
+	if next.conversation = c.request.Messages; len(next.conversation) > 0 {
+		next.system = next.conversation[0]
 	}
 	turn := s.Request.Purpose == agent.PurposeTurn
-	if edit, ok := before.edit(next); ok && turn && call.Seq > before.chain {
+	if edit, ok := before.edit(s, next); ok && turn && call.Seq > before.chain {
 		next.chain, next.place = before.chain, before.place+1
 		call.Request, call.Chain, call.Place = edit.Encode(), next.chain, next.place
 		return next
@@ -51,6 +55,31 @@ func (c plannedCall) record(call *ledger.ModelCall, s agent.State, before *recor
 	call.Chain = next.chain
 	next.measure(int64(len(call.Request)))
 	return next
+}
+
+// next is the request for what a state is about to say. It continues this one where the conversation simply goes on, so that a turn
+// costs what is new in it.
+func (r *recorded) next(s agent.State) model.Request {
+	if r == nil || r.system.Role != model.RoleSystem {
+		return request(agent.BuildPrompt(s))
+	}
+	added, ok := agent.PromptGrowth(s, r.history, r.summary)
+	if !ok {
+		return request(agent.BuildPrompt(s))
+	}
+	req := request(agent.PromptHead(s))
+	switch {
+	case len(req.Messages) == 0: // without a system prompt
+		return request(agent.BuildPrompt(s))
+	case req.Messages[0].Text == r.system.Text && !r.continued:
+		req.Messages, r.continued = r.conversation, true
+	default:
+		req.Messages = append(req.Messages, r.conversation[1:]...)
+	}
+	for _, m := range added {
+		req.Messages = append(req.Messages, message(m))
+	}
+	return req
 }
 
 // measure finds the bounds in a request of so many bytes.
@@ -72,13 +101,13 @@ func encode(v any) []byte {
 }
 
 // edit is how the next request is made of this one, if it continues it. It also finds the bounds in the next one.
-func (r *recorded) edit(next *recorded) (ledger.Edit, bool) {
-	if r == nil || r.history.Len() == 0 || next.at.Sub(r.at) > ledger.ChainReach || !r.alike(next) {
-		return nil, false // a prompt that begins with a summary is filled up before its first message
+func (r *recorded) edit(s agent.State, next *recorded) (ledger.Edit, bool) {
+	if r == nil || next.at.Sub(r.at) > ledger.ChainReach || !r.alike(next) {
+		return nil, false
 	}
-	added, ok := next.history.Since(r.history)
-	if !ok || slices.ContainsFunc(added, func(m agent.Message) bool { return len(m.Images) > 0 }) {
-		return nil, false // with a new image, earlier ones may no longer be shown
+	added, ok := agent.PromptGrowth(s, r.history, r.summary)
+	if !ok {
+		return nil, false
 	}
 	edit := ledger.Edit{{From: 0, To: r.messages}}
 	grown := int64(0)
@@ -111,7 +140,7 @@ func (r *recorded) newHead(next *recorded) (ledger.Edit, int64) {
 func (r *recorded) alike(next *recorded) bool {
 	a, b := &r.request, &next.request
 	return a.Model == b.Model && a.ToolChoice == b.ToolChoice && a.MaxOutputTokens == b.MaxOutputTokens && a.TextOnly == b.TextOnly &&
-		r.system.Role == next.system.Role && r.summary == next.summary && (a.IdempotencyKey == "") == (b.IdempotencyKey == "") &&
+		r.system.Role == next.system.Role && (a.IdempotencyKey == "") == (b.IdempotencyKey == "") &&
 		(a.Temperature == nil) == (b.Temperature == nil) && (a.Temperature == nil || *a.Temperature == *b.Temperature) &&
 		slices.EqualFunc(a.Tools, b.Tools, func(x, y model.Tool) bool {
 			return x.Name == y.Name && x.Description == y.Description && bytes.Equal(x.Parameters, y.Parameters)

@@ -11,25 +11,26 @@ func AppendString(b []byte, text string) []byte {
 	b = append(b, '"')
 	done := 0
 	for i := 0; i < len(text); {
-		if i+8 <= len(text) && plain(word(text[i:i+8])) {
+		for i+8 <= len(text) && plain(word(text[i:i+8])) {
 			i += 8
-			continue
 		}
-		c := text[i]
-		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(text[i:])
-			if form := escapedRune(r, size); form != "" {
-				b = append(append(b, text[done:i]...), form...)
-				done = i + size
+		for end := min(i+8, len(text)); i < end; {
+			c := text[i]
+			switch {
+			case c >= utf8.RuneSelf:
+				r, size := utf8.DecodeRuneInString(text[i:])
+				if form := escapedRune(r, size); form != "" {
+					b = append(append(b, text[done:i]...), form...)
+					done = i + size
+				}
+				i += size
+				continue
+			case c < ' ' || c == '"' || c == '\\':
+				b = appendEscaped(append(b, text[done:i]...), c)
+				done = i + 1
 			}
-			i += size
-			continue
+			i++
 		}
-		if c < ' ' || c == '"' || c == '\\' {
-			b = appendEscaped(append(b, text[done:i]...), c)
-			done = i + 1
-		}
-		i++
 	}
 	return append(append(b, text[done:]...), '"')
 }

@@ -1,0 +1,96 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/model"
+)
+
+// conversation is a sub-agent that has asked its model once.
+func conversation(context int64) agent.State {
+	s, _ := agent.Step(agent.State{}, agent.Event{At: 1, Fact: agent.Started{Config: agent.Config{
+		Kind: agent.SubAgent, Name: "worker", Depth: 1, MaxDepth: 2, Shares: true, Role: agent.Role{Name: "worker", Prompt: "You work.", Allow: []string{"look"}},
+		Task: agent.Task{Instruction: "Work."}, Tools: []agent.Tool{{Name: "look", ReadOnly: true}},
+		Limits: agent.Limits{MaxIterations: 100, ContextTokens: context},
+	}}})
+	return s
+}
+
+// turn lets the model ask for a tool, and the tool answer.
+func turn(s agent.State, n int, images ...agent.Image) agent.State {
+	id := fmt.Sprintf("c%d", n)
+	s, _ = agent.Step(s, agent.Event{At: s.Clock.Now + 1, Fact: agent.ModelReplied{Call: s.Request.ID, Text: "I look.",
+		Calls: []agent.CallRequest{{ID: id, Tool: "look", Arguments: fmt.Sprintf(`{"n":%d}`, n)}}}})
+	s, _ = agent.Step(s, agent.Event{At: s.Clock.Now + 1, Fact: agent.ToolFinished{Call: id, Outcome: agent.ToolSucceeded, Images: images,
+		Text: strings.Repeat(fmt.Sprintf("result %d ", n), 50)}})
+	return s
+}
+
+func TestARequestThatContinuesTheOneBeforeIsTheOneFromScratch(t *testing.T) {
+	s := conversation(4000)
+	var before *recorded
+	var sent, whole []model.Request
+	continued, compactions := 0, 0
+	for n := 1; n < 60; n++ {
+		if s.Request.Purpose == agent.PurposeCompact {
+			compactions++
+			s, _ = agent.Step(s, agent.Event{At: s.Clock.Now + 1, Fact: agent.ModelReplied{Call: s.Request.ID, Text: fmt.Sprintf("Summary %d.", n)}})
+			continue
+		}
+		if before != nil && len(before.conversation) > 0 {
+			if _, ok := agent.PromptGrowth(s, before.history, before.summary); ok {
+				continued++
+			}
+		}
+		call := plannedCall{request: before.next(s)}
+		sent, whole = append(sent, call.request), append(whole, request(agent.BuildPrompt(s)))
+		if n%2 == 0 { // something else is planned from the same request, while the first may be in flight
+			_ = before.next(turn(s, 1000+n))
+		}
+		intent := ledger.ModelCall{Seq: int64(2*n + 1), StartedAt: time.Unix(int64(n), 0)}
+		before = call.record(&intent, s, before)
+		var images []agent.Image
+		if n%10 == 0 {
+			images = []agent.Image{{Digest: fmt.Sprintf("sha256:%d", n), MediaType: "image/png", Size: 9 << 20}}
+		}
+		s = turn(s, n, images...)
+	}
+	// They are compared at the end: no request may change one that was made before it.
+	if diff := cmp.Diff(whole, sent); diff != "" {
+		t.Errorf("requests (-from scratch +continued):\n%s", diff)
+	}
+	if continued < 20 || compactions == 0 {
+		t.Errorf("%d requests continue the one before, and %d compactions", continued, compactions)
+	}
+}
+
+// TestATurnCostsTheSameAfterAThousandTurns counts allocations, which do not depend on the machine.
+func TestATurnCostsTheSameAfterAThousandTurns(t *testing.T) {
+	s, n := conversation(1<<40), 0
+	s.Config.Limits.MaxIterations = 2000
+	var before *recorded
+	next := func() {
+		n++
+		call := plannedCall{request: before.next(s)}
+		intent := ledger.ModelCall{Seq: int64(2*n + 1), StartedAt: time.Unix(int64(n), 0)}
+		before = call.record(&intent, s, before)
+		s = turn(s, n)
+	}
+	first := testing.AllocsPerRun(50, next)
+	for n < 1000 {
+		next()
+	}
+	if last := testing.AllocsPerRun(50, next); last > first*1.1 {
+		t.Errorf("a turn made %v allocations at first and makes %v after 1000 turns", first, last)
+	}
+}
