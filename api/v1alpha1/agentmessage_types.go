@@ -7,13 +7,13 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // AgentMessageSpec is what was said. It belongs to one chat or standalone task, says one thing, and never changes.
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec cannot change: what was said was said; create a new AgentMessage"
-// +kubebuilder:validation:XValidation:rule="has(self.chat) != has(self.task)",message="set exactly one of chat and task: task is for standalone tasks"
-// +kubebuilder:validation:XValidation:rule="[has(self.content), has(self.approval), has(self.cancel)].exists_one(set, set)",message="set exactly one of content, approval and cancel"
-// +kubebuilder:validation:XValidation:rule="self.role == 'User' || has(self.content)",message="role must be User for an approval or a cancel: only people decide"
-// +kubebuilder:validation:XValidation:rule="!has(self.inReplyTo) || has(self.content)",message="inReplyTo goes with content: an approval names its task and tool call instead"
-// +kubebuilder:validation:XValidation:rule="self.role != 'User' || !has(self.about)",message="about is for the operator's messages: leave it out, or use inReplyTo to answer a question"
-// +kubebuilder:validation:XValidation:rule="!(has(self.approval) || has(self.cancel)) || self.role != 'User' || has(self.user)",message="set user to your user name (kubectl auth whoami): an approval or a cancel says who decided"
-// +kubebuilder:validation:XValidation:rule="self.role == 'User' || !has(self.user)",message="user goes with role User: leave it out of the operator's messages"
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (has(self.chat) != has(self.task))",message="set exactly one of chat and task: task is for standalone tasks",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || ([has(self.content), has(self.approval), has(self.cancel)].exists_one(set, set))",message="set exactly one of content, approval and cancel",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.role == 'User' || has(self.content))",message="role must be User for an approval or a cancel: only people decide",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (!has(self.inReplyTo) || has(self.content))",message="inReplyTo goes with content: an approval names its task and tool call instead",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.role != 'User' || !has(self.about))",message="about is for the operator's messages: leave it out, or use inReplyTo to answer a question",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (!(has(self.approval) || has(self.cancel)) || self.role != 'User' || has(self.user))",message="set user to your user name (kubectl auth whoami): an approval or a cancel says who decided",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.role == 'User' || !has(self.user))",message="user goes with role User: leave it out of the operator's messages",optionalOldSelf=true
 type AgentMessageSpec struct {
 	// chat is the AgentChat that the message belongs to.
 	// +optional

@@ -9,10 +9,10 @@ import (
 )
 
 // SubAgentSpec is an agent's assignment, with everything resolved when it was created.
-// +kubebuilder:validation:XValidation:rule="has(self.instruction) || has(self.arguments) || has(self.continueFrom)",message="a sub-agent needs instruction, arguments or continueFrom"
-// +kubebuilder:validation:XValidation:rule="self.depth == 1 ? !has(self.parent) : has(self.parent)",message="a sub-agent of depth 1 has no parent, a deeper one must name the sub-agent that asked for it"
-// +kubebuilder:validation:XValidation:rule="self.depth == 1 || !has(self.limits) || !has(self.limits.maxDepth) || self.depth <= self.limits.maxDepth",message="depth must not be more than limits.maxDepth: delegate less deeply, or raise limits.maxDepth of the chat"
-// +kubebuilder:validation:XValidation:rule="self.?context.orValue('None') != 'Selective' || size(self.?contextFiles.orValue([])) > 0",message="context Selective shows the agent the files in contextFiles: name at least one"
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (has(self.instruction) || has(self.arguments) || has(self.continueFrom))",message="a sub-agent needs instruction, arguments or continueFrom",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.depth == 1 ? !has(self.parent) : has(self.parent))",message="a sub-agent of depth 1 has no parent, a deeper one must name the sub-agent that asked for it",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.depth == 1 || !has(self.limits) || !has(self.limits.maxDepth) || self.depth <= self.limits.maxDepth)",message="depth must not be more than limits.maxDepth: delegate less deeply, or raise limits.maxDepth of the chat",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.?context.orValue('None') != 'Selective' || size(self.?contextFiles.orValue([])) > 0)",message="context Selective shows the agent the files in contextFiles: name at least one",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="!oldSelf.?cancel.orValue(false) || self.?cancel.orValue(false)",message="cancel cannot be taken back once it is true: create a new AgentTask, which launches a new sub-agent"
 type SubAgentSpec struct {
 	// chat is the AgentChat that the agent works for. Absent: it works for a standalone task.
@@ -88,7 +88,6 @@ type SubAgentSpec struct {
 	Model ModelName `json:"model,omitempty"`
 	// limits are those of the role, the task and the chat, resolved when the agent was created.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Limits AgentLimits `json:"limits,omitzero"`
 	// cancel asks that the agent and everything below it stops. Once true it stays true.
 	// +optional
@@ -329,8 +328,8 @@ type SubAgentStatus struct {
 // +kubebuilder:printcolumn:name="Model",type=string,JSONPath=`.spec.model`,priority=1
 // +kubebuilder:printcolumn:name="Question",type=string,JSONPath=`.status.question`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="self.metadata.name == self.spec.task || (size(self.metadata.name) > 6 && self.spec.task.startsWith(self.metadata.name.substring(0, size(self.metadata.name) - 6)))",message="metadata.name must be the name of the task in spec.task, with a suffix of five characters if that name is taken"
-// +kubebuilder:validation:XValidation:rule="(has(self.status) && !has(oldSelf.status)) || self.spec == oldSelf.spec || [has(self.spec.chat) == has(oldSelf.spec.chat), has(self.spec.parent) == has(oldSelf.spec.parent), has(self.spec.instruction) == has(oldSelf.spec.instruction), has(self.spec.arguments) == has(oldSelf.spec.arguments), has(self.spec.contextFiles) == has(oldSelf.spec.contextFiles), has(self.spec.successCriteria) == has(oldSelf.spec.successCriteria), has(self.spec.context) == has(oldSelf.spec.context), has(self.spec.continueFrom) == has(oldSelf.spec.continueFrom), has(self.spec.cwd) == has(oldSelf.spec.cwd), has(self.spec.modelProvider) == has(oldSelf.spec.modelProvider), has(self.spec.model) == has(oldSelf.spec.model), has(self.spec.limits) == has(oldSelf.spec.limits)].all(same, same)",message="only cancel can be added or removed: create a new AgentTask, which launches a new sub-agent",fieldPath=".spec"
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.metadata.name == self.spec.task || (size(self.metadata.name) > 6 && self.spec.task.startsWith(self.metadata.name.substring(0, size(self.metadata.name) - 6))))",message="metadata.name must be the name of the task in spec.task, with a suffix of five characters if that name is taken",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="(has(self.status) && (!has(oldSelf.status) || self.status.?iterations.orValue(0) != oldSelf.status.?iterations.orValue(0))) || self.spec == oldSelf.spec || [has(self.spec.chat) == has(oldSelf.spec.chat), has(self.spec.parent) == has(oldSelf.spec.parent), has(self.spec.instruction) == has(oldSelf.spec.instruction), has(self.spec.arguments) == has(oldSelf.spec.arguments), has(self.spec.contextFiles) == has(oldSelf.spec.contextFiles), has(self.spec.successCriteria) == has(oldSelf.spec.successCriteria), has(self.spec.context) == has(oldSelf.spec.context), has(self.spec.continueFrom) == has(oldSelf.spec.continueFrom), has(self.spec.cwd) == has(oldSelf.spec.cwd), has(self.spec.modelProvider) == has(oldSelf.spec.modelProvider), has(self.spec.model) == has(oldSelf.spec.model), has(self.spec.limits) == has(oldSelf.spec.limits)].all(same, same) && (!has(self.spec.limits) || self.spec.limits == oldSelf.spec.limits)",message="only cancel can change, be added or be removed: create a new AgentTask, which launches a new sub-agent",fieldPath=".spec"
 type SubAgent struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
