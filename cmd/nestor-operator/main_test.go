@@ -40,7 +40,7 @@ func TestWrongUseIsExplained(t *testing.T) {
 		"a label":            {[]string{"--operator-labels", "nestor"}, "--operator-labels must be name=value"},
 		"a word to check":    {[]string{"check", "everything"}, "unexpected argument"},
 		"a retention":        {[]string{"--history-retention", "-1h"}, "--history-retention must be"},
-		"no writes":          {[]string{"--kube-api-writes", "0"}, "--kube-api-writes must be"},
+		"no writes":          {[]string{"--kube-api-writes", "-1"}, "--kube-api-writes must be"},
 		"a backup of what":   {[]string{"backup"}, "--ledger sqlite:PATH"},
 		"a backup elsewhere": {[]string{"backup", "--ledger", "postgres://nestor@db/nestor"}, "use pg_dump"},
 		"a restore of what":  {[]string{"restore", "--ledger", "sqlite:x", "FILE"}, `unexpected argument "FILE"`},

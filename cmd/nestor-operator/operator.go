@@ -33,7 +33,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/fault"
 	"github.com/nestor-dev/nestor/internal/history/live"
+	"github.com/nestor-dev/nestor/internal/kubewrites"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/metrics"
 	"github.com/nestor-dev/nestor/internal/streams"
 	"github.com/nestor-dev/nestor/internal/telemetry"
 	"github.com/nestor-dev/nestor/internal/version"
@@ -63,7 +65,9 @@ type options struct {
 	logFormat      string
 	qps            float64
 	burst          int
-	writes         int
+	// writes is how many writes may be on their way at once; 0 adapts to the API server.
+	writes int
+	gate   *kubewrites.Gate
 	// How many streams the page and the history API hold open.
 	webStreams, historyStreams streams.Limits
 	// What workspaces are run with.
@@ -101,7 +105,7 @@ func (o *options) register(set *flag.FlagSet) {
 	set.StringVar(&o.logFormat, "log-format", "text", "text or json")
 	set.Float64Var(&o.qps, "kube-api-qps", 500, "requests a second that the operator may make of the API server")
 	set.IntVar(&o.burst, "kube-api-burst", 1000, "requests that it may make at once")
-	set.IntVar(&o.writes, "kube-api-writes", 16, "writes of Nestor's objects that may be on their way to the API server at once; fewer leave more of its processors to others")
+	set.IntVar(&o.writes, "kube-api-writes", 0, fmt.Sprintf("writes of Nestor's objects that may be on their way to the API server at once; 0 adapts to how quickly it answers, from %d to %d. Fewer leave more of its processors to others", kubewrites.Floor, kubewrites.Ceiling))
 }
 
 // run runs the operator until ctx ends.
@@ -164,6 +168,9 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 		Holder: holder(), WorkspaceImage: o.workspaceImage, WorkspaceEgress: egress, WorkspaceMaxSize: maxSize, OperatorLabels: labels, LocalWorkspaces: split(o.localWorkspaces),
 	}); err != nil {
 		return errors.Join(err, kept.Close())
+	}
+	if err := ctrlmetrics.Registry.Register(metrics.Writes{Stats: o.gate.Stats}); err != nil {
+		return errors.Join(fmt.Errorf("register the metrics of writes: %w", err), kept.Close())
 	}
 	if err := o.serve(ctx, mgr, kept, hub); err != nil {
 		return errors.Join(err, kept.Close())
@@ -245,15 +252,18 @@ func parseLabels(value string) (map[string]string, error) {
 
 // operatorConfig is how the operator itself reaches the cluster.
 func (o *options) operatorConfig() (*rest.Config, error) {
-	if o.writes < 1 {
-		return nil, errors.New("--kube-api-writes must be at least 1")
+	if o.writes < 0 {
+		return nil, errors.New("--kube-api-writes must be at least 1, or 0 to adapt to the API server")
 	}
 	config, err := o.clientConfig()
 	if err != nil {
 		return nil, err
 	}
-	turns := make(chan struct{}, o.writes)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return fewWrites{next, turns} })
+	o.gate = kubewrites.Adaptive()
+	if o.writes > 0 {
+		o.gate = kubewrites.Fixed(o.writes)
+	}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return fewWrites{next, o.gate} })
 	return config, nil
 }
 

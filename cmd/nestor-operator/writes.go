@@ -8,14 +8,13 @@ import (
 	"strings"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/kubewrites"
 )
 
-// fewWrites lets only some writes of Nestor's objects be on their way at once. A busy API server would not answer more of them any
-// sooner, and whatever shares its processors would wait longer: the turns of the agents that are at work, when it runs beside
-// the operator. Reads, leases and Events pass.
+// fewWrites has writes of Nestor's objects pass a gate; see package kubewrites. Reads, leases and Events pass beside it.
 type fewWrites struct {
-	next  http.RoundTripper
-	turns chan struct{}
+	next http.RoundTripper
+	gate *kubewrites.Gate
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -23,14 +22,13 @@ func (f fewWrites) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodGet || !strings.Contains(r.URL.Path, "/apis/"+v1alpha1.GroupVersion.Group+"/") {
 		return f.next.RoundTrip(r)
 	}
-	select {
-	case f.turns <- struct{}{}:
-		defer func() { <-f.turns }()
+	sent := false
+	response, err := f.gate.Do(r.Context(), func() (*http.Response, error) {
+		sent = true
 		return f.next.RoundTrip(r)
-	case <-r.Context().Done():
-		if r.Body != nil { // which a RoundTripper closes, whatever happens
-			_ = r.Body.Close()
-		}
-		return nil, r.Context().Err()
+	})
+	if !sent && r.Body != nil { // which a RoundTripper closes, whatever happens
+		_ = r.Body.Close()
 	}
+	return response, err
 }

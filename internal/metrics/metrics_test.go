@@ -17,6 +17,7 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/kubewrites"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/metrics"
@@ -31,6 +32,7 @@ func TestMetricsCountWhatAgentsDo(t *testing.T) {
 	}
 	registry.MustRegister(metrics.Engine{Stats: func() engine.Stats { return engine.Stats{Agents: 3, InFlight: 2} }})
 	registry.MustRegister(metrics.Ledger{Stats: func() ledger.Stats { return ledger.Stats{Batches: 9, Transactions: 4, Waiting: 1} }})
+	registry.MustRegister(metrics.Writes{Stats: func() kubewrites.Stats { return kubewrites.Stats{Limit: 16, InFlight: 9, Waiting: 3} }})
 	registry.MustRegister(metrics.Streams{Stats: map[string]func() streams.Stats{"web": func() streams.Stats { return streams.Stats{Open: 2, Refused: 1} }}})
 	record := ledger.Agent{UID: "a", Kind: "SubAgent"}
 	begun := agent.Event{At: 1, Fact: agent.Started{Config: agent.Config{Kind: agent.SubAgent, Name: "a"}}}

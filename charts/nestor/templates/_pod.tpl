@@ -46,6 +46,9 @@
 {{- if .Values.allowLoopbackEndpoints }}
 - --allow-loopback-endpoints
 {{- end }}
+{{- with .Values.kubeAPI.writes }}
+- --kube-api-writes={{ . }}
+{{- end }}
 - --log-level={{ .Values.log.level }}
 - --log-format={{ .Values.log.format }}
 {{- with .Values.extraArgs }}

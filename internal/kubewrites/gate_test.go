@@ -1,0 +1,160 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubewrites_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/kubewrites"
+)
+
+// apiServer takes so long for a write when it does nothing else, and has so many processors for them. All other writes wait.
+type apiServer struct {
+	took       time.Duration
+	processors chan struct{}
+	status     int
+}
+
+func newServer(processors int, took time.Duration) *apiServer {
+	return &apiServer{took: took, processors: make(chan struct{}, processors), status: http.StatusOK}
+}
+
+func (s *apiServer) write() (*http.Response, error) {
+	s.processors <- struct{}{}
+	defer func() { <-s.processors }()
+	time.Sleep(s.took) // of the test's own clock
+	return &http.Response{StatusCode: s.status, Body: http.NoBody}, nil
+}
+
+// load has many writers write for a while.
+func load(gate *kubewrites.Gate, server *apiServer, writers int, during time.Duration) {
+	end := time.Now().Add(during)
+	for range writers {
+		go func() {
+			for time.Now().Before(end) {
+				_, _ = gate.Do(context.Background(), server.write) //nolint:bodyclose // it has none
+			}
+		}()
+	}
+	time.Sleep(during + time.Minute)
+	synctest.Wait()
+}
+
+func TestTheGateFindsWhatTheServerTakes(t *testing.T) {
+	for name, tc := range map[string]struct {
+		processors    int
+		took          time.Duration
+		writers       int
+		atLeast, most int
+	}{
+		"a small machine":              {2, 5 * time.Millisecond, 500, kubewrites.Floor, 8},
+		"a larger one":                 {8, 5 * time.Millisecond, 500, 12, 32},
+		"a cluster":                    {100, 20 * time.Millisecond, 500, kubewrites.Ceiling, kubewrites.Ceiling},
+		"few writes raise nothing":     {100, 20 * time.Millisecond, 3, 16, 16},
+		"one processor, always behind": {1, 50 * time.Millisecond, 500, kubewrites.Floor, kubewrites.Floor},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				gate := kubewrites.Adaptive()
+				server := newServer(tc.processors, tc.took)
+				load(gate, server, 1, time.Second) // what a write takes at best
+				load(gate, server, tc.writers, 20*time.Second)
+				if got := gate.Stats(); got.Limit < tc.atLeast || got.Limit > tc.most || got.InFlight != 0 || got.Waiting != 0 {
+					t.Errorf("the gate stands at %+v, want a limit from %d to %d", got, tc.atLeast, tc.most)
+				}
+			})
+		})
+	}
+}
+
+func TestTheGateForgetsWhatIsLongGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := kubewrites.Adaptive()
+		load(gate, newServer(100, 5*time.Millisecond), 100, 20*time.Second)
+		slower := newServer(100, 50*time.Millisecond) // another control plane, far away
+		load(gate, slower, 100, 10*time.Second)
+		load(gate, slower, 100, 2*time.Minute)
+		if got := gate.Stats().Limit; got != kubewrites.Ceiling {
+			t.Errorf("the limit is %d, want %d: all writes take that long now", got, kubewrites.Ceiling)
+		}
+	})
+}
+
+func TestAnOverloadedServerGetsLess(t *testing.T) {
+	for status, want := range map[int]int{http.StatusTooManyRequests: 8, http.StatusServiceUnavailable: 8, http.StatusConflict: 16} {
+		synctest.Test(t, func(t *testing.T) {
+			gate := kubewrites.Adaptive()
+			server := newServer(100, 20*time.Millisecond)
+			load(gate, server, 1, time.Second)
+			server.status = status
+			load(gate, server, 1, 10*time.Millisecond)
+			if got := gate.Stats().Limit; got != want {
+				t.Errorf("after a status %d the limit is %d, want %d", status, got, want)
+			}
+		})
+	}
+}
+
+// Writes that were sent before the limit was lowered take as long as before, and are no reason to lower it again.
+func TestOneRoundOfWritesLowersTheLimitOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := kubewrites.Adaptive()
+		load(gate, newServer(1, 20*time.Millisecond), 1, time.Second)
+		busy := newServer(100, 400*time.Millisecond)
+		load(gate, busy, 16, 100*time.Millisecond)
+		if got := gate.Stats().Limit; got != 12 {
+			t.Errorf("after sixteen slow writes at once the limit is %d, want 12", got)
+		}
+	})
+}
+
+func TestAFixedGateStaysAsItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := kubewrites.Fixed(3)
+		load(gate, newServer(1, 50*time.Millisecond), 50, 5*time.Second)
+		if got := gate.Stats().Limit; got != 3 {
+			t.Errorf("the limit is %d, want 3", got)
+		}
+	})
+}
+
+// A write that is given up while it waits leaves its turn to the next one.
+func TestAWriteThatIsGivenUpTakesNobodysTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := kubewrites.Fixed(1)
+		server := newServer(1, time.Second)
+		ended := make(chan error, 3)
+		write := func(ctx context.Context) {
+			_, err := gate.Do(ctx, server.write) //nolint:bodyclose // it has none
+			ended <- err
+		}
+		go write(t.Context())
+		synctest.Wait()
+		hasty, leave := context.WithCancel(t.Context())
+		go write(hasty)
+		synctest.Wait()
+		go write(t.Context())
+		synctest.Wait()
+		if got := gate.Stats(); got != (kubewrites.Stats{Limit: 1, InFlight: 1, Waiting: 2}) {
+			t.Errorf("the gate stands at %+v", got)
+		}
+		leave()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("the write that was given up ended with %v", err)
+		}
+		for range 2 {
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+		if got := gate.Stats(); got != (kubewrites.Stats{Limit: 1}) {
+			t.Errorf("the gate stands at %+v", got)
+		}
+	})
+}

@@ -1,0 +1,34 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/nestor-dev/nestor/internal/kubewrites"
+)
+
+var (
+	writesLimit    = prometheus.NewDesc("nestor_kube_api_writes_limit", "Writes of Nestor's objects that may be on their way to the API server at once; see `--kube-api-writes`.", nil, nil)
+	writesInFlight = prometheus.NewDesc("nestor_kube_api_writes_in_flight", "Writes that are on their way to the API server now.", nil, nil)
+	writesWaiting  = prometheus.NewDesc("nestor_kube_api_writes_waiting", "Writes that wait because as many as may are on their way.", nil, nil)
+)
+
+// Writes reads how many writes the operator has on their way whenever it is asked.
+type Writes struct{ Stats func() kubewrites.Stats }
+
+// Describe implements prometheus.Collector.
+func (w Writes) Describe(descriptions chan<- *prometheus.Desc) {
+	descriptions <- writesLimit
+	descriptions <- writesInFlight
+	descriptions <- writesWaiting
+}
+
+// Collect implements prometheus.Collector.
+func (w Writes) Collect(metrics chan<- prometheus.Metric) {
+	stats := w.Stats()
+	metrics <- prometheus.MustNewConstMetric(writesLimit, prometheus.GaugeValue, float64(stats.Limit))
+	metrics <- prometheus.MustNewConstMetric(writesInFlight, prometheus.GaugeValue, float64(stats.InFlight))
+	metrics <- prometheus.MustNewConstMetric(writesWaiting, prometheus.GaugeValue, float64(stats.Waiting))
+}
