@@ -122,7 +122,7 @@ func (a *actor) lookLocked() {
 	}
 	a.working = true
 	a.engine.busy.Add(1)
-	a.engine.workers.do(a.work)
+	a.engine.steps.do(a.work)
 }
 
 // work empties the mailbox. What has gathered there goes into the ledger together.

@@ -83,7 +83,7 @@ func (a *actor) wakeAt(ctx context.Context, e agent.WakeAt) {
 // runTool runs a tool beside the agent.
 func (a *actor) runTool(ctx context.Context, record ledger.Agent, e agent.RunTool) {
 	a.engine.busy.Add(1)
-	a.engine.workers.do(func() {
+	a.engine.calls.do(func() {
 		defer a.engine.busy.Done()
 		if !a.beginCall(ctx, true) {
 			return

@@ -127,8 +127,8 @@ type Engine struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	busy   sync.WaitGroup
-	// workers run the steps and the calls.
-	workers *workers
+	// steps and calls run on goroutines of their own: a step needs a stack several times as deep as a call, and calls wait for long.
+	steps, calls *workers
 
 	// tenure is the right to append, quiet says that it is about to be handed over.
 	tenure tenure
@@ -201,7 +201,7 @@ func New(options Options) *Engine {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	e := &Engine{options: options, budgets: newBudgets(), slots: newSlots(), directory: newDirectory(), ctx: ctx, cancel: cancel, actors: map[string]*actor{},
-		workers: newWorkers(ctx.Done())}
+		steps: newWorkers(ctx.Done()), calls: newWorkers(ctx.Done())}
 	e.quotas, e.ledgerQuota = newQuotas(e), newLedgerQuota(e)
 	e.held.Store(options.AwaitRecovery)
 	e.recovered = make(chan struct{})

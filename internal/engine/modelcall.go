@@ -181,7 +181,7 @@ func (a *actor) queueModel(ctx context.Context, r *recording, call plannedCall, 
 	waiting, err := a.engine.options.Scheduler.Submit(ticket, func(grant *schedule.Grant) {
 		a.dequeued(q, r.record)
 		a.engine.busy.Add(1)
-		a.engine.workers.do(func() {
+		a.engine.calls.do(func() {
 			defer a.engine.busy.Done()
 			a.guard(e, func() { a.complete(ctx, grant, r.record, call, e) }, func() delivery {
 				grant.Release(schedule.Result{})

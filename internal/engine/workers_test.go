@@ -42,3 +42,13 @@ func TestWorkersRunEveryJobAtOnceAndAreUsedAgain(t *testing.T) {
 		}
 	})
 }
+
+// A step needs a stack several times as deep as a call, which may wait for long: a thousand calls on goroutines of steps held 60 MB of stacks.
+func TestStepsAndCallsHaveGoroutinesOfTheirOwn(t *testing.T) {
+	w := newWorld(t, "nested-agents")
+	e := w.current()
+	w.chat(nil)
+	w.say("m1", "Research the history of the lighthouse of Alexandria.")
+	w.untilPosted("finished under Ptolemy II around 280 BC")
+	w.until("the goroutines of steps and of calls to be idle", func() bool { return e.steps.idle.Load() > 0 && e.calls.idle.Load() > 0 })
+}
