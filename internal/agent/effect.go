@@ -80,8 +80,6 @@ const (
 	ItemReply ItemKind = "Reply"
 	// ItemHandled says that a message was taken into a turn, or did what it says.
 	ItemHandled ItemKind = "Handled"
-	// ItemRejected says that a message could not do what it says.
-	ItemRejected ItemKind = "Rejected"
 )
 
 // Item is something that an orchestrator sends. It stays in the outbox until it has been delivered.
@@ -102,7 +100,6 @@ type Item struct {
 	Name string `json:"name,omitempty"`
 	// Digest is the CallDigest of the call that a post asks to approve.
 	Digest string `json:"digest,omitempty"`
-	// Message is the message that was handled or rejected, Reason why.
+	// Message is the message that was handled.
 	Message string `json:"message,omitempty"`
-	Reason  string `json:"reason,omitempty"`
 }

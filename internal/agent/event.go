@@ -203,12 +203,10 @@ type Settled struct {
 	Gone bool `json:"gone,omitempty"`
 }
 
-// Cancelled says that somebody wants the work to stop.
+// Cancelled ends the agent, or all the work of an orchestrator. One task of a chat is cancelled by its own agent's event.
 type Cancelled struct {
 	// Message is the name of the message that asks for it, if one does; the same one counts once.
 	Message string `json:"message,omitempty"`
-	// Task is the child to cancel. Empty: the agent itself, or all the work of an orchestrator.
-	Task string `json:"task,omitempty"`
 	// By is the user name of the person, or words for what else cancelled the work.
 	By string `json:"by,omitempty"`
 }

@@ -40,8 +40,8 @@ func calls(tool, arguments string) []CallRequest {
 
 func TestTellingAgainHowThingsStandIsNoChange(t *testing.T) {
 	s := tell(State{}, Started{Config: oddSubAgent()}, ModelReplied{Call: "m1", Calls: calls(ToolDelegate, `{"role":"general","task":"x"}`)},
-		ChildWaits{Child: "a-1", Waiting: true}, Cancelled{Task: "a-1"})
-	for _, f := range []Fact{ChildWaits{Child: "a-1", Waiting: true}, Cancelled{Task: "a-1"}, Cancelled{Task: "nobody"}} {
+		ChildWaits{Child: "a-1", Waiting: true}, Cancelled{})
+	for _, f := range []Fact{ChildWaits{Child: "a-1", Waiting: true}, Cancelled{}} {
 		if next := tell(s, f); !next.Same(s) {
 			t.Errorf("%+v changed the state again", f)
 		}

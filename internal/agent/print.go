@@ -65,8 +65,6 @@ func (i Item) String() string {
 		return fmt.Sprintf("reply to %s [%s]: %q", i.Agent, i.Call, i.Text)
 	case ItemHandled:
 		return fmt.Sprintf("handled %s", i.Message)
-	case ItemRejected:
-		return fmt.Sprintf("rejected %s: %s", i.Message, i.Reason)
 	}
 	who := "assistant"
 	if i.System {

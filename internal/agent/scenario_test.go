@@ -122,7 +122,7 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 	case "resumed":
 		return Settled{Agent: first, Call: argument(td, "call"), Gone: td.HasArg("gone")}
 	case "cancel":
-		return Cancelled{Task: argument(td, "task"), Message: argument(td, "message"), By: argument(td, "by")}
+		return Cancelled{Message: argument(td, "message"), By: argument(td, "by")}
 	case "name-taken":
 		return NameTaken{Name: first, Item: argument(td, "item"), Suffix: argument(td, "suffix")}
 	case "wake":

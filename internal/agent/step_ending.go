@@ -74,14 +74,10 @@ func conclude(s State) State {
 	return s
 }
 
-// cancelled stops one child, an agent with all that is below it, or all the work of an orchestrator.
+// cancelled stops an agent with everything below it, or all the work of an orchestrator.
 func cancelled(s State, f Cancelled) State {
 	if s.Config.Kind == Orchestrator {
 		return cancelInChat(s, f)
-	}
-	if f.Task != "" {
-		s.Children = s.Children.cancel(func(c Child) bool { return c.Name == f.Task })
-		return s
 	}
 	if s.Phase == PhaseCancelling {
 		return s

@@ -151,31 +151,17 @@ func messageArrived(s State, f MessageArrived) State {
 	return s
 }
 
-// cancelInChat stops one task of the chat, or everything.
+// cancelInChat stops the turn and every task of the chat. A message that cancels one task is a change of that task's spec and does not get here.
 func cancelInChat(s State, f Cancelled) State {
 	if f.Message != "" && s.Seen.has(f.Message) {
 		return s
 	}
-	reason := ""
-	switch i := s.Children.find(f.Task); {
-	case f.Task == "":
-		s = cancelAll(s)
-	case i >= 0 && s.Children.Live[i].pending():
-		s.Children = s.Children.cancel(func(c Child) bool { return c.Name == f.Task })
-	case i >= 0 || s.Children.hasEnded(f.Task):
-		reason = "TaskFinished"
-	default:
-		reason = "TaskNotFound"
-	}
+	s = cancelAll(s)
 	if f.Message == "" {
 		return s
 	}
 	s.Seen = s.Seen.with(f.Message)
-	item := Item{ID: "handled/" + f.Message, Kind: ItemHandled, Message: f.Message}
-	if reason != "" {
-		item.Kind, item.Reason = ItemRejected, reason
-	}
-	return s.send(item)
+	return s.send(Item{ID: "handled/" + f.Message, Kind: ItemHandled, Message: f.Message})
 }
 
 // cancelAll stops the turn and every task. What has arrived and was not looked at belongs to what is cancelled; it stays

@@ -48,7 +48,7 @@ func everyFact() []Event {
 		ChildWaits{Child: "chat-1-1", Waiting: true},
 		Asked{Agent: "chat-1", UID: "u-1", Display: "Coder", Task: "chat-1", Call: "q1", Kind: AskApproval, Text: "may I?", Tool: "bash", Arguments: "{}"},
 		Settled{Agent: "chat-1", Call: "q1", Gone: true},
-		Cancelled{Message: "m2", Task: "chat-1", By: "alice"},
+		Cancelled{Message: "m2", By: "alice"},
 		Woke{},
 		Restarted{Unknown: []string{"c1"}},
 		Delivered{ID: "post/1"},

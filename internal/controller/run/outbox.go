@@ -32,18 +32,11 @@ func (r *Runner) deliver(ctx context.Context, owner Owner, item agent.Item) erro
 		err = r.reply(ctx, owner, item)
 	case agent.ItemHandled:
 		err = r.settle(ctx, owner, item.Message, v1alpha1.MessageHandled, v1alpha1.ReasonHandled, "The message was taken into a turn.")
-	case agent.ItemRejected:
-		err = r.settle(ctx, owner, item.Message, v1alpha1.MessageRejected, item.Reason, rejections[item.Reason])
 	}
 	if err != nil {
 		return err
 	}
 	return r.Engine.Deliver(string(owner.Object.GetUID()), agent.Delivered{ID: item.ID})
-}
-
-var rejections = map[string]string{
-	v1alpha1.ReasonTaskNotFound: "The chat has no task of that name.",
-	v1alpha1.ReasonTaskFinished: "The task has ended already.",
 }
 
 // post creates a message of the main chat. Its name derives from its place in the chat, so it is created once. If somebody else's

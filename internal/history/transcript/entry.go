@@ -80,7 +80,7 @@ func (s Step) tell(e *api.Entry) bool {
 	case agent.Asked:
 		s.tellAsk(e, f)
 	case agent.Cancelled:
-		e.Kind, e.Message, e.Child, e.By = api.EntryCancelled, f.Message, f.Task, f.By
+		e.Kind, e.Message, e.By = api.EntryCancelled, f.Message, f.By
 	case agent.Restarted:
 		e.Kind = api.EntryRestarted
 	case agent.Quarantined:
