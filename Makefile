@@ -45,8 +45,9 @@ demo-clean: ## Remove what the demo has kept
 	else echo "$$dir was not made by the demo: remove it yourself" >&2; exit 1; fi
 
 .PHONY: test
-test: control-plane mcp-servers ## Run all tests (PACKAGES=./internal/agent/... for some)
-	KUBEBUILDER_ASSETS="$(K8S_BIN)" go test -timeout 14m $(GOTESTFLAGS) $(PACKAGES)
+test: control-plane mcp-servers ## Run all tests and print the slowest ten (PACKAGES=./internal/agent/... for some)
+	@go build -o bin/slowest ./hack/slowest
+	KUBEBUILDER_ASSETS="$(K8S_BIN)" go test -json -timeout 14m $(GOTESTFLAGS) $(PACKAGES) | bin/slowest $(filter -v,$(GOTESTFLAGS))
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory web-test; else echo "no npm: the tests of the web page are skipped"; fi
 
 ##@ Build

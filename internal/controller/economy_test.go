@@ -5,6 +5,7 @@ package controller_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -76,7 +77,7 @@ func reconciles() float64 {
 		}
 		for _, metric := range family.GetMetric() {
 			for _, label := range metric.GetLabel() {
-				if label.GetName() == "controller" && strings.Contains("agenttask subagent", label.GetValue()) {
+				if label.GetName() == "controller" && slices.Contains([]string{"agenttask", "subagent"}, label.GetValue()) {
 					total += metric.GetCounter().GetValue()
 				}
 			}

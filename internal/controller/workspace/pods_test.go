@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
@@ -86,6 +87,18 @@ func (r room) pod(not types.UID) *corev1.Pod {
 	return found
 }
 
+// podUIDs are the pods in the room's namespace.
+func (r room) podUIDs() []types.UID {
+	GinkgoHelper()
+	var pods corev1.PodList
+	Expect(api.List(ctx, &pods, client.InNamespace(r.chat.Namespace))).To(Succeed())
+	var uids []types.UID
+	for _, p := range pods.Items {
+		uids = append(uids, p.UID)
+	}
+	return uids
+}
+
 // start does what a node does with a pod, and returns the directory that it serves.
 func (r room) start(p *corev1.Pod) string {
 	GinkgoHelper()
@@ -127,7 +140,6 @@ var _ = Describe("A workspace pod", func() {
 		r := newRoom(empty)
 		done := r.call(workspaces, "ls", `{}`)
 		p := r.pod("")
-		Consistently(done, "100ms").ShouldNot(Receive())
 		for _, object := range []client.Object{p, &corev1.Service{}, &corev1.Secret{}, &networkingv1.NetworkPolicy{}} {
 			Expect(api.Get(ctx, r.name(), object)).To(Succeed())
 			Expect(metav1.IsControlledBy(object, r.chat)).To(BeTrue(), "%T", object)
@@ -155,10 +167,12 @@ var _ = Describe("A workspace pod", func() {
 		for range 5 {
 			all = append(all, r.call(workspaces, "ls", `{}`))
 		}
-		r.start(r.pod(""))
+		p := r.pod("")
+		r.start(p)
 		for _, done := range all {
 			Expect(finished(done).Failure).To(BeEmpty())
 		}
+		Expect(r.podUIDs()).To(HaveExactElements(p.UID), "one pod serves all calls")
 	})
 
 	It("goes when it is idle, and the next call starts it anew and says so", func() {
@@ -168,8 +182,10 @@ var _ = Describe("A workspace pod", func() {
 		r.start(first)
 		Expect(finished(done).Failure).To(BeEmpty())
 		clock.advance(9 * time.Minute)
-		r.touch()
-		Consistently(func() error { return api.Get(ctx, r.name(), &corev1.Pod{}) }, "200ms").Should(Succeed())
+		result, err := reconciler.Reconcile(ctx, ctrl.Request{NamespacedName: r.name()})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(result.RequeueAfter).To(BeNumerically(">", 0), "the pod is checked again when it may be idle for long enough")
+		Expect(r.pod("").DeletionTimestamp).To(BeNil())
 		clock.advance(2 * time.Minute)
 		r.touch()
 		r.gone()

@@ -6,7 +6,6 @@ package workspace_test
 import (
 	"os"
 	"path/filepath"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -29,20 +28,26 @@ func waiting(reason, message string) func(*corev1.PodStatus) {
 	}
 }
 
-// callAgain calls until a call waits for its workspace: one may look before the operator has heard that the hindrance is gone. A
-// model would try again, too.
-func (r room) callAgain() (done <-chan tool.Result) {
+// callAgain repeats a call until it succeeds, as a model would: a call may fail before the operator has seen that the cause is gone.
+func (r room) callAgain() <-chan tool.Result {
 	GinkgoHelper()
-	Eventually(func() bool {
-		done = r.call(workspaces, "ls", `{}`)
-		select {
-		case <-done:
-			return false
-		case <-time.After(100 * time.Millisecond):
-			return true
+	succeeded, stop := make(chan tool.Result, 1), make(chan struct{})
+	DeferCleanup(func() { close(stop) })
+	go func() {
+		defer GinkgoRecover()
+		for {
+			select {
+			case <-stop:
+				return
+			case result := <-r.call(workspaces, "ls", `{}`):
+				if result.Failure == "" {
+					succeeded <- result
+					return
+				}
+			}
 		}
-	}).Should(BeTrue())
-	return done
+	}()
+	return succeeded
 }
 
 // expectNotRun expects that a call failed before anything was run, and why.

@@ -41,6 +41,7 @@ var (
 	ctx        context.Context
 	api        client.Client
 	workspaces *workspace.Workspaces
+	reconciler *workspace.Reconciler
 	impatient  *workspace.Workspaces
 	restarted  workspace.Options // of an operator that starts later
 	clock      *fakeClock
@@ -88,7 +89,8 @@ var _ = BeforeSuite(func() {
 	options.StartTimeout = 300 * time.Millisecond
 	impatient, err = workspace.New(options)
 	Expect(err).NotTo(HaveOccurred())
-	Expect((&workspace.Reconciler{Client: mgr.GetClient(), Workspaces: workspaces, WhileAtWork: func(r reconcile.Reconciler) reconcile.Reconciler { return r }}).SetupWithManager(mgr)).To(Succeed())
+	reconciler = &workspace.Reconciler{Client: mgr.GetClient(), Workspaces: workspaces, WhileAtWork: func(r reconcile.Reconciler) reconcile.Reconciler { return r }}
+	Expect(reconciler.SetupWithManager(mgr)).To(Succeed())
 	stopped := make(chan error, 1)
 	go func() { stopped <- mgr.Start(ctx) }()
 	DeferCleanup(func() {

@@ -17,17 +17,14 @@ import (
 // TestSmallLatencyRuns measures each latency a few times on a real stack.
 func TestSmallLatencyRuns(t *testing.T) {
 	ctrl.SetLogger(logr.Discard())
-	env := Environment{Ledger: stack.SQLite, Timeout: 3 * time.Minute, Say: t.Logf, Programs: t.TempDir()}
-	if err := stack.Build(t.Context(), env.Programs, ToolPackage); err != nil {
-		t.Fatal(err)
-	}
+	env := Environment{Ledger: stack.SQLite, Timeout: 3 * time.Minute, Say: t.Logf, Programs: programs(t)}
 	for name, tc := range map[string]struct {
 		scenario Scenario
 		measured []string
 	}{
-		"ask":      {AskLatency(2, 40), []string{report.LatencyAsk}},
-		"delegate": {DelegateLatency(2, 40), []string{report.LatencyDelegate, report.LatencyReturn}},
-		"cancel":   {CancelDepth3(2, 40), []string{report.LatencyCancel}},
+		"ask":      {AskLatency(2, 20), []string{report.LatencyAsk}},
+		"delegate": {DelegateLatency(2, 20), []string{report.LatencyDelegate, report.LatencyReturn}},
+		"cancel":   {CancelDepth3(2, 20), []string{report.LatencyCancel}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			result := tc.scenario.Run(t.Context(), env)

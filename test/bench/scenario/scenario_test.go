@@ -99,7 +99,7 @@ func TestSmallRuns(t *testing.T) {
 }
 
 func smallRun(t *testing.T, tool Tool) {
-	env := Environment{Ledger: stack.SQLite, Timeout: time.Minute, Say: t.Logf}
+	env := Environment{Ledger: stack.SQLite, Timeout: time.Minute, Say: t.Logf, Programs: programs(t)}
 	result := Agents(3, 2, 0, tool).Run(t.Context(), env)
 	if result.Error != "" || result.Failures != 0 {
 		t.Fatalf("%s", result)
@@ -125,7 +125,7 @@ func smallRun(t *testing.T, tool Tool) {
 func TestASmallLiveRun(t *testing.T) {
 	ctrl.SetLogger(logr.Discard())
 	const latency = 500 * time.Millisecond
-	result := Live(3, fewTurns, latency).Run(t.Context(), Environment{Ledger: stack.SQLite, Timeout: time.Minute, Say: t.Logf})
+	result := Live(3, fewTurns, latency).Run(t.Context(), Environment{Ledger: stack.SQLite, Timeout: time.Minute, Say: t.Logf, Programs: programs(t)})
 	if result.Error != "" || result.Failures != 0 || result.Turns != 3*fewTurns {
 		t.Fatalf("%s", result)
 	}

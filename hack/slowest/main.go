@@ -1,0 +1,101 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Command slowest reads the output of `go test -json`, prints what go test prints without -json, and then the ten slowest tests. With -v it
+// prints the output of tests that passed, too.
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+)
+
+func main() {
+	verbose := flag.Bool("v", false, "print the output of every test")
+	flag.Parse()
+	if err := run(os.Stdin, os.Stdout, *verbose); err != nil {
+		fmt.Fprintln(os.Stderr, "slowest:", err)
+		os.Exit(1)
+	}
+}
+
+// event is a line of `go test -json`; see `go doc test2json`.
+type event struct {
+	Action, Package, Test, Output string
+	Elapsed                       float64
+}
+
+type test struct{ pkg, name string }
+
+type timing struct {
+	test
+	seconds float64
+}
+
+func run(in io.Reader, out io.Writer, verbose bool) error {
+	lines := bufio.NewReader(in)
+	outputs := map[test][]string{}
+	var timings []timing
+	for {
+		line, err := lines.ReadBytes('\n')
+		if len(line) > 0 {
+			var e event
+			if json.Unmarshal(line, &e) != nil {
+				fmt.Fprintf(out, "%s", line) // a build error, for example
+				continue
+			}
+			of := test{e.Package, e.Test}
+			switch {
+			case e.Output != "" && (verbose || e.Test == ""):
+				if !noise(e.Output) || verbose {
+					fmt.Fprint(out, e.Output)
+				}
+			case e.Output != "":
+				outputs[of] = append(outputs[of], e.Output)
+			case e.Test != "" && (e.Action == "pass" || e.Action == "fail"):
+				if e.Action == "fail" {
+					fmt.Fprint(out, strings.Join(outputs[of], ""))
+				}
+				timings = append(timings, timing{of, e.Elapsed})
+				delete(outputs, of)
+			}
+		}
+		if err == io.EOF {
+			report(out, timings)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// noise reports whether go test leaves out a line of a package without -v.
+func noise(line string) bool {
+	return line == "PASS\n" || strings.HasSuffix(line, "[no test files]\n") || strings.HasPrefix(line, "testing: warning")
+}
+
+func report(out io.Writer, timings []timing) {
+	parents := map[test]bool{}
+	for _, t := range timings {
+		for i, r := range t.name {
+			if r == '/' {
+				parents[test{t.pkg, t.name[:i]}] = true
+			}
+		}
+	}
+	// The time of a parent is that of its subtests.
+	timings = slices.DeleteFunc(timings, func(t timing) bool { return parents[t.test] })
+	slices.SortStableFunc(timings, func(a, b timing) int { return cmp.Compare(b.seconds, a.seconds) })
+	fmt.Fprintln(out, "\nThe slowest tests:")
+	for _, t := range timings[:min(10, len(timings))] {
+		fmt.Fprintf(out, "%7.1fs  %s %s\n", t.seconds, strings.TrimPrefix(t.pkg, "github.com/nestor-dev/nestor/"), t.name)
+	}
+}

@@ -1,0 +1,47 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+const log = `{"Action":"start","Package":"github.com/nestor-dev/nestor/a"}
+{"Action":"output","Package":"github.com/nestor-dev/nestor/a","Test":"TestQuick","Output":"chatter\n"}
+{"Action":"pass","Package":"github.com/nestor-dev/nestor/a","Test":"TestQuick","Elapsed":0.1}
+{"Action":"pass","Package":"github.com/nestor-dev/nestor/a","Test":"TestBoth/one","Elapsed":3}
+{"Action":"pass","Package":"github.com/nestor-dev/nestor/a","Test":"TestBoth","Elapsed":3.2}
+{"Action":"output","Package":"github.com/nestor-dev/nestor/a","Test":"TestWrong","Output":"    a_test.go:7: no\n"}
+{"Action":"fail","Package":"github.com/nestor-dev/nestor/a","Test":"TestWrong","Elapsed":1}
+{"Action":"output","Package":"github.com/nestor-dev/nestor/a","Output":"FAIL\tgithub.com/nestor-dev/nestor/a\t4.3s\n"}
+{"Action":"output","Package":"github.com/nestor-dev/nestor/b","Output":"PASS\n"}
+{"Action":"output","Package":"github.com/nestor-dev/nestor/b","Output":"ok  \tgithub.com/nestor-dev/nestor/b\t0.1s\n"}
+{"Action":"fail","Package":"github.com/nestor-dev/nestor/a","Elapsed":4.3}
+a line that is not JSON
+`
+
+func TestSlowest(t *testing.T) {
+	const want = `    a_test.go:7: no
+FAIL	github.com/nestor-dev/nestor/a	4.3s
+ok  	github.com/nestor-dev/nestor/b	0.1s
+a line that is not JSON
+
+The slowest tests:
+    3.0s  a TestBoth/one
+    1.0s  a TestWrong
+    0.1s  a TestQuick
+`
+	var out strings.Builder
+	if err := run(strings.NewReader(log), &out, false); err != nil || out.String() != want {
+		t.Errorf("(%v) got:\n%s\nwant:\n%s", err, out.String(), want)
+	}
+}
+
+func TestVerbose(t *testing.T) {
+	var out strings.Builder
+	if err := run(strings.NewReader(log), &out, true); err != nil || !strings.Contains(out.String(), "chatter\n") {
+		t.Errorf("(%v) got:\n%s", err, out.String())
+	}
+}
