@@ -3,6 +3,7 @@
 ##@ Charts
 
 HELM := $(TOOL) helm
+HELM_DOCS := $(TOOL) helm-docs --dry-run --log-level=warning --sort-values-order=file --template-files=$(CURDIR)/hack/chart-values.gotmpl
 
 # It comes last in `make generate`: the charts hold copies of what was generated before.
 .PHONY: generate-charts
@@ -12,7 +13,9 @@ generate-charts: ## Copy definitions, rights and alerts into the charts, and mak
 	cp config/rbac/role.yaml config/monitoring/rules.yaml config/monitoring/dashboard.json charts/nestor/files/
 	@# The resource policy is Helm's; Kustomize deletes what it is told to.
 	$(HELM) template nestor charts/nestor --namespace nestor-system --skip-tests --set ledger.sqlite.keep=false | go run ./hack/manifests config/operator
-	go run ./hack/chartdocs docs/reference/chart.md charts/nestor charts/nestor-crds
+	@{ cat hack/chart-values.md; $(HELM_DOCS) --chart-search-root=charts/nestor; $(HELM_DOCS) --chart-search-root=charts/nestor-crds; } >docs/reference/chart.md
+	@# helm-docs lists a value without a comment, with nothing in the last column.
+	@if grep '|  |$$' docs/reference/chart.md; then echo 'the values above need a comment in values.yaml that begins with "# -- "' >&2; exit 1; fi
 
 .PHONY: chart-lint
 chart-lint: ## Lint the charts

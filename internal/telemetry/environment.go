@@ -11,8 +11,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// environment reads the variables of OpenTelemetry. What the SDK and its exporters read themselves (headers, time-outs, limits,
-// batches, certificates) is not looked at here.
+// environment reads the variables of OpenTelemetry. What the SDK and its exporters read themselves (protocol, headers, timeouts, limits,
+// batches, certificates) is not read here.
 type environment func(name string) string
 
 // The signals, as variables name them.
@@ -21,7 +21,8 @@ const (
 	metrics = "METRICS"
 )
 
-// wanted says whether a signal is to be sent: it has an endpoint, and nobody has turned it off.
+// wanted reports whether a signal is to be sent: it has an endpoint, and it is not turned off. Of the exporters that autoexport offers only otlp
+// is allowed: console would mix with the log, and prometheus would open a port that no chart and no NetworkPolicy knows.
 func (env environment) wanted(signal string) (bool, error) {
 	if env.isTrue("OTEL_SDK_DISABLED") {
 		return false, nil
@@ -35,23 +36,6 @@ func (env environment) wanted(signal string) (bool, error) {
 		return false, fmt.Errorf("%s must be otlp or none, not %q", name, value)
 	}
 	return env("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || env("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") != "", nil
-}
-
-// grpc says which of the two protocols of OTLP a signal is sent with.
-func (env environment) grpc(signal string) (bool, error) {
-	for _, name := range []string{"OTEL_EXPORTER_OTLP_" + signal + "_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
-		switch value := env(name); value {
-		case "":
-			continue
-		case "grpc":
-			return true, nil
-		case "http/protobuf":
-			return false, nil
-		default:
-			return false, fmt.Errorf("%s must be grpc or http/protobuf, not %q", name, value)
-		}
-	}
-	return false, nil
 }
 
 // sampler decides about whole traces: every span of a trace asks it with the same trace id, so that all operators that a trace

@@ -54,15 +54,29 @@ func TestNothingIsToldWithoutAnEndpoint(t *testing.T) {
 
 func TestWrongSettingsAreRefusedWithAHint(t *testing.T) {
 	for hint, e := range map[string]environment{
-		"OTEL_TRACES_EXPORTER must be":        env("OTEL_TRACES_EXPORTER", "zipkin"),
-		"OTEL_EXPORTER_OTLP_PROTOCOL must be": env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://x", "OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"),
-		"OTEL_TRACES_SAMPLER must be":         env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://x", "OTEL_TRACES_SAMPLER", "jaeger_remote"),
-		"OTEL_TRACES_SAMPLER_ARG must be":     env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://x", "OTEL_TRACES_SAMPLER", "traceidratio", "OTEL_TRACES_SAMPLER_ARG", "10"),
-		"CONTENT must be":                     env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://x", "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "EVENT_ONLY"),
+		"OTEL_TRACES_EXPORTER must be":    env("OTEL_TRACES_EXPORTER", "zipkin"),
+		"OTEL_TRACES_SAMPLER must be":     env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://x", "OTEL_TRACES_SAMPLER", "jaeger_remote"),
+		"OTEL_TRACES_SAMPLER_ARG must be": env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://x", "OTEL_TRACES_SAMPLER", "traceidratio", "OTEL_TRACES_SAMPLER_ARG", "10"),
+		"CONTENT must be":                 env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://x", "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "EVENT_ONLY"),
 	} {
 		if _, err := Start(t.Context(), Options{Getenv: e}); err == nil || !strings.Contains(err.Error(), hint) {
 			t.Errorf("%v, want an error with %q", err, hint)
 		}
+	}
+}
+
+// The exporters read the environment of the process.
+func TestAWrongProtocolIsRefusedWithAHint(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://localhost:1")
+	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json")
+	for _, off := range []string{"OTEL_METRICS_EXPORTER", "OTEL_TRACES_EXPORTER"} {
+		t.Run(off, func(t *testing.T) {
+			t.Setenv(off, "none")
+			_, err := Start(t.Context(), Options{})
+			if err == nil || !strings.Contains(err.Error(), "OTEL_EXPORTER_OTLP_") || !strings.Contains(err.Error(), "http/protobuf") {
+				t.Errorf("%v, want an error that names the variables and the protocols", err)
+			}
+		})
 	}
 }
 

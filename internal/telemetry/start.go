@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"go.opentelemetry.io/contrib/exporters/autoexport"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -69,7 +70,7 @@ func Start(ctx context.Context, options Options) (*Telemetry, error) {
 		err = t.startTraces(ctx, env, described)
 	}
 	if err == nil && wantsMetrics {
-		err = t.startMetrics(ctx, env, described)
+		err = t.startMetrics(ctx, described)
 	}
 	if err != nil {
 		return nil, errors.Join(err, t.stop(ctx))
@@ -85,9 +86,9 @@ func (t *Telemetry) startTraces(ctx context.Context, env environment, described 
 	if t.content, err = env.captures(); err != nil {
 		return err
 	}
-	exporter, err := newTraceExporter(ctx, env)
+	exporter, err := autoexport.NewSpanExporter(ctx)
 	if err != nil {
-		return fmt.Errorf("set up the export of traces: %w", err)
+		return fmt.Errorf("set up the export of traces (OTEL_EXPORTER_OTLP_*): %w", err)
 	}
 	t.useTraces(sdktrace.NewBatchSpanProcessor(exporter), described)
 	t.propagates = env.propagates()
@@ -101,12 +102,12 @@ func (t *Telemetry) useTraces(processor sdktrace.SpanProcessor, described *resou
 	t.shutdown = append(t.shutdown, provider.Shutdown)
 }
 
-func (t *Telemetry) startMetrics(ctx context.Context, env environment, described *resource.Resource) error {
-	exporter, err := newMetricExporter(ctx, env)
+func (t *Telemetry) startMetrics(ctx context.Context, described *resource.Resource) error {
+	reader, err := autoexport.NewMetricReader(ctx)
 	if err != nil {
-		return fmt.Errorf("set up the export of metrics: %w", err)
+		return fmt.Errorf("set up the export of metrics (OTEL_EXPORTER_OTLP_*): %w", err)
 	}
-	return t.useMetrics(sdkmetric.NewPeriodicReader(exporter), described)
+	return t.useMetrics(reader, described)
 }
 
 func (t *Telemetry) useMetrics(reader sdkmetric.Reader, described *resource.Resource) error {

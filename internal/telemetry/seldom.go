@@ -1,0 +1,35 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package telemetry
+
+import (
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+)
+
+// seldom logs errors of the SDK, but not each of them: a collector that is down must not fill the log.
+type seldom struct {
+	log   logr.Logger
+	every time.Duration
+	now   func() time.Time
+
+	mu     sync.Mutex
+	last   time.Time
+	silent int
+}
+
+// Handle implements otel.ErrorHandler.
+func (s *seldom) Handle(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	if !s.last.IsZero() && now.Sub(s.last) < s.every {
+		s.silent++
+		return
+	}
+	s.log.Info("Telemetry cannot be sent; agents are not affected", "error", err.Error(), "errorsNotLogged", s.silent)
+	s.last, s.silent = now, 0
+}
