@@ -67,10 +67,10 @@ func fallbacks(object *v1alpha1.ModelProvider) []string {
 
 // Endpoint implements engine.Models.
 func (m *Models) Endpoint(ctx context.Context, a ledger.Agent, name string) (engine.Endpoint, error) {
-	if _, err := m.permitted(ctx, a); err != nil {
-		return engine.Endpoint{}, err
+	object, err := m.permitted(ctx, a)
+	if err == nil && name != a.Provider {
+		object, err = m.provider(ctx, name)
 	}
-	object, err := m.provider(ctx, name)
 	if err != nil {
 		return engine.Endpoint{}, err
 	}

@@ -4,12 +4,15 @@
 package backend
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
@@ -56,5 +59,29 @@ func TestRevokedAccessStopsTheNextCall(t *testing.T) {
 	}
 	if err := try(); err == nil {
 		t.Error("a deleted provider can be used")
+	}
+}
+
+// Each look copies the provider, with all its models and prices: a call looks when it is planned, and when it is made.
+func TestACallLooksAtItsProviderTwice(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "default"}}
+	provider.Spec.BaseURL = "http://127.0.0.1:1"
+	looks := 0
+	cluster := fake.NewClientBuilder().WithScheme(scheme).WithObjects(provider).WithInterceptorFuncs(interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			looks++
+			return c.Get(ctx, key, object, options...)
+		},
+	}).Build()
+	models := &Models{Finder: resolve.Finder{Reader: cluster, Live: cluster}, Scheduler: schedule.New(schedule.Options{})}
+	agent := ledger.Agent{Namespace: "team", Provider: "team/default", Model: "m"}
+	_, routed := models.Route(t.Context(), agent)
+	_, reached := models.Endpoint(t.Context(), agent, agent.Provider)
+	if routed != nil || reached != nil || looks != 2 {
+		t.Errorf("%d looks, want 2 (%v, %v)", looks, routed, reached)
 	}
 }

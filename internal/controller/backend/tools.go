@@ -105,7 +105,7 @@ const firstListing = 15 * time.Second
 // may be in the middle of their work then.
 func (t *Tools) pinned(ctx context.Context, namespace string, used usedServer) (usedServer, error) {
 	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, firstListing, true, func(ctx context.Context) (bool, error) {
-		if _, ok := toolserver.Pins(used.object); ok || !used.session.Status().Ready {
+		if toolserver.Pinned(used.object) || !used.session.Status().Ready {
 			return true, nil
 		}
 		again, err := t.server(ctx, namespace, used.object.Name)
@@ -126,12 +126,15 @@ func (s usedServer) offered() (tool.Set, error) {
 		return tool.Set{}, &resolve.Missing{Reason: v1alpha1.ReasonToolServerNotReady,
 			Message: fmt.Sprintf("The ToolServer %q is not ready: %s", s.object.Name, status.Message)}
 	}
-	pins, pinned := toolserver.Pins(s.object)
-	if !pinned {
+	if !toolserver.Pinned(s.object) {
 		return tool.Set{}, &resolve.Missing{Reason: v1alpha1.ReasonToolServerNotReady,
 			Message: fmt.Sprintf("The tools of the ToolServer %q are listed for the first time.", s.object.Name)}
 	}
-	return s.session.Offered(pins)
+	version := string(s.object.UID) + "/" + s.object.ResourceVersion
+	return s.session.OfferedAt(version, func() mcp.Pins {
+		pins, _ := toolserver.Pins(s.object)
+		return pins
+	})
 }
 
 // SearchKey implements builtin.KeySource.

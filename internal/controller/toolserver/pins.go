@@ -21,7 +21,7 @@ import (
 
 // Pins returns the pins of a ToolServer, and whether its tools were pinned at all. Nothing is offered before.
 func Pins(object *v1alpha1.ToolServer) (pins mcp.Pins, pinned bool) {
-	if object.Status.PinnedEndpoint != endpointOf(object) {
+	if !Pinned(object) {
 		return nil, false
 	}
 	pins = make(mcp.Pins, len(object.Status.Pins))
@@ -29,6 +29,11 @@ func Pins(object *v1alpha1.ToolServer) (pins mcp.Pins, pinned bool) {
 		pins[p.Name] = mcp.Pin{Digest: p.Digest, Added: p.Added}
 	}
 	return pins, true
+}
+
+// Pinned says whether the tools of a server have been pinned.
+func Pinned(object *v1alpha1.ToolServer) bool {
+	return object.Status.PinnedEndpoint == endpointOf(object)
 }
 
 // endpointOf sums up what makes a ToolServer another server.

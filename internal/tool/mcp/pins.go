@@ -48,6 +48,37 @@ func (s *Session) Offered(pins Pins) (tool.Set, error) {
 	s.mu.Lock()
 	tools := s.listed
 	s.mu.Unlock()
+	return offered(tools, pins)
+}
+
+// remembered are the tools that were offered with the pins of a version.
+type remembered struct {
+	version string
+	tools   tool.Set
+}
+
+// OfferedAt is Offered with pins of a version, which is not empty. They are read once for each version and each list of tools: every call asks, and a server may
+// have two hundred tools.
+func (s *Session) OfferedAt(version string, pins func() Pins) (tool.Set, error) {
+	s.mu.Lock()
+	known, tools, listings := s.offered, s.listed, s.listings
+	s.mu.Unlock()
+	if known.version == version {
+		return known.tools, nil
+	}
+	set, err := offered(tools, pins())
+	if err != nil {
+		return tool.Set{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listings == listings {
+		s.offered = remembered{version, set}
+	}
+	return set, nil
+}
+
+func offered(tools []listed, pins Pins) (tool.Set, error) {
 	offered := make([]*tool.Tool, 0, len(tools))
 	for _, t := range tools {
 		switch pin, ok := pins[t.pin]; {

@@ -35,6 +35,9 @@ type Session struct {
 	conn   *connection // nil while there is none
 	tools  tool.Set
 	listed []listed
+	// listings counts the lists of tools, and offered is what is offered of the last one.
+	listings int
+	offered  remembered
 	// headers are the tools, by the server's names, that want arguments repeated in headers.
 	headers map[string]bool
 	status  Status
@@ -148,6 +151,7 @@ func (s *Session) serve(conn *connection, tools listing) {
 func (s *Session) offer(conn *connection, tools listing) {
 	s.update(func() {
 		s.conn, s.tools, s.listed, s.headers = conn, tools.set, tools.listed, tools.headers
+		s.listings, s.offered = s.listings+1, remembered{}
 		s.status = Status{
 			Ready: true, Reason: Connected, Tools: tools.status, Digest: digestOfAll(tools.status), LeftOut: tools.left,
 			Message: connectedMessage(tools.set.Len(), tools.left),
