@@ -28,7 +28,7 @@ func newServer(processors int, took time.Duration) *apiServer {
 func (s *apiServer) write() (*http.Response, error) {
 	s.processors <- struct{}{}
 	defer func() { <-s.processors }()
-	time.Sleep(s.took) // of the test's own clock
+	time.Sleep(s.took) //nolint:forbidigo // The clock of synctest does not wait.
 	return &http.Response{StatusCode: s.status, Body: http.NoBody}, nil
 }
 
@@ -42,7 +42,7 @@ func load(gate *kubewrites.Gate, server *apiServer, writers int, during time.Dur
 			}
 		}()
 	}
-	time.Sleep(during + time.Minute)
+	time.Sleep(during + time.Minute) //nolint:forbidigo // The clock of synctest does not wait.
 	synctest.Wait()
 }
 

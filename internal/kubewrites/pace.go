@@ -6,9 +6,9 @@ package kubewrites
 import "time"
 
 const (
-	// Floor and Ceiling bound an adaptive gate. Four writes keep two processors of an API server at work; with 64, and 20 ms for a write,
-	// there are 3,000 a second.
-	Floor   = 4
+	// Floor is the lowest limit of an adaptive gate: four writes keep two processors of an API server at work.
+	Floor = 4
+	// Ceiling is the highest: with 20 ms for a write, 64 at once are 3,000 a second.
 	Ceiling = 64
 	// start is where a gate begins to adapt.
 	start = 16

@@ -113,7 +113,7 @@ func (s *answerStream) resume(ctx context.Context) (io.ReadCloser, error) {
 	}
 	request.Header.Set("Accept", "text/event-stream")
 	request.Header.Set("Last-Event-Id", s.last)
-	response, err := s.direct.send(request, message{})
+	response, err := s.direct.send(request, message{}) //nolint:bodyclose // who follows the stream closes it
 	if err != nil {
 		return nil, fmt.Errorf("resume the stream: %w", err)
 	}
