@@ -107,6 +107,12 @@ const endedSize = 256
 // Pending counts the children that have not ended.
 func (c Children) Pending() int { return c.Started - c.Completed }
 
+// Cancels says whether an agent wants a child to stop.
+func (s State) Cancels(child string) bool {
+	i := s.Children.find(child)
+	return i >= 0 && s.Children.Live[i].pending() && s.Children.Live[i].Cancel
+}
+
 func (c Children) find(name string) int {
 	return slices.IndexFunc(c.Live, func(child Child) bool { return child.Name == name })
 }

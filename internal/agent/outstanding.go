@@ -50,13 +50,29 @@ func (s State) callEffects() []Effect {
 				continue
 			}
 			effects = append(effects, RunTool{Call: c.ID, Request: c.Request, Attempt: c.Attempt, Tool: c.Tool, Arguments: json.RawMessage(c.Arguments)})
-		case CallUndecided:
-			effects = append(effects, AskPerson{Call: c.ID, Kind: AskApproval, Tool: c.Tool, Arguments: c.Arguments, Separation: s.Config.Role.Separation})
-		case CallAsked:
-			effects = append(effects, AskPerson{Call: c.ID, Kind: AskQuestion, Text: c.question()})
+		case CallUndecided, CallAsked:
+			effects = append(effects, s.ask(c))
 		}
 	}
 	return effects
+}
+
+func (s State) ask(c Call) AskPerson {
+	if c.State == CallUndecided {
+		return AskPerson{Call: c.ID, Kind: AskApproval, Tool: c.Tool, Arguments: c.Arguments, Separation: s.Config.Role.Separation}
+	}
+	return AskPerson{Call: c.ID, Kind: AskQuestion, Text: c.question()}
+}
+
+// Asks are what an agent needs a person for.
+func Asks(s State) []AskPerson {
+	var asks []AskPerson
+	for _, c := range s.Batch {
+		if s.Phase == PhaseActing && (c.State == CallUndecided || c.State == CallAsked) {
+			asks = append(asks, s.ask(c))
+		}
+	}
+	return asks
 }
 
 // effect is what a child needs: to exist, to stop, or nothing.

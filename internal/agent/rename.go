@@ -30,6 +30,12 @@ func Suffixed(name, suffix string) string {
 	return strings.TrimRight(name[:min(len(name), maxName-len(suffix)-1)], "-.") + "-" + suffix
 }
 
+// NamedFor says whether an agent of that name may be the one for a child: it has the child's name, or one that Suffixed made of it.
+func NamedFor(name, child string) bool {
+	dash := strings.LastIndexByte(name, '-')
+	return name == child || dash > 0 && len(name)-dash-1 <= maxSuffix && Suffixed(child, name[dash+1:]) == name
+}
+
 // nameTaken gives another name to a child that does not exist yet, or to a post that was not delivered. A name that nothing has
 // changes nothing, and neither does one that would lead to a name that is in use here.
 func nameTaken(s State, f NameTaken) State {

@@ -62,7 +62,11 @@ func (w *wakers) changed(c engine.Change) {
 		}
 		return
 	case "SubAgent":
-		add(w.agents, name)
+		if c.After.Phase.Terminal() { // people and programs watch the task: when its end is written, the agent's turn comes
+			w.agents.AddSoon(name)
+		} else {
+			add(w.agents, name)
+		}
 	}
 	add(w.tasks, types.NamespacedName{Namespace: c.Agent.Namespace, Name: c.After.Config.ChildName()})
 	if run.Asked(c) {
@@ -84,10 +88,10 @@ func (w *wakers) blocked(a ledger.Agent) {
 	}
 }
 
-// asked wakes the chat or the standalone task at the top of a tree in which somebody asked something, or no longer does.
+// asked wakes the standalone task at the top of a tree in which somebody asked something, or no longer does. A chat's orchestrator hears of
+// it inside the engine.
 func (w *wakers) asked(a ledger.Agent) {
 	if a.Chat != "" {
-		w.chats.Add(types.NamespacedName{Namespace: a.Namespace, Name: a.Chat})
 		return
 	}
 	if top, ok := w.known(a.Root); ok && a.Root != a.UID {

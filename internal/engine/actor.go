@@ -283,6 +283,8 @@ func (a *actor) handle(batch []delivery) (err error) {
 	confirm(batch, nil)
 	if r.end {
 		a.engine.Forget(a.uid)
+		a.notifySettled(r)
+		a.notifyParent(r)
 		if r.before.Children.Pending() > 0 {
 			a.engine.endBelow(r.record)
 		}
@@ -343,11 +345,12 @@ func (a *actor) act(r *recording) {
 		fresh = agent.Outstanding(r.next)
 	}
 	for _, e := range fresh {
-		if r.outstanding[e.Key()] && (!r.parked || !isWork(e)) {
+		if r.outstanding[e.Key()] && (!r.parked || !isWork(e)) && !a.route(r, e) {
 			a.perform(r, e)
 		}
 	}
-	a.tellParent(r)
+	a.notifySettled(r)
+	a.notifyParent(r)
 }
 
 // retire makes an actor that has been idle refuse what comes from now on, so that it can be dropped; it reports whether it was.

@@ -23,10 +23,8 @@ type Ask struct {
 // AsksOf are what an agent needs a person for.
 func AsksOf(record ledger.Agent, s agent.State) []Ask {
 	var asks []Ask
-	for _, effect := range agent.Outstanding(s) {
-		if ask, ok := effect.(agent.AskPerson); ok {
-			asks = append(asks, Ask{Agent: record, AskPerson: ask, Since: s.CalledAt(ask.Call)})
-		}
+	for _, ask := range agent.Asks(s) {
+		asks = append(asks, Ask{Agent: record, AskPerson: ask, Since: s.CalledAt(ask.Call)})
 	}
 	return asks
 }
@@ -36,12 +34,16 @@ func AsksOf(record ledger.Agent, s agent.State) []Ask {
 type directory struct {
 	mu     sync.Mutex
 	agents map[string]ledger.Agent
+	// children are the UIDs of the agents below an agent, by the names that it knows them by.
+	children map[string]map[string]string
 	// asks are those below standalone tasks: by the agent at the top, then by the agent that asks.
 	asks map[string]map[string][]Ask
 }
 
 func newDirectory() *directory {
-	return &directory{agents: map[string]ledger.Agent{}, asks: map[string]map[string][]Ask{}}
+	d := &directory{}
+	d.reset()
+	return d
 }
 
 // set brings the entry of an agent up to its state.
@@ -58,6 +60,12 @@ func (d *directory) set(record ledger.Agent, s agent.State) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.agents[record.UID] = record
+	if record.Parent != "" {
+		if d.children[record.Parent] == nil {
+			d.children[record.Parent] = map[string]string{}
+		}
+		d.children[record.Parent][record.Name] = record.UID
+	}
 	d.setAsks(record.Root, record.UID, asks)
 }
 
@@ -82,7 +90,33 @@ func (d *directory) forget(uid string) {
 	if record, ok := d.agents[uid]; ok {
 		d.setAsks(record.Root, uid, nil)
 		delete(d.agents, uid)
+		if siblings := d.children[record.Parent]; siblings[record.Name] == uid {
+			delete(siblings, record.Name)
+			if len(siblings) == 0 {
+				delete(d.children, record.Parent)
+			}
+		}
 	}
+}
+
+// child finds a live child of an agent by the name that the agent knows it by.
+func (d *directory) child(parent, name string) (uid string, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	uid, ok = d.children[parent][name]
+	return uid, ok
+}
+
+// named finds a live agent of a tree by the name of its task.
+func (d *directory) named(root, task string) (uid string, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for uid, record := range d.agents {
+		if record.Root == root && record.Name == task {
+			return uid, true
+		}
+	}
+	return "", false
 }
 
 func (d *directory) find(uid string) (ledger.Agent, bool) {
@@ -121,5 +155,5 @@ func (e *Engine) AsksBelow(root string) []Ask { return e.directory.below(root) }
 func (d *directory) reset() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.agents, d.asks = map[string]ledger.Agent{}, map[string]map[string][]Ask{}
+	d.agents, d.children, d.asks = map[string]ledger.Agent{}, map[string]map[string]string{}, map[string]map[string][]Ask{}
 }

@@ -41,26 +41,6 @@ func (a *actor) perform(r *recording, e agent.Effect) {
 	begin(a.engine.options.Scope(ctx, r.record, r.next, e))
 }
 
-// tellParent tells the agent that asked for this one what has become of it. Nothing is lost if the process dies now: whoever
-// takes over looks at the children of every agent.
-func (a *actor) tellParent(r *recording) {
-	if r.record.Parent == "" {
-		return
-	}
-	var fact agent.Fact
-	switch waits := r.next.Suspended(); {
-	case r.next.Phase.Terminal():
-		fact = agent.ChildFinished{Child: r.next.Config.ChildName(), Outcome: *r.next.Outcome, Usage: r.next.Usage}
-	case waits != r.before.Suspended():
-		fact = agent.ChildWaits{Child: r.next.Config.ChildName(), Waiting: waits}
-	default:
-		return
-	}
-	if err := a.engine.Deliver(r.record.Parent, fact); err != nil && !errors.Is(err, ErrClosed) {
-		a.engine.options.Trouble(fmt.Errorf("tell the parent of agent %s: %w", a.uid, err))
-	}
-}
-
 // finish ends an effect with what it came to. At every moment it is either in flight or in the mailbox: who takes over in between
 // would perform it again.
 func (a *actor) finish(e agent.Effect, d delivery) {

@@ -125,54 +125,7 @@ func (e *Engine) takeOverOne(ctx context.Context, uid string) error {
 	if err := e.post(uid, delivery{takeOver: true, fresh: true}); err != nil {
 		return err
 	}
-	return e.tellOfEnded(ctx, a)
-}
-
-// tellOfEnded tells an agent of its children that ended while nobody could tell it. What they used counts from this moment: until
-// their parent has taken it over, nothing else would count it, and the others of the tree could spend it again.
-func (e *Engine) tellOfEnded(ctx context.Context, a *actor) error {
-	record, state, err := a.view(ctx)
-	if err != nil {
-		return err
-	}
-	if state.Lost != nil {
-		e.stopBelow(record) // the process may have died before it was done
-	}
-	for _, child := range state.Children.Live {
-		if child.Outcome != nil {
-			continue
-		}
-		found, err := e.options.Ledger.Agents(ctx, ledger.AgentFilter{Scope: ledger.Scope{Namespace: record.Namespace}, Name: child.Name}, ledger.Page{})
-		if err != nil {
-			return fmt.Errorf("look for child %s of agent %s: %w", child.Name, a.uid, err)
-		}
-		for _, known := range found.Items {
-			if known.Parent != a.uid || known.Live() {
-				continue
-			}
-			if err := e.tellOf(ctx, known); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// tellOf tells the parent of an agent that has ended.
-func (e *Engine) tellOf(ctx context.Context, ended ledger.Agent) error {
-	read, err := e.read(ctx, ended.UID, true)
-	if err != nil {
-		return fmt.Errorf("load agent %s: %w", ended.UID, err)
-	}
-	state := read.state
-	if read.fault != nil {
-		state = quarantinedState(state, *read.fault, ended.FinishedAt)
-	}
-	if !state.Phase.Terminal() {
-		return nil // one that was deleted has no outcome; whoever looks at the children says so
-	}
-	e.budgets.keep(ended, state)
-	return e.Deliver(ended.Parent, agent.ChildFinished{Child: state.Config.ChildName(), Outcome: *state.Outcome, Usage: state.Usage})
+	return e.catchUp(ctx, a)
 }
 
 // lookAgain lets agents go on that have waited for the recovery.

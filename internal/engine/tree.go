@@ -104,19 +104,40 @@ func (a *actor) withoutParent(batch []delivery) []delivery {
 	return batch
 }
 
-// checkParent looks once more whether the parent of an agent that has just begun was ended with its object. That end is recorded
-// before the agents below are looked for, and this agent is recorded before its parent is looked at: one of the two sees the other.
+// checkParent looks at the parent of an agent that has just begun, or was just taken over: the parent may have been ended with its
+// object, or may want the agent to stop. A parent records that before it looks for the agents below it, and this agent is recorded
+// before it looks at its parent: one of the two sees the other.
 func (a *actor) checkParent(r *recording) {
-	if r.batch.Create == nil || r.record.Parent == "" {
+	if r.record.Parent == "" || r.batch.Create == nil && !r.takeOver || r.next.Phase.Terminal() {
 		return
+	}
+	fact, err := a.endedAbove(r)
+	if err != nil && a.engine.ctx.Err() == nil {
+		a.engine.options.Trouble(fmt.Errorf("look at the parent of agent %s: %w", a.uid, err))
+		time.AfterFunc(a.engine.options.RetryLedger, func() { a.checkParent(r) })
+		return
+	}
+	if fact != nil {
+		a.post(delivery{fact: fact})
+	}
+}
+
+// endedAbove is what an agent whose parent does not want it any more has to hear, or nil.
+func (a *actor) endedAbove(r *recording) (agent.Fact, error) {
+	state, err := a.engine.View(a.engine.ctx, r.record.Parent)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case state.Cancels(r.next.Config.ChildName()):
+		return agent.Cancelled{By: "its parent " + state.Config.Name}, nil
+	case r.batch.Create == nil:
+		return nil, nil // Recover has looked for ended parents
 	}
 	parent, err := a.engine.options.Ledger.Agent(a.engine.ctx, r.record.Parent)
-	if errors.Is(err, ledger.ErrNotFound) || (err == nil && parent.Live()) {
-		return
+	if err != nil || parent.Live() {
+		return nil, err
 	}
-	if err != nil {
-		a.engine.options.Trouble(fmt.Errorf("look at the parent of agent %s: %w", a.uid, err))
-		return
-	}
-	a.post(delivery{fact: deletion})
+	return deletion, nil
 }

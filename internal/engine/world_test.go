@@ -58,6 +58,8 @@ type world struct {
 	called func(Call)
 	// ledgerQuota is how many bytes a namespace may take.
 	ledgerQuota int64
+	// reconciling are the locks of the agents, by UID.
+	reconciling sync.Map
 	// asked are the requests that models were sent, by key.
 	asked sync.Map
 }
@@ -305,8 +307,12 @@ func (w *world) deliverError(err error) {
 	}
 }
 
-// reconcile brings about what an agent's state wants of the controllers. It may run at any time, as often as it likes.
+// reconcile does what the controllers do for an agent: it creates its children and its posts. It may run at any time, as often as it
+// likes, but not twice at once for the same agent.
 func (w *world) reconcile(uid string) {
+	lock, _ := w.reconciling.LoadOrStore(uid, &sync.Mutex{})
+	lock.(*sync.Mutex).Lock()
+	defer lock.(*sync.Mutex).Unlock()
 	e := w.current()
 	s, err := e.View(context.Background(), uid)
 	if err != nil {
@@ -320,21 +326,26 @@ func (w *world) reconcile(uid string) {
 		case agent.StartChild:
 			w.startChild(self, s, wanted.Child)
 		case agent.CancelChild:
-			w.deliver("uid-"+wanted.Child, agent.Cancelled{})
+			w.cancelUnborn(self, wanted.Child)
 		case agent.AskPerson:
-			w.ask(self, s, wanted)
+			w.decide(self, wanted)
 		case agent.Deliver:
 			w.take(e, uid, wanted.Item)
-		case agent.TellParent:
-			if self.Parent != "" { // the engine has told it, unless it died in between
-				w.deliver(self.Parent, agent.ChildFinished{Child: self.Name, Outcome: wanted.Outcome, Usage: s.Usage})
-			}
-			w.deliver("uid-chat", agent.Settled{Agent: self.Name, Gone: true})
 		}
 	}
 	w.mu.Lock()
 	w.changed.Broadcast()
 	w.mu.Unlock()
+}
+
+// cancelUnborn ends a child that was never created.
+func (w *world) cancelUnborn(parent ledger.Agent, child string) {
+	w.mu.Lock()
+	_, created := w.agents[child]
+	w.mu.Unlock()
+	if !created {
+		w.deliver(parent.UID, agent.ChildFinished{Child: child, Outcome: agent.Outcome{Kind: agent.KindCancelled}})
+	}
 }
 
 func (w *world) startChild(parent ledger.Agent, s agent.State, spec agent.ChildSpec) {
@@ -350,22 +361,24 @@ func (w *world) startChild(parent ledger.Agent, s agent.State, spec agent.ChildS
 		Chat: "chat", Role: spec.Role, Depth: depth}, c)
 }
 
-func (w *world) ask(self ledger.Agent, s agent.State, e agent.AskPerson) {
+// decide decides about a call, if the test does.
+func (w *world) decide(self ledger.Agent, e agent.AskPerson) {
 	w.mu.Lock()
 	approve := w.approve
 	w.mu.Unlock()
-	if e.Kind == agent.AskApproval && approve != nil {
-		if decision := approve(e); decision != nil {
-			w.deliver(self.UID, *decision)
-			return
-		}
+	if e.Kind != agent.AskApproval || approve == nil {
+		return
 	}
-	w.deliver("uid-chat", agent.Asked{Agent: self.Name, Task: self.Name, Display: s.Config.Role.Display(), Call: e.Call, Kind: e.Kind,
-		Text: e.Text, Tool: e.Tool, Arguments: e.Arguments})
+	if decision := approve(e); decision != nil {
+		w.deliver(self.UID, *decision)
+	}
 }
 
 // take takes an item out of the outbox. It tells the engine that has it: a later one may have begun another conversation.
 func (w *world) take(e *Engine, uid string, item agent.Item) {
+	if item.Kind == agent.ItemReply {
+		return // the engine's
+	}
 	w.mu.Lock()
 	switch item.Kind {
 	case agent.ItemPost:
@@ -376,9 +389,6 @@ func (w *world) take(e *Engine, uid string, item agent.Item) {
 		w.handled = append(w.handled, item.Message)
 	}
 	w.mu.Unlock()
-	if item.Kind == agent.ItemReply {
-		w.deliver("uid-"+item.Agent, agent.Answered{Call: item.Call, Text: item.Text})
-	}
 	w.deliverError(e.Deliver(uid, agent.Delivered{ID: item.ID}))
 }
 

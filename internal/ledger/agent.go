@@ -92,6 +92,8 @@ type AgentFilter struct {
 	UID  string
 	Kind string
 	Name string
+	// Parent is the UID of the agent that asked for them.
+	Parent string
 	// Newest leaves out agents whose name a newer one of the same kind has taken.
 	Newest bool
 	// Live leaves out agents that have finished, as an engine does that recovers at its start.

@@ -90,9 +90,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if _, _, down := r.Runner.Outage(applied); down {
 		return r.interrupted(ctx, &chat, applied)
 	}
-	if err := r.settleAsks(ctx, &chat, state); err != nil {
-		return r.interrupted(ctx, &chat, errors.Join(applied, err))
-	}
 	return run.After(applied)(r.project(ctx, &chat, state, applied))
 }
 
@@ -106,47 +103,6 @@ func (r *Reconciler) interrupted(ctx context.Context, chat *v1alpha1.AgentChat, 
 		next.Phase = v1alpha1.ChatIdle
 	}
 	return run.ShowInterrupted(ctx, r.Runner, chat, &chat.Status, next)
-}
-
-// settleAsks closes what nobody waits for any more: an agent that was answered, approved or cancelled on another way.
-func (r *Reconciler) settleAsks(ctx context.Context, chat *v1alpha1.AgentChat, s agent.State) error {
-	for _, ask := range s.Asks {
-		if !ask.Open {
-			continue
-		}
-		uid, err := r.Runner.AskerUID(ctx, chat, ask.UID, ask.Task)
-		if err != nil {
-			return err
-		}
-		gone, waits := true, false
-		if uid != "" {
-			if gone, waits, err = r.asks(ctx, uid, ask.Call); err != nil {
-				return err
-			}
-		}
-		if waits {
-			continue
-		}
-		if err := r.Runner.Engine.Deliver(string(chat.UID), agent.Settled{Agent: ask.Agent, Call: ask.Call, Gone: gone}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// asks says whether an agent still waits for what it asked, and whether it has ended.
-func (r *Reconciler) asks(ctx context.Context, uid, call string) (gone, waits bool, err error) {
-	state, found, err := r.Runner.State(ctx, uid)
-	return !found || state.Phase.Terminal(), found && waitsFor(state, call), err
-}
-
-func waitsFor(s agent.State, call string) bool {
-	for _, e := range agent.Outstanding(s) {
-		if ask, ok := e.(agent.AskPerson); ok && ask.Call == call {
-			return true
-		}
-	}
-	return false
 }
 
 // project writes the chat's status, if it changed. That a turn or a task is at work, and how far, is progress.

@@ -68,7 +68,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	if task.Status.CompletionTime != nil {
-		return r.expire(ctx, &task)
+		return r.ended(ctx, &task)
 	}
 	lineage, err := r.Runner.Lineage(ctx, &task)
 	if err != nil {
@@ -206,6 +206,9 @@ func (r *Reconciler) fail(ctx context.Context, task *v1alpha1.AgentTask, failure
 	next.CompletionTime = &now
 	meta.SetStatusCondition(&next.Conditions, metav1.Condition{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionFalse,
 		Reason: string(failure.Kind), Message: failure.Message, ObservedGeneration: task.Generation})
+	if err := r.Runner.ChildFailed(ctx, task, failure); err != nil { // before the end is shown: nobody looks at a task that has ended again
+		return r.interrupted(ctx, task, err)
+	}
 	return run.Show(ctx, r.Runner, task, &task.Status, next, false)
 }
 
@@ -216,6 +219,17 @@ func (r *Reconciler) waitFor(ctx context.Context, task *v1alpha1.AgentTask, miss
 	missing.Type, missing.Status = v1alpha1.ConditionSucceeded, metav1.ConditionUnknown
 	meta.SetStatusCondition(&next.Conditions, missing)
 	return run.Show(ctx, r.Runner, task, &task.Status, next, false)
+}
+
+// ended looks at a task that shows its end. An earlier release showed that work could not begin before it told the agent that asked for it,
+// and may have died in between.
+func (r *Reconciler) ended(ctx context.Context, task *v1alpha1.AgentTask) (ctrl.Result, error) {
+	if failure := task.Status.Error; failure != nil && task.Status.StartTime == nil {
+		if err := r.Runner.ChildFailed(ctx, task, *failure); err != nil {
+			return status.Result(err)
+		}
+	}
+	return r.expire(ctx, task)
 }
 
 // expire deletes a task that has ended, when its time is up.
@@ -239,34 +253,8 @@ func (r *Reconciler) expire(ctx context.Context, task *v1alpha1.AgentTask) (ctrl
 	if left := time.Until(task.Status.CompletionTime.Add(time.Duration(*ttl) * time.Second)); left > 0 {
 		return ctrl.Result{RequeueAfter: left}, nil
 	}
-	// The parent must have heard of the end first: it reads it from this very task.
-	told, err := r.parentKnows(ctx, task)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	if !told {
-		return ctrl.Result{RequeueAfter: time.Second}, nil
-	}
 	if err := client.IgnoreNotFound(r.Client.Delete(ctx, task)); err != nil {
 		return ctrl.Result{}, fmt.Errorf("delete the finished task %s/%s: %w", task.Namespace, task.Name, err)
 	}
 	return ctrl.Result{}, nil
-}
-
-// parentKnows says whether the agent that asked for a task has taken its outcome.
-func (r *Reconciler) parentKnows(ctx context.Context, task *v1alpha1.AgentTask) (bool, error) {
-	owner := metav1.GetControllerOf(task)
-	if owner == nil {
-		return true, nil
-	}
-	state, found, err := r.Runner.State(ctx, string(owner.UID))
-	if err != nil || !found {
-		return !found, err
-	}
-	for _, child := range state.Children.Live {
-		if child.Name == task.Name && child.Outcome == nil {
-			return false, nil
-		}
-	}
-	return true, nil
 }

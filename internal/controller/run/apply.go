@@ -28,7 +28,7 @@ type Owner struct {
 	Chat, Parent string
 }
 
-// Apply brings about what an agent's state wants of Kubernetes. It is level-triggered: it may be called at any time and as
+// Apply brings about what an agent's state wants of Kubernetes; what it wants of other agents is the engine's. It is level-triggered: it may be called at any time and as
 // often as one likes.
 func (r *Runner) Apply(ctx context.Context, owner Owner, s agent.State) error {
 	var errs []error
@@ -40,13 +40,11 @@ func (r *Runner) Apply(ctx context.Context, owner Owner, s agent.State) error {
 			children.Go(func() error { return r.startChild(ctx, owner, e.Child) })
 		case agent.CancelChild:
 			children.Go(func() error { return r.cancelChild(ctx, owner, e.Child) })
-		case agent.AskPerson:
-			errs = append(errs, r.ask(ctx, owner, s, e))
 		case agent.Deliver:
 			errs = append(errs, r.deliver(ctx, owner, e.Item))
 		}
 	}
-	errs = append(errs, children.Wait(), r.collect(ctx, owner, s))
+	errs = append(errs, children.Wait())
 	return errors.Join(errs...)
 }
 
@@ -119,37 +117,8 @@ func (r *Runner) Cancel(ctx context.Context, task *v1alpha1.AgentTask, by string
 	return nil
 }
 
-// ask tells the chat's orchestrator that an agent needs a person. A standalone task shows it in its status.
-func (r *Runner) ask(ctx context.Context, owner Owner, s agent.State, e agent.AskPerson) error {
-	if owner.Chat == "" {
-		return nil
-	}
-	self := string(owner.Object.GetUID())
-	record, err := r.Engine.Lookup(ctx, self)
-	if err != nil {
-		return fmt.Errorf("find the chat of %s: %w", s.Config.Name, err)
-	}
-	return r.Engine.Deliver(record.Root, agent.Asked{
-		Agent: s.Config.Name, UID: self, Task: s.Config.ChildName(), Display: displayOf(s), Call: e.Call, Kind: e.Kind, Text: e.Text, Tool: e.Tool, Arguments: e.Arguments,
-		Separation: e.Separation,
-	})
-}
-
-// displayOf is whom people are told that asks: the role, or the tool of a task that is one call.
-func displayOf(s agent.State) string {
-	if s.Config.Kind == agent.ToolRun && s.Config.Call != nil {
-		return s.Config.Call.Tool
-	}
-	return s.Config.Role.Display()
-}
-
-// TaskState returns the state of the agent, or tool run, of a task, if it has begun and the cache has heard of it.
-func (r *Runner) TaskState(ctx context.Context, task *v1alpha1.AgentTask) (agent.State, bool, error) {
-	_, state, begun, err := r.TaskAgent(ctx, task)
-	return state, begun, err
-}
-
-// TaskAgent is TaskState, with the UID under which the engine knows the agent or tool run.
+// TaskAgent returns the state of the agent, or tool run, of a task, and the UID under which the engine knows it, if it has begun and the
+// cache has heard of it.
 func (r *Runner) TaskAgent(ctx context.Context, task *v1alpha1.AgentTask) (string, agent.State, bool, error) {
 	uid, err := agentUID(ctx, task, r.cached)
 	if err != nil || uid == "" {

@@ -5,11 +5,12 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -50,8 +51,7 @@ func (r *Runner) startChild(ctx context.Context, owner Owner, child agent.ChildS
 			return findErr
 		}
 		// The model asked for something that the API server does not take: that is its child's failure, not the operator's.
-		return r.Engine.Deliver(string(owner.Object.GetUID()), agent.ChildFinished{Child: child.Name,
-			Outcome: agent.Outcome{Kind: agent.KindInvalidSpec, Error: err.Error()}})
+		return r.childFailed(owner.Object.GetUID(), child.Name, agent.KindInvalidSpec, err.Error())
 	}
 	return fmt.Errorf("create task %s/%s: %w", task.Namespace, task.Name, err)
 }
@@ -85,7 +85,7 @@ func (r *Runner) continueFrom(ctx context.Context, owner Owner, name string) (st
 // deleted says whether a child had begun, so that its task must not be created again, and tells the agent if that task is gone: to
 // delete work is to cancel it. The ledger knows, so this holds after a restart too.
 func (r *Runner) deleted(ctx context.Context, owner Owner, name string) (bool, error) {
-	begun, err := r.hasBegun(ctx, owner, name)
+	begun, err := r.Engine.HasBegun(ctx, string(owner.Object.GetUID()), name)
 	if err != nil || !begun {
 		return false, err
 	}
@@ -93,92 +93,46 @@ func (r *Runner) deleted(ctx context.Context, owner Owner, name string) (bool, e
 	if err != nil || task != nil {
 		return true, err // another operator has just created it
 	}
-	return true, r.Engine.Deliver(string(owner.Object.GetUID()), agent.ChildFinished{Child: name,
-		Outcome: agent.Outcome{Kind: agent.KindCancelled, Error: "its task was deleted"}})
+	return true, r.childFailed(owner.Object.GetUID(), name, agent.KindCancelled, "its task was deleted")
 }
 
-// hasBegun says whether the ledger knows a child. Its agent has the child's name; only if somebody else's agent has, or had, that name,
-// it may have one with a suffix.
-func (r *Runner) hasBegun(ctx context.Context, owner Owner, name string) (bool, error) {
-	uid := string(owner.Object.GetUID())
-	known, err := r.Ledger.Agents(ctx, ledger.AgentFilter{Scope: ledger.Scope{Namespace: owner.Object.GetNamespace()}, Name: name}, ledger.Page{})
-	if err != nil {
-		return false, fmt.Errorf("ask the ledger for %s: %w", name, err)
-	}
-	if len(known.Items) == 0 || slices.ContainsFunc(known.Items, func(a ledger.Agent) bool { return a.Parent == uid }) {
-		return len(known.Items) > 0, nil
-	}
-	above, err := r.Engine.Lookup(ctx, uid)
-	if err != nil {
-		return false, fmt.Errorf("find the tree of %s: %w", name, err)
-	}
-	tree, page := ledger.AgentFilter{Scope: ledger.Scope{Root: above.Root}}, ledger.Page{Limit: ledger.MaxLimit}
-	for {
-		list, err := r.Ledger.Agents(ctx, tree, page)
-		if err != nil {
-			return false, fmt.Errorf("ask the ledger for the agents beside %s: %w", name, err)
-		}
-		if slices.ContainsFunc(list.Items, func(a ledger.Agent) bool { return a.Parent == uid && strings.HasPrefix(a.Name, name+"-") }) {
-			return true, nil
-		}
-		if page.Cursor = list.Next; page.Cursor == "" {
-			return false, nil
-		}
-	}
-}
-
-// cancelChild makes sure that a child's task is asked to stop. One that does not exist has stopped already.
+// cancelChild makes sure that a child stops. If its agent is at work, the engine tells it. Else its task is asked, so that it never
+// begins, and one that does not exist has stopped already.
 func (r *Runner) cancelChild(ctx context.Context, owner Owner, name string) error {
+	if r.Engine.CancelChild(string(owner.Object.GetUID()), owner.Object.GetName(), name) {
+		return nil
+	}
 	task, err := childTask(ctx, owner.Object, name, r.Find) // one that only the cache has not heard of would run on
 	if err != nil {
 		return err
 	}
 	if task == nil {
-		return r.Engine.Deliver(string(owner.Object.GetUID()), agent.ChildFinished{Child: name,
-			Outcome: agent.Outcome{Kind: agent.KindCancelled, Error: "cancelled before it began"}})
+		return r.childFailed(owner.Object.GetUID(), name, agent.KindCancelled, "cancelled before it began")
 	}
 	return r.Cancel(ctx, task, "its parent "+owner.Object.GetName())
 }
 
-// collect tells an agent of the children that have ended.
-func (r *Runner) collect(ctx context.Context, owner Owner, s agent.State) error {
-	for _, child := range s.Children.Live {
-		if child.Outcome != nil {
-			continue
-		}
-		fact, err := r.news(ctx, owner, child)
-		if err != nil {
-			return err
-		}
-		if fact == nil {
-			continue
-		}
-		if err := r.Engine.Deliver(string(owner.Object.GetUID()), fact); err != nil {
-			return err
-		}
+// ChildFailed tells the agent that asked for a task that it failed without an agent of its own: the engine knows of no end of it. It
+// returns when that is durable.
+func (r *Runner) ChildFailed(ctx context.Context, task *v1alpha1.AgentTask, failure v1alpha1.RunError) error {
+	parent := metav1.GetControllerOf(task)
+	if parent == nil {
+		return nil
 	}
-	return nil
+	ctx, cancel := context.WithTimeout(ctx, ledgerTimeout)
+	defer cancel()
+	err := r.Engine.Record(ctx, string(parent.UID), failedChild(task.Name, agent.ErrorKind(failure.Kind), failure.Message))
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil // it has not begun, or is forgotten
+	}
+	return err
 }
 
-// news is what a parent should know of a child and does not, or nil. Mostly the engine has told it already.
-func (r *Runner) news(ctx context.Context, owner Owner, child agent.Child) (agent.Fact, error) {
-	task, err := childTask(ctx, owner.Object, child.Name, r.cached)
-	if err != nil || task == nil {
-		return nil, err
-	}
-	state, begun, err := r.TaskState(ctx, task)
-	switch {
-	case err != nil:
-		return nil, err
-	case !begun && task.Status.Error != nil: // the engine does not know it, and its task says why
-		failure := task.Status.Error
-		return agent.ChildFinished{Child: child.Name, Outcome: agent.Outcome{Kind: agent.ErrorKind(failure.Kind), Error: failure.Message}}, nil
-	case !begun:
-		return nil, nil
-	case state.Phase.Terminal():
-		return agent.ChildFinished{Child: child.Name, Outcome: *state.Outcome, Usage: state.Usage}, nil
-	case state.Suspended() != child.Waiting:
-		return agent.ChildWaits{Child: child.Name, Waiting: state.Suspended()}, nil
-	}
-	return nil, nil
+func (r *Runner) childFailed(parent types.UID, child string, kind agent.ErrorKind, words string) error {
+	return r.Engine.Deliver(string(parent), failedChild(child, kind, words))
+}
+
+// failedChild is what an agent hears of a child that has no agent of its own, or none any more.
+func failedChild(child string, kind agent.ErrorKind, words string) agent.ChildFinished {
+	return agent.ChildFinished{Child: child, Outcome: agent.Outcome{Kind: kind, Error: words}}
 }

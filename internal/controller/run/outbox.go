@@ -5,7 +5,6 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
-	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
 // deliver takes something out of an orchestrator's outbox to where it belongs, and says so.
@@ -29,7 +27,7 @@ func (r *Runner) deliver(ctx context.Context, owner Owner, item agent.Item) erro
 			return err
 		}
 	case agent.ItemReply:
-		err = r.reply(ctx, owner, item)
+		return nil // the engine takes it to the agent that asked
 	case agent.ItemHandled:
 		err = r.settle(ctx, owner, item.Message, v1alpha1.MessageHandled, v1alpha1.ReasonHandled, "The message was taken into a turn.")
 	}
@@ -107,52 +105,6 @@ func (e *PostRefusedError) Error() string { return fmt.Sprintf("post message %s:
 
 // Unwrap returns the API server's words.
 func (e *PostRefusedError) Unwrap() error { return e.Err }
-
-// reply gives an agent the answer to its question. An agent that is gone needs none.
-func (r *Runner) reply(ctx context.Context, owner Owner, item agent.Item) error {
-	uid, err := r.AskerUID(ctx, owner.Object, item.UID, item.About)
-	if err != nil || uid == "" {
-		return err
-	}
-	err = r.Engine.Record(ctx, uid, agent.Answered{Call: item.Call, Text: item.Text})
-	if errors.Is(err, ledger.ErrNotFound) {
-		return nil
-	}
-	return err
-}
-
-// AskerUID is the UID of the agent below a chat that asked for something. Asks of earlier releases have only the name of its task, which
-// must belong to the chat.
-func (r *Runner) AskerUID(ctx context.Context, chat client.Object, uid, task string) (string, error) {
-	if uid != "" {
-		return uid, nil
-	}
-	var found v1alpha1.AgentTask
-	if err := r.Find(ctx, types.NamespacedName{Namespace: chat.GetNamespace(), Name: task}, &found); err != nil {
-		return "", client.IgnoreNotFound(err)
-	}
-	uid, err := r.TaskUID(ctx, &found)
-	if err != nil || uid == "" {
-		return "", err
-	}
-	belongs, err := r.Below(ctx, chat, uid)
-	if err != nil || !belongs {
-		return "", err
-	}
-	return uid, nil
-}
-
-// Below says whether an agent that has begun is part of the tree of a chat.
-func (r *Runner) Below(ctx context.Context, chat client.Object, uid string) (bool, error) {
-	record, err := r.Engine.Lookup(ctx, uid)
-	if errors.Is(err, ledger.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("find the tree of agent %s: %w", uid, err)
-	}
-	return record.Root == string(chat.GetUID()), nil
-}
 
 // settle says what became of a message. One that is gone needs no answer, and neither does one of another chat.
 func (r *Runner) settle(ctx context.Context, owner Owner, name string, phase v1alpha1.MessagePhase, reason, words string) error {

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -126,9 +125,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if _, _, down := r.Runner.Outage(applied); down {
 		return r.interrupted(ctx, &sub, applied)
 	}
-	if wait, err := r.taskFirst(ctx, &sub, state); err != nil || wait > 0 {
-		return run.After(applied)(ctrl.Result{RequeueAfter: wait}, err)
-	}
 	next := projection.SubAgent(state, r.Runner.Work(ctx, sub.Namespace, string(sub.UID)), sub.Status, sub.Generation)
 	shown := slices.Clone(sub.Status.Conditions)
 	if !state.Phase.Terminal() && r.Runner.Interrupted(&shown, v1alpha1.ConditionSucceeded, sub.Generation, r.Runner.Engine.Blocked(string(sub.UID))) {
@@ -173,24 +169,6 @@ func progress(before, next v1alpha1.SubAgentStatus) bool {
 		return next.Question == before.Question
 	}
 	return next.Phase == v1alpha1.SubAgentActive && !waited
-}
-
-// behindTask is how long a sub-agent that has ended waits for its task to say so.
-const behindTask = 5 * time.Second
-
-// taskFirst is how long to wait before an end is shown: people and programs watch the task, so it is written first. Its event
-// wakes the sub-agent.
-func (r *Reconciler) taskFirst(ctx context.Context, sub *v1alpha1.SubAgent, state agent.State) (time.Duration, error) {
-	left := behindTask - time.Since(time.UnixMilli(int64(state.Clock.Now)))
-	if !state.Phase.Terminal() || left <= 0 || left > behindTask { // an end in the future is by another clock
-		return 0, nil
-	}
-	var task v1alpha1.AgentTask
-	err := r.Client.Get(ctx, types.NamespacedName{Namespace: sub.Namespace, Name: sub.Spec.Task}, &task)
-	if err != nil || task.Status.CompletionTime != nil || !metav1.IsControlledBy(sub, &task) {
-		return 0, client.IgnoreNotFound(err)
-	}
-	return left, nil
 }
 
 // begin starts the agent, once everything that it needs is there.

@@ -58,6 +58,7 @@ func agentsWhere(filter ledger.AgentFilter) where {
 	w.equal("uid", filter.UID)
 	w.equal("kind", filter.Kind)
 	w.equal("name", filter.Name)
+	w.equal("parent_uid", filter.Parent)
 	if filter.Live {
 		w.conditions = append(w.conditions, "finished_at IS NULL")
 	}
