@@ -161,33 +161,52 @@ func (e *Engine) catchUp(ctx context.Context, a *actor) error {
 }
 
 func (e *Engine) catchUpChildren(ctx context.Context, parent ledger.Agent, s agent.State) error {
-	var pending []string
 	for _, child := range s.Children.Live {
-		if child.Outcome == nil {
-			pending = append(pending, child.Name)
+		if child.Outcome != nil {
+			continue
+		}
+		records, err := e.recordsOf(ctx, parent, child.Name)
+		if err != nil {
+			return err
+		}
+		for _, record := range records {
+			if record.Live() {
+				continue
+			}
+			if err := e.reportEnded(ctx, record); err != nil {
+				return err
+			}
 		}
 	}
-	if len(pending) == 0 {
-		return nil
+	return nil
+}
+
+// recordsOf finds the agents for a child that are on record. Mostly that is one with the child's name; only if somebody else's agent has, or
+// had, that name, it may be one with a suffix.
+func (e *Engine) recordsOf(ctx context.Context, parent ledger.Agent, child string) ([]ledger.Agent, error) {
+	named, err := e.options.Ledger.Agents(ctx, ledger.AgentFilter{Scope: ledger.Scope{Namespace: parent.Namespace}, Name: child}, ledger.Page{})
+	if err != nil {
+		return nil, fmt.Errorf("look for child %s of agent %s: %w", child, parent.UID, err)
 	}
-	filter := ledger.AgentFilter{Scope: ledger.Scope{Root: parent.Root}, Parent: parent.UID}
-	page := ledger.Page{Limit: ledger.MaxLimit}
+	others := len(named.Items)
+	records := slices.DeleteFunc(named.Items, func(a ledger.Agent) bool { return a.Parent != parent.UID })
+	if len(records) > 0 || others == 0 {
+		return records, nil
+	}
+	filter, page := ledger.AgentFilter{Scope: ledger.Scope{Root: parent.Root}, Parent: parent.UID}, ledger.Page{Limit: ledger.MaxLimit}
 	for more := true; more; more = page.Cursor != "" {
 		list, err := e.options.Ledger.Agents(ctx, filter, page)
 		if err != nil {
-			return fmt.Errorf("list the children of agent %s: %w", parent.UID, err)
+			return nil, fmt.Errorf("list the children of agent %s: %w", parent.UID, err)
 		}
-		for _, child := range list.Items {
-			if child.Live() || !slices.ContainsFunc(pending, func(name string) bool { return agent.NamedFor(child.Name, name) }) {
-				continue
-			}
-			if err := e.reportEnded(ctx, child); err != nil {
-				return err
+		for _, a := range list.Items {
+			if agent.NamedFor(a.Name, child) {
+				records = append(records, a)
 			}
 		}
 		page.Cursor = list.Next
 	}
-	return nil
+	return records, nil
 }
 
 // reportEnded tells the parent of an agent that has ended.
@@ -222,30 +241,20 @@ func (e *Engine) catchUpAsk(ctx context.Context, root ledger.Agent, ask agent.As
 	return nil
 }
 
-// HasBegun says whether an agent below another one, for the child of that name, is on record.
+// HasBegun says whether the agent for a child of another agent is on record.
 func (e *Engine) HasBegun(ctx context.Context, parent, child string) (bool, error) {
 	if _, live := e.directory.child(parent, child); live {
 		return true, nil
 	}
-	record, err := e.Lookup(ctx, parent)
-	if err != nil {
-		return false, fmt.Errorf("look up agent %s: %w", parent, err)
-	}
-	page := ledger.Page{Limit: ledger.MaxLimit}
-	for {
-		list, err := e.options.Ledger.Agents(ctx, ledger.AgentFilter{Scope: ledger.Scope{Root: record.Root}, Parent: parent}, page)
-		if err != nil {
-			return false, fmt.Errorf("list the children of agent %s: %w", parent, err)
-		}
-		for _, a := range list.Items {
-			if agent.NamedFor(a.Name, child) {
-				return true, nil
-			}
-		}
-		if page.Cursor = list.Next; page.Cursor == "" {
-			return false, nil
+	record, known := e.directory.find(parent)
+	if !known {
+		var err error
+		if record, err = e.options.Ledger.Agent(ctx, parent); err != nil {
+			return false, fmt.Errorf("look up agent %s: %w", parent, err)
 		}
 	}
+	records, err := e.recordsOf(ctx, record, child)
+	return len(records) > 0, err
 }
 
 // CancelChild tells a child of an agent that the agent wants it to stop. It reports false if no such child is at work.

@@ -58,6 +58,9 @@ type world struct {
 	called func(Call)
 	// ledgerQuota is how many bytes a namespace may take.
 	ledgerQuota int64
+	// absent says that no controller is there, and recorded hears of every step that is on record.
+	absent   atomic.Bool
+	recorded atomic.Pointer[func(*Engine, Change)]
 	// reconciling are the locks of the agents, by UID.
 	reconciling sync.Map
 	// asked are the requests that models were sent, by key.
@@ -125,7 +128,13 @@ func (w *world) start(l Ledger) *Engine {
 	if w.models != nil {
 		models = w.models(models)
 	}
-	e := New(Options{
+	var e *Engine
+	e = New(Options{
+		Recorded: func(c Change) {
+			if hear := w.recorded.Load(); hear != nil {
+				(*hear)(e, c)
+			}
+		},
 		Ledger: l, Scheduler: scheduler, Tools: w.tools, RetryLedger: 10 * time.Millisecond,
 		Models: models, Called: w.hearCall, Quotas: w, Now: w.now, LedgerQuota: w.ledgerQuota,
 		Crews: func(_ context.Context, a ledger.Agent) []Crew { return []Crew{{Key: a.Root, Limit: w.parallel}} },
@@ -310,6 +319,9 @@ func (w *world) deliverError(err error) {
 // reconcile does what the controllers do for an agent: it creates its children and its posts. It may run at any time, as often as it
 // likes, but not twice at once for the same agent.
 func (w *world) reconcile(uid string) {
+	if w.absent.Load() {
+		return
+	}
 	lock, _ := w.reconciling.LoadOrStore(uid, &sync.Mutex{})
 	lock.(*sync.Mutex).Lock()
 	defer lock.(*sync.Mutex).Unlock()

@@ -17,6 +17,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/engine"
 )
 
 // A child that was created a moment ago is not in the cache yet. It must be cancelled all the same: counted as never begun, it
@@ -30,7 +31,7 @@ func TestAChildThatTheCacheDoesNotKnowYetIsCancelled(t *testing.T) {
 			return apierrors.NewNotFound(schema.GroupResource{Resource: "agenttasks"}, key.Name)
 		},
 	})
-	runner := &Runner{Client: behind, Finder: resolve.Finder{Live: live}}
+	runner := &Runner{Client: behind, Finder: resolve.Finder{Live: live}, Engine: engine.New(engine.Options{})}
 	if err := runner.cancelChild(t.Context(), Owner{Object: chat, Chat: "chat"}, "chat-1"); err != nil {
 		t.Fatal(err)
 	}
