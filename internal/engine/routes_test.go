@@ -214,7 +214,7 @@ func TestAParentHearsOfAChildThatWasDeleted(t *testing.T) {
 // The agent for a child has another name than the child if that was taken.
 func TestAChildWithASuffixIsFoundInTheLedger(t *testing.T) {
 	w := hang(t)
-	defer w.deliver("uid-chat", agent.Cancelled{})
+	defer w.deliver("uid-chat", agent.Cancelled{Message: "stop"})
 	other := ledger.Agent{UID: "uid-other", Kind: "SubAgent", Namespace: "ns", Name: "chat-2", Root: "uid-other", Role: "tester"}
 	mine := ledger.Agent{UID: "uid-mine", Kind: "SubAgent", Namespace: "ns", Name: "chat-2-x7k2m", Parent: "uid-chat", Root: "uid-chat", Chat: "chat", Role: "tester", Depth: 1}
 	for _, record := range []ledger.Agent{other, mine} {
