@@ -113,6 +113,12 @@ func (s State) Cancels(child string) bool {
 	return i >= 0 && s.Children.Live[i].pending() && s.Children.Live[i].Cancel
 }
 
+// Rejects says whether an agent has no use for a child that begins: it wants the child to stop, or was told that it has failed.
+func (s State) Rejects(child string) bool {
+	i := s.Children.find(child)
+	return s.Cancels(child) || i >= 0 && !s.Children.Live[i].pending() || i < 0 && s.Children.hasEnded(child)
+}
+
 func (c Children) find(name string) int {
 	return slices.IndexFunc(c.Live, func(child Child) bool { return child.Name == name })
 }

@@ -33,7 +33,7 @@ func Suffixed(name, suffix string) string {
 // NamedFor says whether an agent of that name may be the one for a child: it has the child's name, or one that Suffixed made of it.
 func NamedFor(name, child string) bool {
 	dash := strings.LastIndexByte(name, '-')
-	return name == child || dash > 0 && len(name)-dash-1 <= maxSuffix && Suffixed(child, name[dash+1:]) == name
+	return name == child || dash > 0 && len(name)-dash-1 <= maxSuffix && strings.HasPrefix(child, name[:dash]) && Suffixed(child, name[dash+1:]) == name
 }
 
 // nameTaken gives another name to a child that does not exist yet, or to a post that was not delivered. A name that nothing has

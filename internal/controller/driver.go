@@ -70,13 +70,15 @@ func (d driver) judge(ctx context.Context) error {
 		there, err := d.hasObject(ctx, a, true)
 		switch {
 		case err != nil:
-			d.suspects.add(a)
 		case there:
 			err = d.engine.TakeOver(ctx, a.UID)
 		default:
 			err = d.engine.End(a.UID)
 		}
-		errs = append(errs, err)
+		if err != nil {
+			d.suspects.add(a)
+			errs = append(errs, err)
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -28,6 +28,9 @@ type delivery struct {
 	// takeOver asks for everything that is outstanding, not only what a fact adds; its own fact is found when the agent has been read.
 	// fresh says that it was just read.
 	takeOver, fresh bool
+	// missed is what the agent has to hear after a take-over, if caughtUp says that it is known.
+	missed   []agent.Fact
+	caughtUp bool
 	// resume asks for everything that is outstanding of an agent that was parked.
 	resume bool
 	// open are the keys of the calls that the ledger has no result of, for those who take over or resume.
@@ -209,6 +212,9 @@ func (a *actor) handle(batch []delivery) (err error) {
 	if err := a.findOpen(batch); err != nil {
 		return err
 	}
+	if batch, err = a.catchUp(batch); err != nil {
+		return err
+	}
 	if begins {
 		batch = a.withoutParent(batch)
 	}
@@ -232,6 +238,9 @@ func (a *actor) handle(batch []delivery) (err error) {
 		confirm(batch, r.unheard())
 		if r.end {
 			a.engine.Forget(a.uid)
+		}
+		if r.takeOver && r.ended() { // nobody may have heard of that
+			a.notifyOthers(r)
 		}
 		return nil
 	}
@@ -283,8 +292,7 @@ func (a *actor) handle(batch []delivery) (err error) {
 	confirm(batch, nil)
 	if r.end {
 		a.engine.Forget(a.uid)
-		a.notifySettled(r)
-		a.notifyParent(r)
+		a.notifyOthers(r)
 		if r.before.Children.Pending() > 0 {
 			a.engine.endBelow(r.record)
 		}
@@ -349,8 +357,7 @@ func (a *actor) act(r *recording) {
 			a.perform(r, e)
 		}
 	}
-	a.notifySettled(r)
-	a.notifyParent(r)
+	a.notifyOthers(r)
 }
 
 // retire makes an actor that has been idle refuse what comes from now on, so that it can be dropped; it reports whether it was.

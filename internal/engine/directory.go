@@ -107,18 +107,6 @@ func (d *directory) child(parent, name string) (uid string, ok bool) {
 	return uid, ok
 }
 
-// named finds a live agent of a tree by the name of its task.
-func (d *directory) named(root, task string) (uid string, ok bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for uid, record := range d.agents {
-		if record.Root == root && record.Name == task {
-			return uid, true
-		}
-	}
-	return "", false
-}
-
 func (d *directory) find(uid string) (ledger.Agent, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

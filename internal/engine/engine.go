@@ -124,6 +124,9 @@ type Engine struct {
 	// ledgerQuota knows who has room in the ledger.
 	ledgerQuota *ledgerQuota
 
+	// forwarding are the replies on their way to agents that asked.
+	forwarding sync.Map
+
 	ctx    context.Context
 	cancel context.CancelFunc
 	busy   sync.WaitGroup

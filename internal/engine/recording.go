@@ -123,6 +123,9 @@ func (a *actor) step(deliveries []delivery) *recording {
 // hear puts one fact through the core, and the answers of tools that it has at hand. A fact that changes nothing leaves no event
 // behind: whoever delivers again, to be sure, costs nothing.
 func (a *actor) hear(r *recording, d delivery, now time.Time) {
+	if r.newest() > 0 && !r.record.Live() {
+		return // its object is gone, although its state may have no end
+	}
 	event := agent.Event{At: max(agent.Time(now.UnixMilli()), d.at), Fact: a.fill(r, a.engine.checked(r.next, d.fact))}
 	next, effects := agent.Step(r.next, event)
 	// A take-over is always on record: the append is what gives the right to act, and time that nobody was there

@@ -122,10 +122,14 @@ func (e *Engine) takeOverOne(ctx context.Context, uid string) error {
 		e.options.Trouble(fmt.Errorf("take over agent %s: %w", uid, err))
 		return e.post(uid, delivery{takeOver: true}) // it is tried again, and keeps nobody else waiting
 	}
-	if err := e.post(uid, delivery{takeOver: true, fresh: true}); err != nil {
-		return err
+	missed, err := e.missed(ctx, a)
+	if err != nil {
+		if errors.Is(err, ledger.ErrUnavailable) || ctx.Err() != nil {
+			return err
+		}
+		e.options.Trouble(fmt.Errorf("take over agent %s: %w", uid, err))
 	}
-	return e.catchUp(ctx, a)
+	return e.post(uid, delivery{takeOver: true, fresh: true, missed: missed, caughtUp: err == nil})
 }
 
 // lookAgain lets agents go on that have waited for the recovery.

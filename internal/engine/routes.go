@@ -22,7 +22,7 @@ import (
 //	to an asker     Answered
 //
 // A notification is sent after the step that leads to it is on record, and is not durable itself: if the process dies first, it is sent
-// again when the agents are taken over. So every notification follows from the recorded state of one of the two agents, and an
+// again when the agents are taken over; see missed.go. So every notification follows from the recorded state of one of the two agents, and an
 // agent that gets one twice ignores it.
 
 // route sends what an effect of a step means for another agent. It reports false if the effect is no notification.
@@ -65,12 +65,18 @@ func askedFact(uid string, s agent.State, e agent.AskPerson) agent.Asked {
 
 // finishedFact is what a parent is told of a child that has ended. One whose object was deleted while it waited for its own children
 // has no outcome.
-func finishedFact(s agent.State) agent.ChildFinished {
+func finishedFact(child string, s agent.State) agent.ChildFinished {
 	outcome := agent.Outcome{Kind: agent.KindCancelled, Error: "it was deleted"}
 	if s.Outcome != nil {
 		outcome = *s.Outcome
 	}
-	return agent.ChildFinished{Child: s.Config.ChildName(), Outcome: outcome, Usage: s.Usage}
+	return agent.ChildFinished{Child: child, Outcome: outcome, Usage: s.Usage}
+}
+
+// notifyOthers tells the agents that this one concerns how it stands after a step: its parent, and the orchestrator of its chat.
+func (a *actor) notifyOthers(r *recording) {
+	a.notifySettled(r)
+	a.notifyParent(r)
 }
 
 // notifyParent tells the agent that asked for this one that it has ended, or that it waits, or no longer does.
@@ -79,166 +85,98 @@ func (a *actor) notifyParent(r *recording) {
 		return
 	}
 	switch waits := r.next.Suspended(); {
-	case r.end || r.next.Phase.Terminal():
-		a.engine.notify(r.record.Parent, finishedFact(r.next))
+	case r.ended():
+		a.engine.notify(r.record.Parent, finishedFact(a.childName(r), r.next))
 	case r.takeOver || waits != r.before.Suspended():
 		a.engine.notify(r.record.Parent, agent.ChildWaits{Child: r.next.Config.ChildName(), Waiting: waits})
 	}
 }
 
-// notifySettled tells the orchestrator what this agent no longer needs a person for.
+// ended says that the agent has come to its end, or was ended with its object.
+func (r *recording) ended() bool {
+	return r.end || r.next.Phase.Terminal() || r.next.Phase != agent.PhaseNew && !r.record.Live()
+}
+
+// childName is the name that the parent of an agent knows it by. The configuration of a quarantined agent may be lost with its history, and
+// its parent is asked then.
+func (a *actor) childName(r *recording) string {
+	name := r.next.Config.ChildName()
+	if r.next.Outcome == nil || r.next.Outcome.Kind != agent.KindHistoryLost {
+		return name
+	}
+	parent, err := a.engine.View(a.engine.ctx, r.record.Parent)
+	if err != nil {
+		return name
+	}
+	if child, ok := pendingChildren(parent).find(r.record.Name); ok {
+		return child
+	}
+	return name
+}
+
+// notifySettled tells the orchestrator what this agent no longer needs a person for. Whether the orchestrator has heard of a step that is
+// taken over is not known, and neither is what a quarantined agent has asked: then it is told what cannot be open any more.
 func (a *actor) notifySettled(r *recording) {
-	before := agent.Asks(r.before)
-	if len(before) == 0 || r.record.Chat == "" {
+	if r.record.Chat == "" {
 		return
 	}
-	gone := r.end || r.next.Phase.Terminal()
-	open := map[string]bool{}
-	for _, ask := range agent.Asks(r.next) {
-		open[ask.Call] = !gone
+	if gone := r.ended(); gone && (r.takeOver || r.quarantine || len(agent.Asks(r.before)) > 0) {
+		a.engine.notify(r.record.Root, agent.Settled{Agent: r.record.Name, Gone: true})
+		return
 	}
-	for _, ask := range before {
-		if !open[ask.Call] {
-			a.engine.notify(r.record.Root, agent.Settled{Agent: r.next.Config.Name, Call: ask.Call, Gone: gone})
+	asked := agent.Asks(r.before)
+	open := agent.Asks(r.next)
+	for _, ask := range asked {
+		if !contains(open, ask.Call) {
+			a.engine.notify(r.record.Root, agent.Settled{Agent: r.next.Config.Name, Call: ask.Call})
+		}
+	}
+	if r.takeOver {
+		a.settleHeard(r, open)
+	}
+}
+
+// settleHeard closes what the orchestrator believes to be open and is not.
+func (a *actor) settleHeard(r *recording, open []agent.AskPerson) {
+	root, err := a.engine.View(a.engine.ctx, r.record.Root)
+	if err != nil {
+		return // it is taken over later, and looks itself
+	}
+	for _, ask := range root.Asks {
+		mine := ask.UID == a.uid || ask.UID == "" && ask.Agent == r.next.Config.Name
+		if mine && ask.Open && !contains(open, ask.Call) {
+			a.engine.notify(r.record.Root, agent.Settled{Agent: ask.Agent, Call: ask.Call})
 		}
 	}
 }
 
-// forwardReply gives an agent the answer to its question. The reply leaves the outbox when the answer is durable; an agent that the
-// ledger does not know needs none.
+func contains(asks []agent.AskPerson, call string) bool {
+	return slices.ContainsFunc(asks, func(ask agent.AskPerson) bool { return ask.Call == call })
+}
+
+// forwardReply gives an agent the answer to its question. The reply leaves the outbox when the answer is durable; an agent that is not on
+// record needs none. What fails is tried again.
 func (e *Engine) forwardReply(root ledger.Agent, item agent.Item) {
-	uid, ok := e.asker(root.UID, item.UID, item.About)
-	if !ok {
-		e.notify(root.UID, agent.Delivered{ID: item.ID})
+	key := root.UID + "/" + item.ID
+	if _, underWay := e.forwarding.LoadOrStore(key, true); underWay {
 		return
 	}
-	recorded := func(err error) {
-		if err == nil || errors.Is(err, ledger.ErrNotFound) {
+	done := func(err error) {
+		e.forwarding.Delete(key)
+		switch {
+		case err == nil || errors.Is(err, ledger.ErrNotFound):
 			e.notify(root.UID, agent.Delivered{ID: item.ID})
-			return
-		}
-		if e.ctx.Err() == nil {
+		case e.ctx.Err() == nil:
 			time.AfterFunc(e.options.RetryLedger, func() { e.forwardReply(root, item) })
 		}
 	}
-	err := e.post(uid, delivery{fact: agent.Answered{Call: item.Call, Text: item.Text}, recorded: recorded})
-	if err != nil && !errors.Is(err, ErrClosed) {
-		e.options.Trouble(fmt.Errorf("forward a reply to agent %s: %w", uid, err))
+	uid, err := e.asker(e.ctx, root.UID, item.UID, item.About)
+	if err == nil {
+		err = e.post(uid, delivery{fact: agent.Answered{Call: item.Call, Text: item.Text}, recorded: done})
 	}
-}
-
-// asker is the UID of the agent that asked something. What earlier releases recorded has only the name of its task.
-func (e *Engine) asker(root, uid, task string) (string, bool) {
-	if uid != "" {
-		return uid, true
-	}
-	return e.directory.named(root, task)
-}
-
-// catchUp tells an agent what others would have told it if the process had not died first: which children have ended, and which
-// questions are settled. What an ended child used counts from this moment: until its parent has taken it over, nothing else would count
-// it, and the others of the tree could spend it again.
-func (e *Engine) catchUp(ctx context.Context, a *actor) error {
-	record, state, err := a.view(ctx)
 	if err != nil {
-		return err
+		done(err)
 	}
-	if state.Lost != nil {
-		e.stopBelow(record) // the process may have died before it was done
-	}
-	if err := e.catchUpChildren(ctx, record, state); err != nil {
-		return err
-	}
-	for _, ask := range state.Asks {
-		if !ask.Open {
-			continue
-		}
-		if err := e.catchUpAsk(ctx, record, ask); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (e *Engine) catchUpChildren(ctx context.Context, parent ledger.Agent, s agent.State) error {
-	for _, child := range s.Children.Live {
-		if child.Outcome != nil {
-			continue
-		}
-		records, err := e.recordsOf(ctx, parent, child.Name)
-		if err != nil {
-			return err
-		}
-		for _, record := range records {
-			if record.Live() {
-				continue
-			}
-			if err := e.reportEnded(ctx, record); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// recordsOf finds the agents for a child that are on record. Mostly that is one with the child's name; only if somebody else's agent has, or
-// had, that name, it may be one with a suffix.
-func (e *Engine) recordsOf(ctx context.Context, parent ledger.Agent, child string) ([]ledger.Agent, error) {
-	named, err := e.options.Ledger.Agents(ctx, ledger.AgentFilter{Scope: ledger.Scope{Namespace: parent.Namespace}, Name: child}, ledger.Page{})
-	if err != nil {
-		return nil, fmt.Errorf("look for child %s of agent %s: %w", child, parent.UID, err)
-	}
-	others := len(named.Items)
-	records := slices.DeleteFunc(named.Items, func(a ledger.Agent) bool { return a.Parent != parent.UID })
-	if len(records) > 0 || others == 0 {
-		return records, nil
-	}
-	filter, page := ledger.AgentFilter{Scope: ledger.Scope{Root: parent.Root}, Parent: parent.UID}, ledger.Page{Limit: ledger.MaxLimit}
-	for more := true; more; more = page.Cursor != "" {
-		list, err := e.options.Ledger.Agents(ctx, filter, page)
-		if err != nil {
-			return nil, fmt.Errorf("list the children of agent %s: %w", parent.UID, err)
-		}
-		for _, a := range list.Items {
-			if agent.NamedFor(a.Name, child) {
-				records = append(records, a)
-			}
-		}
-		page.Cursor = list.Next
-	}
-	return records, nil
-}
-
-// reportEnded tells the parent of an agent that has ended.
-func (e *Engine) reportEnded(ctx context.Context, ended ledger.Agent) error {
-	read, err := e.read(ctx, ended.UID, true)
-	if err != nil {
-		return fmt.Errorf("load agent %s: %w", ended.UID, err)
-	}
-	state := read.state
-	if read.fault != nil {
-		state = quarantinedState(state, *read.fault, ended.FinishedAt)
-	}
-	e.budgets.keep(ended, state)
-	e.notify(ended.Parent, finishedFact(state))
-	return nil
-}
-
-// catchUpAsk closes a question that its asker no longer waits for.
-func (e *Engine) catchUpAsk(ctx context.Context, root ledger.Agent, ask agent.Ask) error {
-	gone, waits := true, false
-	if uid, ok := e.asker(root.UID, ask.UID, ask.Task); ok {
-		state, err := e.View(ctx, uid)
-		if err != nil && !errors.Is(err, ledger.ErrNotFound) {
-			return fmt.Errorf("look at agent %s, which asked for a person: %w", uid, err)
-		}
-		gone = err != nil || state.Phase.Terminal()
-		waits = !gone && slices.ContainsFunc(agent.Asks(state), func(open agent.AskPerson) bool { return open.Call == ask.Call })
-	}
-	if !waits {
-		e.notify(root.UID, agent.Settled{Agent: ask.Agent, Call: ask.Call, Gone: gone})
-	}
-	return nil
 }
 
 // HasBegun says whether the agent for a child of another agent is on record.
@@ -253,8 +191,19 @@ func (e *Engine) HasBegun(ctx context.Context, parent, child string) (bool, erro
 			return false, fmt.Errorf("look up agent %s: %w", parent, err)
 		}
 	}
-	records, err := e.recordsOf(ctx, record, child)
-	return len(records) > 0, err
+	named, err := e.options.Ledger.Agents(ctx, ledger.AgentFilter{Scope: ledger.Scope{Namespace: record.Namespace}, Name: child}, ledger.Page{})
+	if err != nil {
+		return false, fmt.Errorf("look for child %s of agent %s: %w", child, parent, err)
+	}
+	if len(named.Items) == 0 || slices.ContainsFunc(named.Items, func(a ledger.Agent) bool { return a.Parent == parent }) {
+		return len(named.Items) > 0, nil
+	}
+	found := false // somebody else's agent has, or had, the name
+	err = e.eachChild(ctx, record, func(a ledger.Agent) error {
+		found = found || agent.NamedFor(a.Name, child)
+		return nil
+	})
+	return found, err
 }
 
 // CancelChild tells a child of an agent that the agent wants it to stop. It reports false if no such child is at work.

@@ -118,7 +118,7 @@ func (a *actor) checkParent(r *recording) {
 		return
 	}
 	if fact != nil {
-		a.post(delivery{fact: fact})
+		_ = a.engine.post(a.uid, delivery{fact: fact}) // a closed engine takes nothing: the next one looks again
 	}
 }
 
@@ -130,7 +130,7 @@ func (a *actor) endedAbove(r *recording) (agent.Fact, error) {
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case state.Cancels(r.next.Config.ChildName()):
+	case state.Rejects(r.next.Config.ChildName()):
 		return agent.Cancelled{By: "its parent " + state.Config.Name}, nil
 	case r.batch.Create == nil:
 		return nil, nil // Recover has looked for ended parents

@@ -206,10 +206,10 @@ func (r *Reconciler) fail(ctx context.Context, task *v1alpha1.AgentTask, failure
 	next.CompletionTime = &now
 	meta.SetStatusCondition(&next.Conditions, metav1.Condition{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionFalse,
 		Reason: string(failure.Kind), Message: failure.Message, ObservedGeneration: task.Generation})
-	if err := r.Runner.ChildFailed(ctx, task, failure); err != nil { // before the end is shown: nobody looks at a task that has ended again
-		return r.interrupted(ctx, task, err)
+	if result, err := run.Show(ctx, r.Runner, task, &task.Status, next, false); err != nil || !result.IsZero() {
+		return result, err
 	}
-	return run.Show(ctx, r.Runner, task, &task.Status, next, false)
+	return r.ended(ctx, task) // once the end is shown, the task cannot begin after all
 }
 
 // waitFor shows what a task waits for.
@@ -221,15 +221,22 @@ func (r *Reconciler) waitFor(ctx context.Context, task *v1alpha1.AgentTask, miss
 	return run.Show(ctx, r.Runner, task, &task.Status, next, false)
 }
 
-// ended looks at a task that shows its end. An earlier release showed that work could not begin before it told the agent that asked for it,
-// and may have died in between.
+// ended looks at a task that shows its end. The engine tells the agent that asked for it how its agent ended; that it never had one, only
+// the task says.
 func (r *Reconciler) ended(ctx context.Context, task *v1alpha1.AgentTask) (ctrl.Result, error) {
-	if failure := task.Status.Error; failure != nil && task.Status.StartTime == nil {
-		if err := r.Runner.ChildFailed(ctx, task, *failure); err != nil {
-			return status.Result(err)
-		}
+	parent := metav1.GetControllerOf(task)
+	if task.Status.Error == nil || parent == nil {
+		return r.expire(ctx, task)
 	}
-	return r.expire(ctx, task)
+	told, err := r.parentKnows(ctx, task)
+	if err != nil || told {
+		return run.After(err)(r.expire(ctx, task))
+	}
+	begun, err := r.Runner.Engine.HasBegun(ctx, string(parent.UID), task.Name)
+	if err == nil && !begun {
+		err = r.Runner.ChildFailed(ctx, task, *task.Status.Error)
+	}
+	return run.After(err)(r.expire(ctx, task))
 }
 
 // expire deletes a task that has ended, when its time is up.
@@ -253,8 +260,34 @@ func (r *Reconciler) expire(ctx context.Context, task *v1alpha1.AgentTask) (ctrl
 	if left := time.Until(task.Status.CompletionTime.Add(time.Duration(*ttl) * time.Second)); left > 0 {
 		return ctrl.Result{RequeueAfter: left}, nil
 	}
+	// The parent must have heard of the end first: it would take a task that is gone for one that was deleted.
+	told, err := r.parentKnows(ctx, task)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if !told {
+		return ctrl.Result{RequeueAfter: time.Second}, nil
+	}
 	if err := client.IgnoreNotFound(r.Client.Delete(ctx, task)); err != nil {
 		return ctrl.Result{}, fmt.Errorf("delete the finished task %s/%s: %w", task.Namespace, task.Name, err)
 	}
 	return ctrl.Result{}, nil
+}
+
+// parentKnows says whether the agent that asked for a task has taken its outcome.
+func (r *Reconciler) parentKnows(ctx context.Context, task *v1alpha1.AgentTask) (bool, error) {
+	owner := metav1.GetControllerOf(task)
+	if owner == nil {
+		return true, nil
+	}
+	state, found, err := r.Runner.State(ctx, string(owner.UID))
+	if err != nil || !found {
+		return !found, err
+	}
+	for _, child := range state.Children.Live {
+		if child.Name == task.Name && child.Outcome == nil {
+			return false, nil
+		}
+	}
+	return true, nil
 }

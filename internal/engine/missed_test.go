@@ -1,0 +1,305 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+func has(b ledger.Batch, kind string) bool {
+	return slices.ContainsFunc(b.Events, func(e ledger.Event) bool { return e.Type == kind })
+}
+
+// The append that ends an agent succeeds, but its answer is lost.
+func TestAnEndWhoseAnswerIsLostReachesTheParent(t *testing.T) {
+	w := newWorld(t, askingBelow)
+	w.stop()
+	var lost atomic.Bool
+	w.start(&lossyLedger{Ledger: w.ledger, loses: func(b ledger.Batch) bool {
+		return b.Agent == "uid-chat-1-1" && b.Finish != nil && !lost.Swap(true)
+	}})
+	w.configure = func(c *agent.Config) { c.AutoAnswer.Enabled = false }
+	w.chat(nil)
+	w.say("m1", "Go")
+	w.answerOnce()
+	w.until("the end to be lost", lost.Load)
+	w.untilPosted("All done.")
+}
+
+// The append of an answer succeeds, but its own answer is lost.
+func TestAnAnswerWhoseRecordIsNotConfirmedClosesTheQuestion(t *testing.T) {
+	w := newWorld(t, askingBelow)
+	w.stop()
+	var lost atomic.Bool
+	w.start(&lossyLedger{Ledger: w.ledger, loses: func(b ledger.Batch) bool {
+		return b.Agent == "uid-chat-1-1" && has(b, "Answered") && !lost.Swap(true)
+	}})
+	w.configure = func(c *agent.Config) { c.AutoAnswer.Enabled = false }
+	w.chat(nil)
+	w.say("m1", "Go")
+	w.untilPosted("Which year?")
+	w.deliver("uid-chat-1-1", agent.Answered{Call: w.openAsk().Call, Text: "1972"})
+	w.untilPosted("All done.")
+	w.until("the question to be closed", func() bool {
+		s, err := w.engine.View(t.Context(), "uid-chat")
+		return err == nil && !slices.ContainsFunc(s.Asks, func(a agent.Ask) bool { return a.Open })
+	})
+}
+
+// An ask that an earlier release has recorded has no UID.
+func TestAnAskWithoutUIDIsNotPostedAgain(t *testing.T) {
+	w := newWorld(t, askingBelow)
+	w.configure = func(c *agent.Config) { c.AutoAnswer.Enabled = false }
+	w.stop()
+	w.start(&strippedLedger{Ledger: w.ledger})
+	w.chat(nil)
+	w.say("m1", "Go")
+	w.untilPosted("Which year?")
+	posts := w.view("uid-chat").Posts
+	w.restart()
+	for _, uid := range []string{"uid-chat-1-1", "uid-chat"} { // what was posted to their mailboxes has been handled then
+		if err := w.engine.Record(t.Context(), uid, agent.Woke{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := w.view("uid-chat")
+	if s.Posts != posts || len(s.Asks) != 1 || !s.Asks[0].Open || s.Asks[0].UID != "" {
+		t.Errorf("%d posts before and %d afterwards; asks: %+v", posts, s.Posts, s.Asks)
+	}
+}
+
+func (w *world) view(uid string) agent.State {
+	w.t.Helper()
+	s, err := w.engine.View(w.t.Context(), uid)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return s
+}
+
+// strippedLedger writes Asked as earlier releases did.
+type strippedLedger struct{ ledger.Ledger }
+
+func (l *strippedLedger) Append(ctx context.Context, b ledger.Batch) error {
+	b.Events = slices.Clone(b.Events)
+	for i, e := range b.Events {
+		if e.Type == "Asked" {
+			b.Events[i].Data = bytes.Replace(e.Data, []byte(`"uid":"uid-chat-1-1",`), nil, 1)
+		}
+	}
+	return l.Ledger.Append(ctx, b)
+}
+
+// refusesLoad fails to read agents, for as long as it says so.
+type refusesLoad struct {
+	ledger.Ledger
+	refuse func(uid string) bool
+}
+
+func (l *refusesLoad) Load(ctx context.Context, uid string) (ledger.History, error) {
+	if l.refuse(uid) {
+		return ledger.History{}, &ledger.Error{Op: "load", Reason: ledger.ReasonFailed, Err: errors.New("canceling statement due to conflict with recovery")}
+	}
+	return l.Ledger.Load(ctx, uid)
+}
+
+// An agent that cannot be read at once when it is taken over hears of its ended child all the same.
+func TestAnAgentThatIsReadLateHearsOfItsChild(t *testing.T) {
+	w := newWorld(t, askingBelow)
+	dead := w.dieAfter(func(c Change) bool { return c.Agent.UID == "uid-chat-1-1" && c.After.Phase.Terminal() })
+	w.configure = func(c *agent.Config) { c.AutoAnswer.Enabled = false }
+	w.chat(nil)
+	w.say("m1", "Go")
+	w.answerOnce()
+	<-dead
+	w.crash()
+	var failed atomic.Bool
+	if _, err := w.start(&refusesLoad{Ledger: w.ledger, refuse: func(uid string) bool { return uid == "uid-chat-1" && !failed.Swap(true) }}).Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, uid := range []string{"uid-chat", "uid-chat-1", "uid-chat-1-1"} {
+		go w.reconcile(uid)
+	}
+	w.untilPosted("All done.")
+}
+
+// An agent that cannot be read keeps nobody else waiting.
+func TestAnAskerThatCannotBeReadKeepsNobodyWaiting(t *testing.T) {
+	w := askAtDepth2(t)
+	w.untilPosted("Which year?")
+	w.crash()
+	var fine atomic.Bool
+	e := w.start(&refusesLoad{Ledger: w.ledger, refuse: func(uid string) bool { return uid == "uid-chat-1-1" && !fine.Load() }})
+	if _, err := e.Recover(t.Context()); err != nil {
+		t.Errorf("nobody is taken over: %v", err)
+	}
+	fine.Store(true)
+}
+
+// A chat that was deleted makes no more model calls.
+func TestADeletedChatDoesNotHearQuestions(t *testing.T) {
+	w := hang(t)
+	if err := w.engine.End("uid-chat"); err != nil {
+		t.Fatal(err)
+	}
+	w.untilCancelled("uid-chat", "uid-chat-1", "uid-chat-1-1")
+	before := len(w.model.Requests())
+	if err := w.engine.Record(t.Context(), "uid-chat", agent.Asked{Agent: "chat-1-1", UID: "uid-chat-1-1", Task: "chat-1-1", Call: "c9", Kind: agent.AskQuestion, Text: "Which?"}); err != nil {
+		t.Fatal(err)
+	}
+	calls, err := w.ledger.OpenCalls(t.Context(), "uid-chat")
+	if err != nil || len(calls.Models) > 0 || len(w.model.Requests()) > before {
+		t.Errorf("it calls its model: %d open, %d requests more (%v)", len(calls.Models), len(w.model.Requests())-before, err)
+	}
+}
+
+// The events of an agent whose name was taken are damaged. Its parent knows it by the name of its task.
+func TestAQuarantinedAgentWithASuffixIsReported(t *testing.T) {
+	w := hang(t)
+	defer w.deliver("uid-chat", agent.Cancelled{Message: "stop"})
+	w.absent.Store(true)
+	w.deliver("uid-chat-1-1", agent.Cancelled{}) // the parent goes on with a model that has no rule
+	c := config(agent.Orchestrator, "chat2", "orchestrator", 0)
+	w.begin(ledger.Agent{UID: "uid-chat2", Kind: "AgentChat", Namespace: "ns", Name: "chat2", Root: "uid-chat2", Chat: "chat2", Role: "orchestrator"}, c)
+	w.deliver("uid-chat2", agent.MessageArrived{Message: "m1", Text: "Go"})
+	w.until("the child to be wanted", func() bool {
+		s, err := w.engine.View(t.Context(), "uid-chat2")
+		return err == nil && s.Children.Pending() == 1
+	})
+	sub := config(agent.SubAgent, "chat2-1-x7k2m", "tester", 1)
+	sub.TaskName, sub.Task.Instruction = "chat2-1", "Hang"
+	w.begin(ledger.Agent{UID: "uid-sub", Kind: "SubAgent", Namespace: "ns", Name: "chat2-1-x7k2m", Parent: "uid-chat2", Root: "uid-chat2", Chat: "chat2", Role: "tester", Depth: 1}, sub)
+	w.until("the child to call its model", func() bool {
+		calls, err := w.ledger.OpenCalls(t.Context(), "uid-sub")
+		return err == nil && len(calls.Models) == 1
+	})
+	w.crash()
+	e := w.start(&damagedEvent{Ledger: w.ledger, uid: "uid-sub", seq: 1})
+	if _, err := e.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.until("the child to be quarantined", func() bool { return !w.record("uid-sub").Live() })
+	w.until("the parent to hear of it", func() bool {
+		s, err := w.engine.View(t.Context(), "uid-chat2")
+		return err == nil && s.Children.Pending() == 0
+	})
+}
+
+// damagedEvent damages one event of an agent.
+type damagedEvent struct {
+	ledger.Ledger
+	uid string
+	seq int64
+}
+
+func (l *damagedEvent) Load(ctx context.Context, uid string) (ledger.History, error) {
+	h, err := l.Ledger.Load(ctx, uid)
+	if err == nil && uid == l.uid {
+		for i := range h.Events {
+			if h.Events[i].Seq == l.seq {
+				h.Events[i].Data = []byte("{")
+			}
+		}
+	}
+	return h, err
+}
+
+// An agent at depth 2 that asks is quarantined: the event of its question cannot be read. The question is closed.
+func TestTheQuestionOfAQuarantinedAgentIsClosed(t *testing.T) {
+	w := askAtDepth2(t)
+	w.untilPosted("Which year?")
+	w.crash()
+	e := w.start(&damagedEvent{Ledger: w.ledger, uid: "uid-chat-1-1", seq: w.record("uid-chat-1-1").LastSeq})
+	e.held.Store(true)
+	if _, err := e.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.until("it to be quarantined", func() bool { return !w.record("uid-chat-1-1").Live() })
+	w.until("the question to be closed", func() bool {
+		s, err := w.engine.View(t.Context(), "uid-chat")
+		return err == nil && !slices.ContainsFunc(s.Asks, func(a agent.Ask) bool { return a.Open })
+	})
+}
+
+// As before, but the damage is found while the engine is at work.
+func TestTheQuestionOfAnAgentThatIsDamagedLaterIsClosed(t *testing.T) {
+	w := newWorld(t, askingBelow)
+	w.stop()
+	damage := &damagedEvent{Ledger: w.ledger, uid: "none"}
+	w.start(damage)
+	w.configure = func(c *agent.Config) { c.AutoAnswer.Enabled = false }
+	w.chat(nil)
+	w.say("m1", "Go")
+	w.untilPosted("Which year?")
+	w.until("it to be idle", func() bool {
+		w.engine.Evict(-1e12)
+		w.engine.mu.Lock()
+		defer w.engine.mu.Unlock()
+		_, there := w.engine.actors["uid-chat-1-1"]
+		return !there
+	})
+	damage.uid, damage.seq = "uid-chat-1-1", w.record("uid-chat-1-1").LastSeq
+	_, _ = w.engine.View(t.Context(), "uid-chat-1-1")
+	w.until("it to be quarantined", func() bool { return !w.record("uid-chat-1-1").Live() })
+	w.until("the question to be closed", func() bool {
+		s, err := w.engine.View(t.Context(), "uid-chat")
+		return err == nil && !slices.ContainsFunc(s.Asks, func(a agent.Ask) bool { return a.Open })
+	})
+}
+
+// A task failed, which its parent knows, but its status could not be written; then it begins after all. Nobody waits for it.
+func TestAnAgentThatItsParentGaveUpDoesNotRun(t *testing.T) {
+	w := hang(t)
+	w.absent.Store(true)
+	late := w.agents["chat-1-1"]
+	late.UID, late.Name = "uid-chat-2", "chat-2"
+	late.Parent, late.Depth = "uid-chat", 1
+	w.deliver("uid-chat", agent.MessageArrived{Message: "m2", Text: "Go"})
+	w.until("a second child to be wanted", func() bool {
+		s, err := w.engine.View(t.Context(), "uid-chat")
+		return err == nil && s.Children.Pending() == 2
+	})
+	failed := agent.ChildFinished{Child: "chat-2", Outcome: agent.Outcome{Kind: agent.KindInvalidSpec, Error: "exceeded quota"}}
+	if err := w.engine.Record(t.Context(), "uid-chat", failed); err != nil {
+		t.Fatal(err)
+	}
+	c := config(agent.SubAgent, "chat-2", "tester", 1)
+	c.Task.Instruction = "Hang"
+	w.deliverError(w.engine.Start(late, agent.Started{Config: c})) // the next reconcile finds room in the quota
+	w.until("it to be recorded", func() bool { _, err := w.ledger.Agent(t.Context(), "uid-chat-2"); return err == nil })
+	defer w.deliver("uid-chat-2", agent.Cancelled{})
+	w.untilCancelled("uid-chat-2")
+}
+
+// The object that has the name of a child's sub-agent never had an agent, or the ledger has forgotten it. The child, which has a suffix,
+// ends, and the process dies before its parent hears of it.
+func TestAChildWithASuffixIsCaughtUp(t *testing.T) {
+	w := newWorld(t, hanging)
+	w.chat(nil)
+	w.absent.Store(true)
+	w.say("m1", "Go")
+	w.until("the child to be wanted", func() bool {
+		s, err := w.engine.View(t.Context(), "uid-chat")
+		return err == nil && s.Children.Pending() == 1
+	})
+	dead := w.dieAfter(func(c Change) bool { return c.Agent.UID == "uid-sub" && c.After.Phase.Terminal() })
+	sub := config(agent.SubAgent, "chat-1-x7k2m", "tester", 1)
+	sub.TaskName, sub.Task.Instruction = "chat-1", "Hang"
+	w.begin(ledger.Agent{UID: "uid-sub", Kind: "SubAgent", Namespace: "ns", Name: "chat-1-x7k2m", Parent: "uid-chat", Root: "uid-chat", Chat: "chat", Role: "tester", Depth: 1}, sub)
+	w.deliver("uid-sub", agent.Cancelled{By: "alice"})
+	<-dead
+	w.restart()
+	w.until("the parent to hear of it", func() bool {
+		s, err := w.engine.View(t.Context(), "uid-chat")
+		return err == nil && s.Children.Pending() == 0
+	})
+}
