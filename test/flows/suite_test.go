@@ -24,15 +24,32 @@ func TestFlows(t *testing.T) {
 
 var _ = Describe("With SQLite", Ordered, ContinueOnFailure, func() { flows(stack.SQLite) })
 
-var _ = Describe("With PostgreSQL", Ordered, ContinueOnFailure, func() { flows(stack.PostgreSQL) })
+var _ = Describe("With PostgreSQL", Ordered, ContinueOnFailure, func() { smoke(stack.PostgreSQL) })
 
-// flows are all specs, on one stack.
-func flows(ledger string) {
+func begin(ledger string) *world {
 	w := &world{}
 	BeforeAll(func(ctx SpecContext) { w.start(ctx, ledger) })
 	AfterEach(func(ctx SpecContext) { w.inspect(ctx) })
 	AfterAll(func() { Expect(w.Refusals()).To(BeEmpty()) })
+	return w
+}
 
+// smoke are the flows that depend most on the ledger: parallel appends, quotas, retention, handing over, reading back, and its loss. The ledger's conformance
+// suite covers the driver, so the other flows run once, with SQLite.
+func smoke(ledger string) {
+	w := begin(ledger)
+	parallelAgents(w)
+	conversations(w)
+	upkeep(w)
+	quotas(w)
+	handover(w)
+	record(w)
+	withoutLedger(w) // the last: it loses the ledger
+}
+
+// flows are all specs, on one stack.
+func flows(ledger string) {
+	w := begin(ledger)
 	nestedAgents(w)
 	centralOrchestration(w)
 	roleDelegation(w)
