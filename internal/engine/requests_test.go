@@ -38,6 +38,7 @@ func turn(s agent.State, n int, images ...agent.Image) agent.State {
 
 func TestARequestThatContinuesTheOneBeforeIsTheOneFromScratch(t *testing.T) {
 	s := conversation(4000)
+	asked := s // the state that the last request is of
 	var before *recorded
 	var sent, whole []model.Request
 	continued, compactions := 0, 0
@@ -54,8 +55,8 @@ func TestARequestThatContinuesTheOneBeforeIsTheOneFromScratch(t *testing.T) {
 		}
 		call := plannedCall{request: before.next(s)}
 		sent, whole = append(sent, call.request), append(whole, request(agent.BuildPrompt(s)))
-		if n%2 == 0 { // something else is planned from the same request, while the first may be in flight
-			_ = before.next(turn(s, 1000+n))
+		if before != nil && asked.Request.Purpose == agent.PurposeTurn { // something else follows from the same request, while this one may be in flight
+			_ = before.next(turn(asked, 1000+n))
 		}
 		intent := ledger.ModelCall{Seq: int64(2*n + 1), StartedAt: time.Unix(int64(n), 0)}
 		before = call.record(&intent, s, before)
@@ -63,7 +64,7 @@ func TestARequestThatContinuesTheOneBeforeIsTheOneFromScratch(t *testing.T) {
 		if n%10 == 0 {
 			images = []agent.Image{{Digest: fmt.Sprintf("sha256:%d", n), MediaType: "image/png", Size: 9 << 20}}
 		}
-		s = turn(s, n, images...)
+		asked, s = s, turn(s, n, images...)
 	}
 	// They are compared at the end: no request may change one that was made before it.
 	if diff := cmp.Diff(whole, sent); diff != "" {
