@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// An event says how tokens were estimated when it was recorded; one of an earlier release says nothing.
+// An event says how tokens were estimated when it was recorded.
 func TestEventsKeepTheirEstimate(t *testing.T) {
 	for _, want := range []Estimate{EstimatePieces, EstimateBytes} {
 		data, err := json.Marshal(Event{At: 1, Fact: Woke{}, Estimate: want})
@@ -22,6 +22,19 @@ func TestEventsKeepTheirEstimate(t *testing.T) {
 		}
 		if read.Estimate != want {
 			t.Errorf("%s is read as %v, want %v", data, read.Estimate, want)
+		}
+	}
+}
+
+// Events of earlier releases that had this estimate say so.
+func TestEventsOfVersion1SayHowTokensWereEstimated(t *testing.T) {
+	for data, want := range map[string]Estimate{
+		`{"v":1,"type":"Woke","at":1,"fact":{}}`: EstimateBytes, `{"v":1,"type":"Woke","at":1,"tokens":1,"fact":{}}`: EstimatePieces,
+		`{"v":2,"type":"Woke","at":1,"fact":{}}`: EstimatePieces,
+	} {
+		var read Event
+		if err := json.Unmarshal([]byte(data), &read); err != nil || read.Estimate != want {
+			t.Errorf("%s is read as %v (%v), want %v", data, read.Estimate, err, want)
 		}
 	}
 }

@@ -12,16 +12,17 @@ import (
 )
 
 // Version is the version of the JSON forms of events and states. A release that changes them in a way that older logs
-// do not fit raises it and reads the older ones as well.
-const Version = 1
+// do not fit raises it and reads the older ones as well. Events of version 1 said how their tokens were estimated; since version 2 it is
+// EstimatePieces.
+const Version = 2
 
 // envelope is the JSON form of an event.
 type envelope struct {
 	Version int    `json:"v"`
 	Type    string `json:"type"`
 	At      Time   `json:"at"`
-	// Tokens is the generation of the estimator: absent before there was internal/tokens.
-	Tokens int             `json:"tokens,omitempty"`
+	// Tokens is the generation of the estimator in version 1: absent before there was internal/tokens.
+	Tokens int             `json:"tokens"`
 	Fact   json.RawMessage `json:"fact"`
 }
 
@@ -30,7 +31,6 @@ type written struct {
 	Version int    `json:"v"`
 	Type    string `json:"type"`
 	At      Time   `json:"at"`
-	Tokens  int    `json:"tokens,omitempty"`
 	Fact    Fact   `json:"fact"`
 }
 
@@ -57,16 +57,17 @@ func FactType(f Fact) string {
 	return reflect.TypeOf(f).Name()
 }
 
-func generation(e Estimate) int {
+// versionOf is the oldest version that says how an event's tokens were estimated.
+func versionOf(e Estimate) int {
 	if e == EstimateBytes {
-		return 0
+		return 1
 	}
-	return 1
+	return Version
 }
 
 // EncodeEvent writes the versioned form of an event.
 func EncodeEvent(e Event) ([]byte, error) {
-	data, err := plainjson.Marshal(written{Version: Version, Type: FactType(e.Fact), At: e.At, Tokens: generation(e.Estimate), Fact: e.Fact})
+	data, err := plainjson.Marshal(written{Version: versionOf(e.Estimate), Type: FactType(e.Fact), At: e.At, Fact: e.Fact})
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", FactType(e.Fact), err)
 	}
@@ -97,7 +98,7 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 	}
 	e.At = env.At
 	e.Estimate = EstimatePieces
-	if env.Tokens == 0 {
+	if env.Version == 1 && env.Tokens == 0 {
 		e.Estimate = EstimateBytes
 	}
 	e.Fact = fact.Elem().Interface().(Fact)
