@@ -161,6 +161,55 @@ func testRequestsOfAChain(t *testing.T, db Database) {
 	}
 }
 
+// testWhatARowHasTwiceIsWrittenOnce has a reply with tool calls, and a request that ends with the key of its call, and some that only look
+// like that.
+func testWhatARowHasTwiceIsWrittenOnce(t *testing.T, db Database) {
+	l := db.Open(t)
+	calls := encoded([]map[string]string{{"id": "call_1", "name": "search_the_archive", "arguments": `{"words":"two of them"}`}})
+	replies := map[string]json.RawMessage{
+		"a/m0": encoded(map[string]any{"id": "1", "toolCalls": calls, "usage": 1}),
+		"a/m1": encoded(map[string]any{"id": "2", "toolCalls": []json.RawMessage{json.RawMessage(`{"toolCalls":` + string(calls) + `}`)}}),
+		"a/m2": encoded(map[string]any{"toolCalls": json.RawMessage(`{"$calls":0}`), "x": map[string]any{"toolCalls": calls}}),
+		"a/m3": encoded(map[string]any{"text": `"toolCalls":` + string(calls)}),
+	}
+	whole := []json.RawMessage{
+		encoded(map[string]any{"messages": []string{"system"}, "z": "a/m0"}),
+		json.RawMessage(`{"messages":["system"],"z":"a/m1"}`),
+		json.RawMessage(`{"messages":["system"],"z":0,0]`), // no JSON, and it ends as an edit may not
+		json.RawMessage(`{"messages":["system"],"z":"a/m3"}`),
+	}
+	requests := []json.RawMessage{whole[0], json.RawMessage(`[[0,27],"\"a/m1\"}"]`), json.RawMessage(`[[0,27],"0,0]"]`), json.RawMessage(`[[0,27],"\"a/m3\"}"]`)}
+	for i := range requests {
+		key := fmt.Sprintf("a/m%d", i)
+		call, result := modelCall(key, 10*i), modelDone(key, ledger.StatusSuccess, 10*i+5)
+		call.Seq, call.Chain, call.Place, call.Request = int64(i+1), 1, i, requests[i]
+		result.Response, result.ToolCalls = replies[key], calls
+		batch := ledger.Batch{Agent: "a", After: int64(i), Events: []ledger.Event{heard("more", 10*i)}, ModelCalls: []ledger.ModelCall{call}, ModelResults: []ledger.ModelResult{result}}
+		if i == 0 {
+			record := Agent("a")
+			batch.Create = &record
+		}
+		Append(t, l, batch)
+	}
+	for i, want := range whole {
+		key := fmt.Sprintf("a/m%d", i)
+		call := must(l.ModelCall(t.Context(), key))(t)
+		if !bytes.Equal(call.Request, want) || !bytes.Equal(call.Result.Response, replies[key]) || !bytes.Equal(call.Result.ToolCalls, calls) {
+			t.Errorf("%s came back as\n%s\n%s\n%s, want\n%s\n%s\n%s", key, call.Request, call.Result.Response, call.Result.ToolCalls, want, replies[key], calls)
+		}
+	}
+	var request, response string
+	if err := db.Raw.QueryRowContext(t.Context(), `SELECT CAST(request AS TEXT), CAST(response AS TEXT) FROM model_calls WHERE key = 'a/m1'`).Scan(&request, &response); err != nil {
+		t.Fatal(err)
+	}
+	if request != "[[0,27],0]" {
+		t.Errorf("the key is written in the request, too: %s", request)
+	}
+	if err := db.Raw.QueryRowContext(t.Context(), `SELECT CAST(response AS TEXT) FROM model_calls WHERE key = 'a/m0'`).Scan(&response); err != nil || strings.Contains(response, "archive") {
+		t.Errorf("the tool calls are written in the response, too: %s (%v)", response, err)
+	}
+}
+
 func testAChainGoesWithItsLastRequest(t *testing.T, db Database) {
 	l := db.Open(t)
 	requests := chainOf(t, l, "a", 4)

@@ -83,6 +83,7 @@ func Run(t *testing.T, create func(testing.TB) Database) {
 		"CallsArePrunedByAge":                 testCallsArePrunedByAge,
 		"ATextIsKeptOnce":                     testATextIsKeptOnce,
 		"RequestsOfAChain":                    testRequestsOfAChain,
+		"WhatARowHasTwiceIsWrittenOnce":       testWhatARowHasTwiceIsWrittenOnce,
 		"AChainGoesWithItsLastRequest":        testAChainGoesWithItsLastRequest,
 		"AYoungChainStays":                    testAYoungChainStays,
 		"DamageStaysWhereItIs":                testDamageStaysWhereItIs,

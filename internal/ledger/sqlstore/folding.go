@@ -22,6 +22,7 @@ const (
 
 	formResponse  = 1
 	formToolCalls = 2
+	formOwnCalls  = 4
 )
 
 // folded is a batch as it is written. Its slices are those of the batch, with texts that events have replaced by references.
@@ -157,6 +158,7 @@ func (f *folded) foldModelCalls(draft *fold.Draft) {
 		if data, ok := draft.Fold(f.ModelCalls[i].Request); ok {
 			f.ModelCalls[i].Request, f.requests[i] = data, formFolded
 		}
+		leaveOutKey(&f.ModelCalls[i])
 	}
 	f.ModelResults, f.results = slices.Clone(f.ModelResults), make([]int, len(f.ModelResults))
 	for i := range f.ModelResults {
@@ -166,8 +168,11 @@ func (f *folded) foldModelCalls(draft *fold.Draft) {
 
 // foldResult folds what a model said, and returns the form of the result.
 func foldResult(draft *fold.Draft, r *ledger.ModelResult) (form int) {
+	if leaveOutCalls(r) {
+		form = formOwnCalls
+	}
 	if data, ok := draft.Fold(r.Response); ok {
-		r.Response, form = data, formResponse
+		r.Response, form = data, form|formResponse
 	}
 	if data, ok := draft.Fold(r.ToolCalls); ok {
 		r.ToolCalls, form = data, form|formToolCalls

@@ -70,6 +70,9 @@ func (s *Store) ModelCall(ctx context.Context, key string) (ledger.ModelCall, er
 			if call.Result.Response, err = u.body(call.Agent, response, read.form&formResponse != 0); err != nil {
 				return err
 			}
+			if read.form&formOwnCalls != 0 {
+				call.Result.Response = putBackCalls(call.Result.Response, call.Result.ToolCalls)
+			}
 		}
 		if !call.PrunedAt.IsZero() {
 			return nil
@@ -85,7 +88,7 @@ func (s *Store) ModelCall(ctx context.Context, key string) (ledger.ModelCall, er
 	return call, s.fail("read model call "+key, err)
 }
 
-const chainOfRequests = `SELECT request, request_form FROM model_calls WHERE agent_uid = $1 AND request_chain = $2 AND request_place <= $3 ORDER BY request_place`
+const chainOfRequests = `SELECT key, request, request_form FROM model_calls WHERE agent_uid = $1 AND request_chain = $2 AND request_place <= $3 ORDER BY request_place`
 
 // chained rebuilds a request from those before it in its chain.
 func (u *unfolder) chained(call ledger.ModelCall) (json.RawMessage, error) {
@@ -95,9 +98,10 @@ func (u *unfolder) chained(call ledger.ModelCall) (json.RawMessage, error) {
 	}
 	links, err := list(u.ctx, u.db, func(r row) (link, error) {
 		var l link
+		var key string
 		var form sql.NullInt64
-		err := r.Scan(&l.data, &form)
-		l.folded = form.Int64 == formFolded
+		err := r.Scan(&key, &l.data, &form)
+		l.data, l.folded = putBackKey(l.data, key), form.Int64 == formFolded
 		return l, err
 	}, chainOfRequests, call.Agent, call.Chain, call.Place)
 	if err != nil {
@@ -122,7 +126,7 @@ func (u *unfolder) chained(call ledger.ModelCall) (json.RawMessage, error) {
 // ModelCalls implements ledger.Calls.
 func (s *Store) ModelCalls(ctx context.Context, filter ledger.CallFilter, page ledger.Page) (ledger.List[ledger.ModelCall], error) {
 	var w where
-	w.scope(filter.Scope, "started_at")
+	w.callScope(filter.Scope)
 	w.equal("agent_uid", filter.Agent)
 	if filter.Parent != "" {
 		w.add("parent_key <> '' AND parent_key = ", text(filter.Parent)) // as the index says it

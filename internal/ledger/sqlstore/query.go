@@ -94,6 +94,15 @@ func (w *where) scope(s ledger.Scope, at string) {
 	}
 }
 
+// callScope is scope for model calls. The calls of a tree are found by its agents.
+func (w *where) callScope(s ledger.Scope) {
+	if s.Root != "" {
+		w.conditions = append(w.conditions, "agent_uid IN (SELECT uid FROM agents WHERE root_uid = "+w.arg(text(s.Root))+")")
+		s.Root = ""
+	}
+	w.scope(s, "started_at")
+}
+
 // String is the WHERE clause; empty without conditions.
 func (w *where) String() string {
 	if len(w.conditions) == 0 {

@@ -55,7 +55,7 @@ func (d *duration) Scan(value any) error {
 // Usage implements ledger.Reports.
 func (s *Store) Usage(ctx context.Context, query ledger.ReportQuery, page ledger.Page) (ledger.List[ledger.Usage], error) {
 	var w where
-	w.scope(query.Scope, "started_at")
+	w.callScope(query.Scope)
 	rows, err := report(ctx, s.driver.Reader(), query, page, reportOf[ledger.Usage]{
 		table: "model_calls", totals: callTotals(), where: &w,
 		into: func(u *ledger.Usage) (*ledger.Group, []any) { return &u.Group, callTotalsInto(&u.CallTotals) },
