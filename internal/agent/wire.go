@@ -11,10 +11,12 @@ import (
 	"github.com/nestor-dev/nestor/internal/plainjson"
 )
 
-// Version is the version of the JSON forms of events and states. A release that changes them in a way that older logs
-// do not fit raises it and reads the older ones as well. Events of version 1 said how their tokens were estimated; since version 2 it is
-// EstimatePieces.
-const Version = 2
+// The versions of the JSON forms of events and states. A release that changes one in a way that older logs do not fit raises it and reads
+// the older ones as well. Events of version 1 said how their tokens were estimated; since version 2 it is EstimatePieces.
+const (
+	eventVersion = 2
+	stateVersion = 1
+)
 
 // envelope is the JSON form of an event.
 type envelope struct {
@@ -62,7 +64,7 @@ func versionOf(e Estimate) int {
 	if e == EstimateBytes {
 		return 1
 	}
-	return Version
+	return eventVersion
 }
 
 // EncodeEvent writes the versioned form of an event.
@@ -83,8 +85,8 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &env); err != nil {
 		return fmt.Errorf("decode event: %w", err)
 	}
-	if env.Version < 1 || env.Version > Version {
-		return fmt.Errorf("event has version %d, this program reads 1 to %d: upgrade it", env.Version, Version)
+	if env.Version < 1 || env.Version > eventVersion {
+		return fmt.Errorf("event has version %d, this program reads 1 to %d: upgrade it", env.Version, eventVersion)
 	}
 	kind, ok := facts[env.Type]
 	if !ok {
@@ -113,7 +115,7 @@ type Snapshot struct {
 
 // EncodeState writes the versioned form of a state.
 func EncodeState(s State) ([]byte, error) {
-	return plainjson.Marshal(Snapshot{Version: Version, State: s})
+	return plainjson.Marshal(Snapshot{Version: stateVersion, State: s})
 }
 
 // DecodeState reads the versioned form of a state.
@@ -122,8 +124,8 @@ func DecodeState(data []byte) (State, error) {
 	if err := json.Unmarshal(data, &snapshot); err != nil {
 		return State{}, fmt.Errorf("decode state: %w", err)
 	}
-	if snapshot.Version < 1 || snapshot.Version > Version {
-		return State{}, fmt.Errorf("state has version %d, this program reads 1 to %d: replay the events instead", snapshot.Version, Version)
+	if snapshot.Version < 1 || snapshot.Version > stateVersion {
+		return State{}, fmt.Errorf("state has version %d, this program reads 1 to %d: replay the events instead", snapshot.Version, stateVersion)
 	}
 	return snapshot.State.withFrame(), nil
 }

@@ -136,7 +136,7 @@ func TestAnOldLogLeadsToTheSameState(t *testing.T) {
 func TestNewerFormsAreRefused(t *testing.T) {
 	var e Event
 	for text, want := range map[string]string{
-		`{"v":2,"type":"Woke","at":1}`:                "upgrade",
+		`{"v":3,"type":"Woke","at":1}`:                "upgrade",
 		`{"v":0,"type":"Woke","at":1}`:                "version 0",
 		`{"v":1,"type":"Exploded","at":1}`:            "Exploded",
 		`{"v":1,"type":"Woke","at":"now"}`:            "decode event",
