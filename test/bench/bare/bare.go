@@ -13,6 +13,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/uuid"
+
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -188,9 +190,9 @@ func (r *run) measure(ctx context.Context) (Outcome, error) {
 func (r *run) agents(ctx context.Context, prefix string, n, atOnce int) error {
 	began := map[string]time.Time{}
 	begin := func(i int) error {
-		uid := fmt.Sprintf("%s-%d", prefix, i)
+		uid := string(uuid.NewUUID()) // as long as those of objects
 		began[uid] = time.Now()
-		return r.begin(uid, i)
+		return r.begin(uid, fmt.Sprintf("%s-%d", prefix, i), i)
 	}
 	next := 0
 	for ; next < min(n, atOnce); next++ {
@@ -218,17 +220,19 @@ func (r *run) agents(ctx context.Context, prefix string, n, atOnce int) error {
 	return nil
 }
 
+const namespaceUID = "6f1c1c5e-8f0e-4b6e-9d53-3f0f8a1f2b6d"
+
 // begin starts an agent with what the controllers resolve for a standalone task.
-func (r *run) begin(uid string, number int) error {
+func (r *run) begin(uid, name string, number int) error {
 	context := r.load.ContextTokens
 	if context == 0 {
 		context = model.DefaultContextTokens
 	}
 	return r.engine.Start(ledger.Agent{
-		UID: uid, Kind: "SubAgent", Namespace: "bench", NamespaceUID: "bench", Name: uid, Root: uid, Role: Role, Depth: 1,
+		UID: uid, Kind: "SubAgent", Namespace: "bench", NamespaceUID: namespaceUID, Name: name, Root: uid, Role: Role, Depth: 1,
 		Provider: provider, Model: modelName, CreatedAt: time.Now(),
 	}, agent.Started{Config: agent.Config{
-		Kind: agent.SubAgent, Name: uid, Depth: 1, MaxDepth: 2, Shares: true, Provider: provider, Model: modelName, Generation: 1,
+		Kind: agent.SubAgent, Name: name, Depth: 1, MaxDepth: 2, Shares: true, Provider: provider, Model: modelName, Generation: 1,
 		Role:   agent.Role{Name: Role, Prompt: "You work.", Allow: []string{"bench__*"}},
 		Task:   agent.Task{Instruction: fmt.Sprintf("Work %d", number)},
 		Tools:  r.tools.known(),

@@ -5,8 +5,8 @@ package bare_test
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -32,8 +32,15 @@ func run(t *testing.T, load bare.Load) (bare.Outcome, []ledger.ToolCall) {
 		}
 	}()
 	var calls []ledger.ToolCall
-	for i := range load.Agents {
-		list, err := kept.ToolCalls(t.Context(), fmt.Sprintf("agent-%d", i), ledger.Page{Limit: ledger.MaxLimit})
+	agents, err := kept.Agents(t.Context(), ledger.AgentFilter{}, ledger.Page{Limit: ledger.MaxLimit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range agents.Items {
+		if !strings.HasPrefix(a.Name, "agent-") {
+			continue // it was to warm up
+		}
+		list, err := kept.ToolCalls(t.Context(), a.UID, ledger.Page{Limit: ledger.MaxLimit})
 		if err != nil {
 			t.Fatal(err)
 		}
