@@ -6,6 +6,7 @@ package run
 import (
 	"context"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,14 +17,46 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
-	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
 // A child that was created a moment ago is not in the cache yet. It must be cancelled all the same: counted as never begun, it
 // would run on.
 func TestAChildThatTheCacheDoesNotKnowYetIsCancelled(t *testing.T) {
-	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat", UID: "chat"}}
+	runner, owner, child := cancelling(t)
+	if err := runner.cancelChild(t.Context(), owner, "chat-1"); err != nil {
+		t.Fatal(err)
+	}
+	if !cancelled(t, runner, child) {
+		t.Error("the child runs on")
+	}
+}
+
+// The engine tells a child that has begun. To edit its task would change one that may show its end already.
+func TestTheTaskOfAChildThatHasBegunIsNotEdited(t *testing.T) {
+	runner, owner, child := cancelling(t)
+	record := ledger.Agent{UID: "agent", Kind: "SubAgent", Namespace: "a", Name: "chat-1", Parent: "chat-uid", Root: "chat-uid", Chat: "chat", CreatedAt: time.Now()}
+	started := agent.Started{Config: agent.Config{Kind: agent.SubAgent, Name: "chat-1", Depth: 1, MaxDepth: 1}}
+	if err := runner.Engine.Start(record, started, agent.Cancelled{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := runner.Engine.Record(t.Context(), "agent", agent.Woke{}); err != nil { // it has ended when this is heard
+		t.Fatal(err)
+	}
+	if err := runner.cancelChild(t.Context(), owner, "chat-1"); err != nil {
+		t.Fatal(err)
+	}
+	if cancelled(t, runner, child) {
+		t.Error("its task was edited")
+	}
+}
+
+// cancelling is a chat with a child of which the cache has not heard.
+func cancelling(t *testing.T) (*Runner, Owner, client.Object) {
+	t.Helper()
+	chat := &v1alpha1.AgentChat{ObjectMeta: named("chat", "chat-uid")}
 	child := ownedBy(chat, "AgentChat", &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat-1"}})
 	live := clusterWith(t, child)
 	behind := interceptor.NewClient(live, interceptor.Funcs{
@@ -31,16 +64,18 @@ func TestAChildThatTheCacheDoesNotKnowYetIsCancelled(t *testing.T) {
 			return apierrors.NewNotFound(schema.GroupResource{Resource: "agenttasks"}, key.Name)
 		},
 	})
-	runner := &Runner{Client: behind, Finder: resolve.Finder{Live: live}, Engine: engine.New(engine.Options{})}
-	if err := runner.cancelChild(t.Context(), Owner{Object: chat, Chat: "chat"}, "chat-1"); err != nil {
+	runner, owner, _ := speaking(t, behind)
+	runner.Finder = resolve.Finder{Live: live}
+	return runner, owner, child
+}
+
+func cancelled(t *testing.T, r *Runner, task client.Object) bool {
+	t.Helper()
+	var found v1alpha1.AgentTask
+	if err := r.Finder.Live.Get(t.Context(), client.ObjectKeyFromObject(task), &found); err != nil {
 		t.Fatal(err)
 	}
-	if err := live.Get(t.Context(), client.ObjectKeyFromObject(child), child); err != nil {
-		t.Fatal(err)
-	}
-	if !child.Spec.Cancel {
-		t.Error("the child runs on")
-	}
+	return found.Spec.Cancel
 }
 
 // clusterWith is an API server that has these objects.

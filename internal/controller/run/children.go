@@ -96,11 +96,15 @@ func (r *Runner) deleted(ctx context.Context, owner Owner, name string) (bool, e
 	return true, r.childFailed(owner.Object.GetUID(), name, agent.KindCancelled, "its task was deleted")
 }
 
-// cancelChild makes sure that a child stops. If its agent is at work, the engine tells it. Else its task is asked, so that it never
-// begins, and one that does not exist has stopped already.
+// cancelChild makes sure that a child stops. If it has begun, the engine tells it, and its parent how it ended. Else its task is asked, so
+// that it never begins, and one that does not exist has stopped already.
 func (r *Runner) cancelChild(ctx context.Context, owner Owner, name string) error {
-	if r.Engine.CancelChild(string(owner.Object.GetUID()), owner.Object.GetName(), name) {
+	parent := string(owner.Object.GetUID())
+	if r.Engine.CancelChild(parent, owner.Object.GetName(), name) {
 		return nil
+	}
+	if begun, err := r.Engine.HasBegun(ctx, parent, name); err != nil || begun {
+		return err
 	}
 	task, err := childTask(ctx, owner.Object, name, r.Find) // one that only the cache has not heard of would run on
 	if err != nil {
