@@ -20,6 +20,7 @@ import (
 func openChat(ctx context.Context, r *rig) error {
 	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "bench"}}
 	chat.Spec.Limits.MaxParallelTasks = 1000
+	chat.Spec.Limits.MaxTasksPerMessage = new(int32(1000)) // a fan-out has 500
 	if err := r.stack.API.Create(ctx, chat); err != nil {
 		return fmt.Errorf("create the chat: %w", err)
 	}
