@@ -107,16 +107,13 @@ const endedSize = 256
 // Pending counts the children that have not ended.
 func (c Children) Pending() int { return c.Started - c.Completed }
 
-// Cancels says whether an agent wants a child to stop.
-func (s State) Cancels(child string) bool {
-	i := s.Children.find(child)
-	return i >= 0 && s.Children.Live[i].pending() && s.Children.Live[i].Cancel
-}
-
-// Rejects says whether an agent has no use for a child that begins: it wants the child to stop, or was told that it has failed.
+// Rejects says whether an agent has no use for a child that begins: it wants the child to stop, or was told that the child has ended.
 func (s State) Rejects(child string) bool {
 	i := s.Children.find(child)
-	return s.Cancels(child) || i >= 0 && !s.Children.Live[i].pending() || i < 0 && s.Children.hasEnded(child)
+	if i < 0 {
+		return s.Children.hasEnded(child)
+	}
+	return s.Children.Live[i].Cancel || !s.Children.Live[i].pending()
 }
 
 func (c Children) find(name string) int {

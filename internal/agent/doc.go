@@ -104,6 +104,7 @@
 //
 // step.go checks and dispatches facts; step_requesting.go, step_acting.go and step_ending.go handle the phases. turn.go and
 // ask.go are for orchestrators only, and pause.go stops one that runs away. children.go, order.go, budget.go, loop.go and
-// clock.go are small state machines. compact.go cuts histories; prompt.go and tools.go say what the model is shown; text.go has the sentences that it is told.
+// clock.go are small state machines. compact.go shortens histories, prompt.go and tools.go build requests, and text.go has the texts for
+// the model.
 // The dialogues in testdata/scenarios show every flow in the words of the design.
 package agent

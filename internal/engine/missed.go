@@ -98,7 +98,7 @@ func (e *Engine) missedEnds(ctx context.Context, parent ledger.Agent, s agent.St
 		return nil, nil
 	}
 	var facts []agent.Fact
-	err := e.eachChild(ctx, parent, func(record ledger.Agent) error {
+	err := e.eachAgent(ctx, childrenOf(parent), func(record ledger.Agent) error {
 		child, ok := pending.find(record.Name)
 		if !ok || record.Live() {
 			return nil
@@ -121,22 +121,9 @@ func (e *Engine) missedEnds(ctx context.Context, parent ledger.Agent, s agent.St
 	return facts, err
 }
 
-// eachChild goes through the agents that an agent has asked for.
-func (e *Engine) eachChild(ctx context.Context, parent ledger.Agent, do func(ledger.Agent) error) error {
-	filter, page := ledger.AgentFilter{Scope: ledger.Scope{Root: parent.Root}, Parent: parent.UID}, ledger.Page{Limit: ledger.MaxLimit}
-	for more := true; more; more = page.Cursor != "" {
-		list, err := e.options.Ledger.Agents(ctx, filter, page)
-		if err != nil {
-			return fmt.Errorf("list the children of agent %s: %w", parent.UID, err)
-		}
-		for _, child := range list.Items {
-			if err := do(child); err != nil {
-				return err
-			}
-		}
-		page.Cursor = list.Next
-	}
-	return nil
+// childrenOf chooses the agents that an agent has asked for.
+func childrenOf(parent ledger.Agent) ledger.AgentFilter {
+	return ledger.AgentFilter{Scope: ledger.Scope{Root: parent.Root}, Parent: parent.UID}
 }
 
 // isLive says whether the agent that asked something has not ended.
@@ -160,19 +147,14 @@ func (e *Engine) asker(ctx context.Context, root, uid, task string) (string, err
 	if uid != "" {
 		return uid, nil
 	}
-	filter, page := ledger.AgentFilter{Scope: ledger.Scope{Root: root}, Live: true}, ledger.Page{Limit: ledger.MaxLimit}
-	for {
-		list, err := e.options.Ledger.Agents(ctx, filter, page)
-		if err != nil {
-			return "", fmt.Errorf("look for the agent of task %s: %w", task, err)
+	err := e.eachAgent(ctx, ledger.AgentFilter{Scope: ledger.Scope{Root: root}, Live: true}, func(a ledger.Agent) error {
+		if uid == "" && agent.NamedFor(a.Name, task) {
+			uid = a.UID
 		}
-		for _, a := range list.Items {
-			if agent.NamedFor(a.Name, task) {
-				return a.UID, nil
-			}
-		}
-		if page.Cursor = list.Next; page.Cursor == "" {
-			return "", ledger.ErrNotFound
-		}
+		return nil
+	})
+	if err == nil && uid == "" {
+		err = ledger.ErrNotFound
 	}
+	return uid, err
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -302,4 +303,34 @@ func TestAChildWithASuffixIsCaughtUp(t *testing.T) {
 		s, err := w.engine.View(t.Context(), "uid-chat")
 		return err == nil && s.Children.Pending() == 0
 	})
+}
+
+// An agent no longer asks, and goes on. Its orchestrator does not know that, and cannot be read when the agent is taken over.
+func TestAQuestionIsClosedAlthoughItsOrchestratorIsReadLate(t *testing.T) {
+	w := newWorld(t, strings.Replace(askingBelow, "reply: {toolCalls: [{name: submit_result, arguments: {result: It was 1972.}}]}", "reply: {fault: {kind: hang}}", 1))
+	w.configure = func(c *agent.Config) { c.AutoAnswer.Enabled = false }
+	dead := w.dieAfter(func(c Change) bool {
+		return c.Agent.UID == "uid-chat-1-1" && slices.ContainsFunc(c.Events, func(e agent.Event) bool { return agent.FactType(e.Fact) == "Answered" })
+	})
+	w.chat(nil)
+	w.say("m1", "Go")
+	w.untilPosted("Which year?")
+	w.deliver("uid-chat-1-1", agent.Answered{Call: w.openAsk().Call, Text: "1972"})
+	<-dead
+	w.crash()
+	before := w.record("uid-chat-1-1").LastSeq
+	var fine atomic.Bool
+	if _, err := w.start(&refusesLoad{Ledger: w.ledger, refuse: func(uid string) bool { return uid == "uid-chat" && !fine.Load() }}).Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.until("the agent to be taken over", func() bool { return w.record("uid-chat-1-1").LastSeq > before })
+	if err := w.engine.Record(t.Context(), "uid-chat-1-1", agent.Woke{}); err != nil { // the take-over is complete then
+		t.Fatal(err)
+	}
+	fine.Store(true)
+	w.until("the question to be closed", func() bool {
+		s, err := w.engine.View(t.Context(), "uid-chat")
+		return err == nil && !slices.ContainsFunc(s.Asks, func(a agent.Ask) bool { return a.Open })
+	})
+	w.deliver("uid-chat", agent.Cancelled{Message: "stop"})
 }

@@ -63,8 +63,8 @@ func askedFact(uid string, s agent.State, e agent.AskPerson) agent.Asked {
 	}
 }
 
-// finishedFact is what a parent is told of a child that has ended. One whose object was deleted while it waited for its own children
-// has no outcome.
+// finishedFact reports the end of a child to its parent. A child whose object was deleted while its own children were running has no
+// outcome of its own.
 func finishedFact(child string, s agent.State) agent.ChildFinished {
 	outcome := agent.Outcome{Kind: agent.KindCancelled, Error: "it was deleted"}
 	if s.Outcome != nil {
@@ -73,7 +73,7 @@ func finishedFact(child string, s agent.State) agent.ChildFinished {
 	return agent.ChildFinished{Child: child, Outcome: outcome, Usage: s.Usage}
 }
 
-// notifyOthers tells the agents that this one concerns how it stands after a step: its parent, and the orchestrator of its chat.
+// notifyOthers reports the state after a step to the parent and to the orchestrator.
 func (a *actor) notifyOthers(r *recording) {
 	a.notifySettled(r)
 	a.notifyParent(r)
@@ -114,38 +114,51 @@ func (a *actor) childName(r *recording) string {
 	return name
 }
 
-// notifySettled tells the orchestrator what this agent no longer needs a person for. Whether the orchestrator has heard of a step that is
-// taken over is not known, and neither is what a quarantined agent has asked: then it is told what cannot be open any more.
+// notifySettled tells the orchestrator which of this agent's questions no longer need a person.
+//
+// After a take-over it is unknown which notifications were sent, and a quarantined agent may have lost its questions. Both cases
+// close everything that cannot be open any more.
 func (a *actor) notifySettled(r *recording) {
 	if r.record.Chat == "" {
 		return
 	}
-	if gone := r.ended(); gone && (r.takeOver || r.quarantine || len(agent.Asks(r.before)) > 0) {
-		a.engine.notify(r.record.Root, agent.Settled{Agent: r.record.Name, Gone: true})
+	before := agent.Asks(r.before)
+	if r.ended() {
+		if r.takeOver || r.quarantine || len(before) > 0 {
+			a.engine.notify(r.record.Root, agent.Settled{Agent: r.record.Name, Gone: true})
+		}
 		return
 	}
-	asked := agent.Asks(r.before)
 	open := agent.Asks(r.next)
-	for _, ask := range asked {
+	for _, ask := range before {
 		if !contains(open, ask.Call) {
 			a.engine.notify(r.record.Root, agent.Settled{Agent: r.next.Config.Name, Call: ask.Call})
 		}
 	}
 	if r.takeOver {
-		a.settleHeard(r, open)
+		a.engine.closeSettled(r.record)
 	}
 }
 
-// settleHeard closes what the orchestrator believes to be open and is not.
-func (a *actor) settleHeard(r *recording, open []agent.AskPerson) {
-	root, err := a.engine.View(a.engine.ctx, r.record.Root)
-	if err != nil {
-		return // it is taken over later, and looks itself
+// closeSettled closes the questions of an agent that its orchestrator has open and that the agent no longer asks. The orchestrator is read
+// first, so a question that is asked in between is not closed.
+func (e *Engine) closeSettled(asker ledger.Agent) {
+	root, err := e.View(e.ctx, asker.Root)
+	var state agent.State
+	if err == nil {
+		state, err = e.View(e.ctx, asker.UID)
 	}
+	if err != nil {
+		if !errors.Is(err, ledger.ErrNotFound) && e.ctx.Err() == nil {
+			time.AfterFunc(e.options.RetryLedger, func() { e.closeSettled(asker) })
+		}
+		return
+	}
+	asks := agent.Asks(state)
 	for _, ask := range root.Asks {
-		mine := ask.UID == a.uid || ask.UID == "" && ask.Agent == r.next.Config.Name
-		if mine && ask.Open && !contains(open, ask.Call) {
-			a.engine.notify(r.record.Root, agent.Settled{Agent: ask.Agent, Call: ask.Call})
+		mine := ask.UID == asker.UID || ask.UID == "" && ask.Agent == asker.Name
+		if mine && ask.Open && !contains(asks, ask.Call) {
+			e.notify(asker.Root, agent.Settled{Agent: ask.Agent, Call: ask.Call})
 		}
 	}
 }
@@ -199,7 +212,7 @@ func (e *Engine) HasBegun(ctx context.Context, parent, child string) (bool, erro
 		return len(named.Items) > 0, nil
 	}
 	found := false // somebody else's agent has, or had, the name
-	err = e.eachChild(ctx, record, func(a ledger.Agent) error {
+	err = e.eachAgent(ctx, childrenOf(record), func(a ledger.Agent) error {
 		found = found || agent.NamedFor(a.Name, child)
 		return nil
 	})

@@ -78,7 +78,7 @@ func TestAChildThatBeginsAfterItsParentWasCancelledStops(t *testing.T) {
 	w.deliver("uid-chat-1", agent.Cancelled{})
 	w.until("the parent to cancel", func() bool {
 		s, err := w.engine.View(t.Context(), "uid-chat-1")
-		return err == nil && s.Cancels("chat-1-1")
+		return err == nil && s.Rejects("chat-1-1")
 	})
 	late := w.agents["chat-1-1"]
 	late.UID = "uid-late"

@@ -73,22 +73,36 @@ func (e *Engine) liveBelow(top ledger.Agent) ([]string, error) {
 // below returns the agents below one that a filter allows, parents first.
 func (e *Engine) below(top ledger.Agent, filter ledger.AgentFilter) ([]string, error) {
 	children := map[string][]string{}
-	page := ledger.Page{Limit: ledger.MaxLimit}
-	for more := true; more; more = page.Cursor != "" {
-		list, err := e.options.Ledger.Agents(e.ctx, filter, page)
-		if err != nil {
-			return nil, err
-		}
-		for _, a := range list.Items {
-			children[a.Parent] = append(children[a.Parent], a.UID)
-		}
-		page.Cursor = list.Next
+	err := e.eachAgent(e.ctx, filter, func(a ledger.Agent) error {
+		children[a.Parent] = append(children[a.Parent], a.UID)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	below := children[top.UID]
 	for i := 0; i < len(below); i++ {
 		below = append(below, children[below[i]]...)
 	}
 	return below, nil
+}
+
+// eachAgent calls do with every agent on record that a filter chooses.
+func (e *Engine) eachAgent(ctx context.Context, filter ledger.AgentFilter, do func(ledger.Agent) error) error {
+	page := ledger.Page{Limit: ledger.MaxLimit}
+	for more := true; more; more = page.Cursor != "" {
+		list, err := e.options.Ledger.Agents(ctx, filter, page)
+		if err != nil {
+			return fmt.Errorf("list agents: %w", err)
+		}
+		for _, a := range list.Items {
+			if err := do(a); err != nil {
+				return err
+			}
+		}
+		page.Cursor = list.Next
+	}
+	return nil
 }
 
 // withoutParent lets an agent that begins hear that the one that asked for it was ended with its object.

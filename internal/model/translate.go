@@ -161,7 +161,7 @@ func appendImages(parts []byte, images []Image) []byte {
 	return parts
 }
 
-// next separates what is added to a list from what is there.
+// next writes a comma unless the list is empty.
 func next(list []byte) []byte {
 	if len(list) == 0 {
 		return list

@@ -28,7 +28,8 @@ func Exhausted(ctx context.Context, api client.Reader, namespace string) ([]v1al
 	return exhausted, nil
 }
 
-// quotas reports exhausted quotas that runs wait for. It reports nothing to a user who may not list quotas: other checks report that.
+// quotas reports the exhausted quotas that block runs. A user who may not list quotas gets no finding here; another check reports missing
+// permissions.
 func (p Patient) quotas(ctx context.Context) []Finding {
 	exhausted, err := Exhausted(ctx, p.API, p.Namespace)
 	if err != nil {

@@ -218,8 +218,8 @@ func (r *Reconciler) cancel(ctx context.Context, owner client.Object, message *v
 // asks are the calls for which an agent needs a person.
 func asks(s agent.State, kind agent.AskKind) map[string]agent.AskPerson {
 	calls := map[string]agent.AskPerson{}
-	for _, e := range agent.Outstanding(s) {
-		if ask, ok := e.(agent.AskPerson); ok && ask.Kind == kind {
+	for _, ask := range agent.Asks(s) {
+		if ask.Kind == kind {
 			calls[ask.Call] = ask
 		}
 	}

@@ -234,7 +234,7 @@ func (r *Reconciler) ended(ctx context.Context, task *v1alpha1.AgentTask) (ctrl.
 	}
 	begun, err := r.Runner.Engine.HasBegun(ctx, string(parent.UID), task.Name)
 	if err == nil && !begun {
-		err = r.Runner.ChildFailed(ctx, task, *task.Status.Error)
+		err = r.Runner.ReportFailure(ctx, task, *task.Status.Error)
 	}
 	return run.After(err)(r.expire(ctx, task))
 }

@@ -28,8 +28,8 @@ type Owner struct {
 	Chat, Parent string
 }
 
-// Apply brings about what an agent's state wants of Kubernetes; what it wants of other agents is the engine's. It is level-triggered: it may be called at any time and as
-// often as one likes.
+// Apply creates, cancels and posts what an agent's state asks for in Kubernetes. The engine does what concerns other agents. Apply is
+// level-triggered: it may be called at any time, any number of times.
 func (r *Runner) Apply(ctx context.Context, owner Owner, s agent.State) error {
 	var errs []error
 	var children errgroup.Group

@@ -51,7 +51,7 @@ func (r *Runner) startChild(ctx context.Context, owner Owner, child agent.ChildS
 			return findErr
 		}
 		// The model asked for something that the API server does not take: that is its child's failure, not the operator's.
-		return r.childFailed(owner.Object.GetUID(), child.Name, agent.KindInvalidSpec, err.Error())
+		return r.reportFailure(owner.Object.GetUID(), child.Name, agent.KindInvalidSpec, err.Error())
 	}
 	return fmt.Errorf("create task %s/%s: %w", task.Namespace, task.Name, err)
 }
@@ -93,7 +93,7 @@ func (r *Runner) deleted(ctx context.Context, owner Owner, name string) (bool, e
 	if err != nil || task != nil {
 		return true, err // another operator has just created it
 	}
-	return true, r.childFailed(owner.Object.GetUID(), name, agent.KindCancelled, "its task was deleted")
+	return true, r.reportFailure(owner.Object.GetUID(), name, agent.KindCancelled, "its task was deleted")
 }
 
 // cancelChild makes sure that a child stops. If it has begun, the engine tells it, and its parent how it ended. Else its task is asked, so
@@ -111,14 +111,14 @@ func (r *Runner) cancelChild(ctx context.Context, owner Owner, name string) erro
 		return err
 	}
 	if task == nil {
-		return r.childFailed(owner.Object.GetUID(), name, agent.KindCancelled, "cancelled before it began")
+		return r.reportFailure(owner.Object.GetUID(), name, agent.KindCancelled, "cancelled before it began")
 	}
 	return r.Cancel(ctx, task, "its parent "+owner.Object.GetName())
 }
 
-// ChildFailed tells the agent that asked for a task that it failed without an agent of its own: the engine knows of no end of it. It
-// returns when that is durable.
-func (r *Runner) ChildFailed(ctx context.Context, task *v1alpha1.AgentTask, failure v1alpha1.RunError) error {
+// ReportFailure tells the agent that asked for a task that the task failed without an agent of its own, so that the engine has no end to
+// report. It returns when the report is durable.
+func (r *Runner) ReportFailure(ctx context.Context, task *v1alpha1.AgentTask, failure v1alpha1.RunError) error {
 	parent := metav1.GetControllerOf(task)
 	if parent == nil {
 		return nil
@@ -132,11 +132,11 @@ func (r *Runner) ChildFailed(ctx context.Context, task *v1alpha1.AgentTask, fail
 	return err
 }
 
-func (r *Runner) childFailed(parent types.UID, child string, kind agent.ErrorKind, words string) error {
+func (r *Runner) reportFailure(parent types.UID, child string, kind agent.ErrorKind, words string) error {
 	return r.Engine.Deliver(string(parent), failedChild(child, kind, words))
 }
 
-// failedChild is what an agent hears of a child that has no agent of its own, or none any more.
+// failedChild reports a child that has no agent of its own, or none any more.
 func failedChild(child string, kind agent.ErrorKind, words string) agent.ChildFinished {
 	return agent.ChildFinished{Child: child, Outcome: agent.Outcome{Kind: kind, Error: words}}
 }

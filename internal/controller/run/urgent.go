@@ -29,7 +29,7 @@ func Urgent(c engine.Change) bool {
 	return before != after && (needsPerson(c.Before) || after != agent.StandingActive && after != agent.StandingPending)
 }
 
-// Asked says whether a step changed what an agent needs a person for, which its chat shows.
+// Asked says whether a step changed what an agent needs a person for. A standalone task shows that for the agents below it.
 func Asked(c engine.Change) bool { return needsPerson(c.Before) || needsPerson(c.After) }
 
 func needsPerson(s agent.State) bool {

@@ -105,6 +105,9 @@ func testAgentsByFilter(t *testing.T, db Database) {
 	seed := func(uid, namespace, kind, role string, seconds int, finish bool) {
 		a := Agent(uid)
 		a.Namespace, a.Kind, a.Role, a.CreatedAt = namespace, kind, role, at(seconds)
+		if uid == "u2" || uid == "u4" {
+			a.Parent = "u1"
+		}
 		batch := First(a, 1)
 		if finish {
 			batch.Finish = &ledger.Finish{Status: ledger.StatusSuccess, At: at(seconds + 1)}
@@ -125,6 +128,7 @@ func testAgentsByFilter(t *testing.T, db Database) {
 		"namespace": {ledger.AgentFilter{Scope: ledger.Scope{Namespace: "team-b"}}, []string{"u3", "u4"}},
 		"kind":      {ledger.AgentFilter{Kind: "AgentChat"}, []string{"u1"}},
 		"name":      {ledger.AgentFilter{Name: "u2-name"}, []string{"u2"}},
+		"parent":    {ledger.AgentFilter{Parent: "u1"}, []string{"u2", "u4"}},
 		"role":      {ledger.AgentFilter{Scope: ledger.Scope{Role: "coder"}}, []string{"u2", "u3"}},
 		"since":     {ledger.AgentFilter{Scope: ledger.Scope{Since: at(2)}}, []string{"u2", "u3", "u4"}},
 		"until":     {ledger.AgentFilter{Scope: ledger.Scope{Until: at(2)}}, []string{"u1"}},
