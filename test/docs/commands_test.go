@@ -130,8 +130,8 @@ func (r *reader) do(command page.Command) {
 	if err != nil {
 		r.Fatalf("%s: %v\n%s", r.place(command), err, output)
 	}
-	if command.Want != nil && code == command.Code && looks.MatchString(text) && !page.Matches(*command.Want, output) {
-		output, code = r.look(*command.Want, text)
+	if command.Want != nil && looks.MatchString(text) && (code != command.Code || !page.Matches(*command.Want, output)) {
+		output, code = r.look(command, text)
 	}
 	if code != command.Code {
 		r.Fatalf("%s: exit code %d, want %d\n%s", r.place(command), code, command.Code, output)
@@ -144,11 +144,11 @@ func (r *reader) do(command page.Command) {
 // looks are commands that change nothing; a person repeats them until the agents are done.
 var looks = regexp.MustCompile(`^(kubectl (get|describe|auth|events|explain)|kubectl nestor (tree|transcript|usage|roles|doctor)|waiting|talk)\b`)
 
-func (r *reader) look(want, text string) (output string, code int) {
+func (r *reader) look(command page.Command, text string) (output string, code int) {
 	_ = wait.PollUntilContextTimeout(r.Context(), 100*time.Millisecond, lookAgain, true, func(context.Context) (bool, error) {
 		var err error
 		output, code, err = r.shell.Run(text)
-		return page.Matches(want, output), err
+		return code == command.Code && page.Matches(*command.Want, output), err
 	}) // who called judges the last look
 	return output, code
 }
