@@ -42,7 +42,7 @@ var controls = map[string]func(State, Call) (State, Call){
 
 // submission is the outcome that a call of submit_result or submit_error leads to, if it is a good one.
 func (c Config) submission(call CallRequest) (Outcome, bool) {
-	if c.Kind != SubAgent || call.Problem != "" {
+	if !c.Offers(call.Tool) || call.Problem != "" {
 		return Outcome{}, false
 	}
 	switch call.Tool {

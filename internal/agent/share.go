@@ -180,7 +180,7 @@ const toolRead = "read"
 // readFirst reads the files that a sub-agent is shown. They are calls like any other: allowed by its role, approved where its role asks
 // for that, recorded, made again after a crash, and bounded. Files must not be a way around what a role forbids.
 func readFirst(s State) State {
-	if t, ok := s.Config.tool(toolRead); !ok || !s.Config.Role.allows(t) {
+	if _, plain := s.plainTool(toolRead); !plain || !s.Config.Offers(toolRead) {
 		return end(s.hear(s.Config.Task.text()), Outcome{Kind: KindInvalidSpec, Error: textNoWorkspace})
 	}
 	s.Phase, s.Opening = PhaseActing, true

@@ -29,7 +29,7 @@ func stepActing(s State, fact Fact) State {
 		for i, c := range s.Batch {
 			// A call that is queued here may have begun under an earlier release, which did not order the calls of a reply.
 			begun := c.State == CallRunning || c.State == CallQueued
-			if begun && slices.Contains(f.Unknown, c.ID) && !s.Config.repeatable(c.Tool) {
+			if begun && slices.Contains(f.Unknown, c.ID) && !s.Config.Repeatable(c.Tool) {
 				s = s.withCall(i, c.done(ToolUnknown, textUnknownOutcome))
 			}
 		}
@@ -146,7 +146,7 @@ func abandonBatch(s State, reason string) State {
 	for i, c := range s.Batch {
 		switch {
 		case c.State == CallDone:
-		case c.State == CallRunning && !s.Config.repeatable(c.Tool):
+		case c.State == CallRunning && !s.Config.Repeatable(c.Tool):
 			s.Batch[i] = c.done(ToolUnknown, reason+" "+textUnknownOutcome)
 		default:
 			s.Batch[i] = c.done(ToolFailed, reason)

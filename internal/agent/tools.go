@@ -10,40 +10,75 @@ import (
 	"slices"
 )
 
-// Tools lists the tools that an agent has: those that its role allows, and the control tools that its kind and depth
-// allow. This is the only place that decides it; a call of anything else is refused.
+// Tools lists the tools that an agent has, in the order in which its model sees them.
 func Tools(c Config) []Tool {
 	var tools []Tool
-	for _, t := range c.Tools {
-		if c.Role.allows(t) && !c.reserved(t.Name) {
+	listed := map[string]bool{}
+	for _, name := range c.toolCandidates() {
+		if t, ok := c.offered(name); ok && !listed[name] {
+			listed[name] = true
 			tools = append(tools, t)
 		}
 	}
-	return append(tools, c.controlTools()...)
+	return tools
 }
 
-// controlTools are the tools that act on the machine itself.
-func (c Config) controlTools() []Tool {
-	if c.Kind == ToolRun {
-		return nil
-	}
-	var tools []Tool
-	if c.mayDelegate() {
-		tools = append(tools, delegateTool(c), spawnTool(c))
-		for _, d := range c.Delegates {
-			if d.AsTool != nil {
-				tools = append(tools, d.tool())
-			}
+// toolCandidates are the names of all tools that an agent may have: plain tools, then delegations, then the other control tools.
+func (c Config) toolCandidates() []string {
+	var names []string
+	for _, t := range c.Tools {
+		if !c.reserved(t.Name) {
+			names = append(names, t.Name)
 		}
 	}
-	if c.Kind == Orchestrator {
-		return append(tools, askUserTool, replyTool, continueTool, cancelTool)
+	names = append(names, ToolDelegate, ToolSpawn)
+	for _, d := range c.Delegates {
+		if d.AsTool != nil {
+			names = append(names, d.AsTool.Name)
+		}
 	}
-	return append(tools, askUserTool, submitTool, giveUpTool)
+	return append(names, ToolAskUser, ToolReply, ToolContinue, ToolCancel, ToolSubmit, ToolGiveUp)
 }
 
-// mayDelegate says whether role and depth let an agent delegate at all.
-func (c Config) mayDelegate() bool { return len(c.Delegates) > 0 && c.Depth < c.MaxDepth }
+// offered returns the tool of a name if the agent has it: because its kind and depth allow the control tool, or its role allows the plain
+// tool. Tools, Offers and SchemaOf all use it, so a tool is offered to the model exactly when a call of it is accepted.
+func (c Config) offered(name string) (Tool, bool) {
+	if slices.Contains(controlNames, name) {
+		return c.controlTool(name)
+	}
+	if d, ok := c.roleTool(name); ok {
+		return d.tool(), true
+	}
+	t, ok := c.tool(name)
+	return t, ok && c.Role.allows(t)
+}
+
+func (c Config) controlTool(name string) (Tool, bool) {
+	switch name {
+	case ToolDelegate:
+		return delegateTool(c), c.mayDelegate()
+	case ToolSpawn:
+		return spawnTool(c), c.mayDelegate()
+	case ToolAskUser:
+		return askUserTool, c.Kind != ToolRun
+	case ToolSubmit:
+		return submitTool, c.Kind == SubAgent
+	case ToolGiveUp:
+		return giveUpTool, c.Kind == SubAgent
+	case ToolReply:
+		return replyTool, c.Kind == Orchestrator
+	case ToolContinue:
+		return continueTool, c.Kind == Orchestrator
+	case ToolCancel:
+		return cancelTool, c.Kind == Orchestrator
+	}
+	return Tool{}, false
+}
+
+// mayDelegate reports whether kind, role and depth let an agent delegate at all.
+func (c Config) mayDelegate() bool {
+	return c.Kind != ToolRun && len(c.Delegates) > 0 && c.Depth < c.MaxDepth
+}
 
 func (c Config) mayDelegateTo(role string) bool { return slices.Contains(c.delegateNames(), role) }
 
@@ -55,23 +90,10 @@ func (c Config) delegateNames() []string {
 	return names
 }
 
-// Offers says whether an agent has a tool, without building the list.
+// Offers reports whether an agent has a tool.
 func (c Config) Offers(name string) bool {
-	switch name {
-	case ToolDelegate, ToolSpawn:
-		return c.mayDelegate()
-	case ToolAskUser:
-		return true
-	case ToolSubmit, ToolGiveUp:
-		return c.Kind == SubAgent
-	case ToolReply, ToolContinue, ToolCancel:
-		return c.Kind == Orchestrator
-	}
-	if _, ok := c.roleTool(name); ok {
-		return true
-	}
-	t, ok := c.tool(name)
-	return ok && c.Role.allows(t)
+	_, ok := c.offered(name)
+	return ok
 }
 
 // withholds says that a tool exists, but not for this agent.
@@ -85,11 +107,11 @@ func (c Config) withholds(name string) bool {
 // SchemaOf returns the JSON schema of the arguments of a plain tool, or of a role as a tool, that the agent has. Control tools check their
 // arguments themselves.
 func (c Config) SchemaOf(name string) (json.RawMessage, bool) {
-	if d, ok := c.roleTool(name); ok {
-		return d.tool().Parameters, true
+	if slices.Contains(controlNames, name) {
+		return nil, false
 	}
-	t, ok := c.tool(name)
-	return t.Parameters, ok && !c.reserved(name) && c.Role.allows(t)
+	t, ok := c.offered(name)
+	return t.Parameters, ok
 }
 
 // startsTasks says that a call of the tool starts tasks: it delegates, or it is a plain tool of an orchestrator.
@@ -132,8 +154,8 @@ func (c Config) tool(name string) (Tool, bool) {
 	return Tool{}, false
 }
 
-// repeatable says that a tool may be run again when it is not known whether it ran.
-func (c Config) repeatable(name string) bool {
+// Repeatable reports whether a tool may be run again when it is not known whether it ran.
+func (c Config) Repeatable(name string) bool {
 	t, _ := c.tool(name)
 	return t.ReadOnly || t.Idempotent
 }

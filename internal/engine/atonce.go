@@ -46,7 +46,7 @@ func (a *actor) toolIntent(r *recording, e agent.RunTool, cause int64, now time.
 	}
 	call := ledger.ToolCall{
 		Key: a.ledgerKey(e), CallID: e.Call, ModelCall: modelCall, Seq: cause, Tool: e.Tool, Arguments: string(e.Arguments),
-		Repeatable: repeatable(r.next, e.Tool), StartedAt: now,
+		Repeatable: r.next.Config.Repeatable(e.Tool), StartedAt: now,
 	}
 	if c, ok := callOf(r.next, e.Call); ok && c.DecidedBy != "" {
 		call.Decision, call.DecidedBy = ledger.DecisionApprove, c.DecidedBy

@@ -296,15 +296,6 @@ func modelCallKey(uid, call string, attempt int) string {
 // ledgerKey makes the key of an effect unique among all agents.
 func (a *actor) ledgerKey(e agent.Effect) string { return a.uid + "/" + e.Key() }
 
-func repeatable(s agent.State, name string) bool {
-	for _, t := range s.Config.Tools {
-		if t.Name == name {
-			return t.ReadOnly || t.Idempotent
-		}
-	}
-	return false
-}
-
 func finalStatus(o agent.Outcome) ledger.Status {
 	switch o.Kind {
 	case "":

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -258,15 +257,11 @@ func (r *Reconciler) ensureToolRun(ctx context.Context, task *v1alpha1.AgentTask
 	if task.Spec.Chat == "" {
 		config.Role.Approval, config.Role.ApprovalTools = agent.ApproveNever, nil // who created the task asked for this very call
 	}
-	config.AwaitShown = !repeatable(config)
+	// A tool that must not run twice waits until the task's status says that it has begun: after a loss of the ledger nothing else would.
+	// Other tasks, which may be over within a second, are written once.
+	config.AwaitShown = !config.Repeatable(task.Spec.Tool)
 	if task.Spec.Limits != nil && task.Spec.Limits.MaxDurationSeconds != nil {
 		config.Limits.MaxDuration = agent.Millis(*task.Spec.Limits.MaxDurationSeconds) * 1000
 	}
 	return r.Runner.Engine.Start(record, agent.Started{Config: config})
-}
-
-// repeatable says whether the tool of a tool run may run twice. If not, the task must show that it has begun before the tool runs: after
-// a loss of the ledger nothing else would tell. Other tasks, which may be over within a second, are written once.
-func repeatable(config agent.Config) bool {
-	return slices.ContainsFunc(config.Tools, func(t agent.Tool) bool { return t.Name == config.Call.Tool && (t.ReadOnly || t.Idempotent) })
 }
