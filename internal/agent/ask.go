@@ -10,20 +10,21 @@ import (
 	"unicode"
 )
 
-// Ask is something that an agent below an orchestrator needs a person for. Asks that are settled are remembered as long
-// as the agent lives, so that repeated events are known and tries are counted.
+// Ask is a question or an approval of an agent below an orchestrator that waits for a person. Resolved asks are kept to recognise
+// repeated events and to count automatic answers.
 type Ask struct {
 	Asked
 	Open  bool `json:"open,omitempty"`
 	Since Time `json:"since,omitempty"`
-	// Posted says that the person has been asked, Spoke that the turn is about something that the person has said since.
+	// Posted reports that the ask was posted to the chat. Spoke reports that the current turn contains a message that the person
+	// wrote after that.
 	Posted bool `json:"posted,omitempty"`
 	Spoke  bool `json:"spoke,omitempty"`
-	// Tries is how often this question was answered automatically.
+	// Tries counts the automatic answers to this question.
 	Tries int `json:"tries,omitempty"`
 }
 
-// maxSettled is how many settled asks are remembered.
+// maxSettled bounds the resolved asks that are kept.
 const maxSettled = 256
 
 func (a Ask) display() string {
@@ -33,8 +34,8 @@ func (a Ask) display() string {
 	return a.Agent
 }
 
-// asked hears of an agent that needs a person. A question goes to the orchestrator first if it may answer it itself;
-// a decision never does.
+// asked adds an ask. A question goes to the orchestrator first if the orchestrator may answer it itself; an approval always goes
+// to the person.
 func asked(s State, f Asked) State {
 	known := func(a Ask) bool { return a.Agent == f.Agent && a.Call == f.Call }
 	if s.Config.Kind != Orchestrator || slices.ContainsFunc(s.Asks, known) || s.Children.hasEnded(f.Task) {
@@ -51,7 +52,7 @@ func asked(s State, f Asked) State {
 	return s.postAsk(len(s.Asks) - 1)
 }
 
-// tries is how often the same question of the same agent has been answered automatically.
+// tries counts the automatic answers to the same question of the same agent.
 func (s State) tries(f Asked) int {
 	tries := 0
 	for _, a := range s.Asks {
@@ -70,7 +71,7 @@ func (s State) mayAnswer(a Ask) bool {
 	return s.Config.AutoAnswer.Enabled && a.Tries < s.Config.AutoAnswer.MaxPerQuestion
 }
 
-// settled closes what an agent asked, whoever settled it.
+// settled closes an ask that was resolved, by this orchestrator or elsewhere.
 func settled(s State, f Settled) State {
 	if f.Gone {
 		return s.forgetAsks(f.Agent)
@@ -84,7 +85,7 @@ func settled(s State, f Settled) State {
 	return s
 }
 
-// forgetAsks drops everything that an agent which has ended asked for.
+// forgetAsks removes all asks of an agent that has ended.
 func (s State) forgetAsks(agent string) State {
 	asks := func(a Ask) bool { return a.Agent == agent || a.Task == agent }
 	if !slices.ContainsFunc(s.Asks, asks) {
@@ -94,7 +95,7 @@ func (s State) forgetAsks(agent string) State {
 	return s.dropQuestions(func(in Input) bool { return in.Agent == agent })
 }
 
-// dropQuestions takes questions that nobody asks any more out of the inbox.
+// dropQuestions removes matching questions from the inbox.
 func (s State) dropQuestions(match func(Input) bool) State {
 	s.Inbox = slices.DeleteFunc(slices.Clone(s.Inbox), func(in Input) bool { return in.Kind == InputQuestion && match(in) })
 	return s
@@ -106,7 +107,7 @@ func (s State) withAsk(i int, change func(*Ask)) State {
 	return s
 }
 
-// rememberLess drops the oldest ask that is settled when too many are remembered.
+// rememberLess drops the oldest resolved ask if there are more than maxSettled.
 func (s State) rememberLess() State {
 	isSettled := func(a Ask) bool { return !a.Open }
 	count := 0
@@ -122,21 +123,21 @@ func (s State) rememberLess() State {
 	return s
 }
 
-// openAsk returns the place of what an agent asks for and waits to be told, or -1.
+// openAsk returns the index of the agent's open ask of this kind, or -1.
 func (s State) openAsk(agent string, kind AskKind) int {
 	return slices.IndexFunc(s.Asks, func(a Ask) bool { return a.Open && a.Kind == kind && a.Agent == agent })
 }
 
-// answeredBy returns the place of the question that a message replies to, or -1. A message that does not say which
-// of an agent's questions it means is taken for the oldest.
+// answeredBy returns the index of the question that a message replies to, or -1. If the message does not name a question, it
+// answers the agent's oldest one.
 func (s State) answeredBy(f MessageArrived) int {
 	return slices.IndexFunc(s.Asks, func(a Ask) bool {
 		return a.Open && a.Kind == AskQuestion && (a.Agent == f.Answers || a.Task == f.Answers) && (f.Call == "" || a.Call == f.Call)
 	})
 }
 
-// questionOf returns the place of the question of an agent that a reply is meant for. If it has several, that is the one
-// that a turn about questions was asked, and else one that the person has been asked.
+// questionOf returns the index of the agent's question that a reply is meant for. With several open questions, a turn about
+// questions prefers one that was not posted, any other turn one that was.
 func (s State) questionOf(agent string) int {
 	meant := slices.IndexFunc(s.Asks, func(a Ask) bool {
 		return a.Open && a.Kind == AskQuestion && a.Agent == agent && a.Posted != s.Turn.Quiet
@@ -147,7 +148,7 @@ func (s State) questionOf(agent string) int {
 	return s.openAsk(agent, AskQuestion)
 }
 
-// replyTo sends an answer to the agent that asked.
+// replyTo queues the answer to an ask and closes the ask.
 func (s State) replyTo(i int, text string) State {
 	a := s.Asks[i]
 	s = s.send(Item{ID: "reply/" + a.Agent + "/" + a.Call, Kind: ItemReply, Agent: a.Agent, UID: a.UID, Call: a.Call, Text: text, About: a.Task})
@@ -155,7 +156,7 @@ func (s State) replyTo(i int, text string) State {
 	return s.withAsk(i, func(a *Ask) { a.Open = false })
 }
 
-// postAsk puts what an agent asks for before the person.
+// postAsk posts an ask to the chat.
 func (s State) postAsk(i int) State {
 	a := s.Asks[i]
 	item := Item{Text: textAsk(a), About: a.Task, Agent: a.Agent, Call: a.Call}
@@ -166,8 +167,8 @@ func (s State) postAsk(i int) State {
 	return s.withAsk(i, func(a *Ask) { a.Posted = true })
 }
 
-// postQuestions puts before the person what the orchestrator did not answer. Questions that it has not been shown yet
-// stay in the inbox.
+// postQuestions posts the questions that the orchestrator did not answer. Questions that are still in the inbox stay there: no
+// turn has contained them yet.
 func (s State) postQuestions() State {
 	for i, a := range s.Asks {
 		shown := !slices.ContainsFunc(s.Inbox, func(in Input) bool {
@@ -180,7 +181,7 @@ func (s State) postQuestions() State {
 	return s
 }
 
-// nobodySpoke begins a turn: what the person said in an earlier one answers nothing in this one.
+// nobodySpoke resets Spoke when a turn begins: a message of an earlier turn does not answer a question in this one.
 func (s State) nobodySpoke() State {
 	for i, a := range s.Asks {
 		if a.Spoke {
@@ -190,8 +191,7 @@ func (s State) nobodySpoke() State {
 	return s
 }
 
-// personSpoke notes that the person has said something since the open questions were posted: an answer that the
-// orchestrator passes on in this turn may be the person's.
+// personSpoke marks the posted asks: an answer that the orchestrator passes on in this turn may come from the person's message.
 func (s State) personSpoke() State {
 	for i, a := range s.Asks {
 		if a.Open && a.Posted && !a.Spoke {
@@ -201,7 +201,7 @@ func (s State) personSpoke() State {
 	return s
 }
 
-// openQuestions reminds the orchestrator of the questions that wait for the person.
+// openQuestions is a note to the orchestrator about the questions that wait for the person.
 func (s State) openQuestions() string {
 	var lines []string
 	for _, a := range s.Asks {
@@ -216,8 +216,8 @@ func (s State) openQuestions() string {
 		strings.Join(lines, "\n")
 }
 
-// askInChat is ask_user of an orchestrator. When an agent's question is all that the turn is about, that is what the
-// user is asked.
+// askInChat implements ask_user for an orchestrator. In a turn that contains only questions of agents, those questions are posted
+// instead of the orchestrator's own.
 func askInChat(s State, c Call, question string) (State, Call) {
 	posts := s.Posts
 	s = s.postQuestions()
@@ -227,8 +227,8 @@ func askInChat(s State, c Call, question string) (State, Call) {
 	return s, c.done(ToolSucceeded, "The user has been asked; the answer will come as a message. End your turn now.")
 }
 
-// replyToAgent answers an agent's question: with what the user said, or from the conversation if the orchestrator is
-// sure enough.
+// replyToAgent answers an agent's question, either with what the person wrote or from the conversation if the orchestrator is
+// confident enough.
 func replyToAgent(s State, c Call) (State, Call) {
 	var in struct {
 		SubAgent   string  `json:"sub_agent"`
@@ -266,7 +266,7 @@ func replyToAgent(s State, c Call) (State, Call) {
 	return s, c.done(ToolSucceeded, fmt.Sprintf("Sent to %s.", in.SubAgent))
 }
 
-// quotes says that an answer repeats what a text says: at least half of its words are in there.
+// quotes reports whether at least half of the words of answer occur in text.
 func quotes(answer, text string) bool {
 	words := func(text string) []string {
 		return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })

@@ -5,21 +5,21 @@ package agent
 
 import "slices"
 
-// Askers are the users who requested the work of an agent and its descendants. Everyone who has written to the conversation counts,
-// because all messages stay in the history and influence what follows.
+// Askers are the users whose messages led to the work of an agent and its descendants. Everyone who has written to the
+// conversation counts, because all messages stay in the history and influence later turns.
 type Askers struct {
 	Users []string `json:"users,omitempty"`
-	// Unknown says that somebody is one of them whose name is not known, or that there are too many to remember.
+	// Unknown reports that at least one of them is not known by name, or that there are more than maxAskers.
 	Unknown bool `json:"unknown,omitempty"`
 }
 
-// maxAskers is how many people are remembered.
+// maxAskers bounds the users that are kept.
 const maxAskers = 256
 
-// Known says whether all askers are known by name.
+// Known reports whether all of them are known by name.
 func (a Askers) Known() bool { return len(a.Users) > 0 && !a.Unknown }
 
-// With returns the askers with a user added. An empty name adds an unknown user.
+// With adds a user. An empty name adds an unknown user.
 func (a Askers) With(user string) Askers {
 	switch {
 	case slices.Contains(a.Users, user):
@@ -31,7 +31,7 @@ func (a Askers) With(user string) Askers {
 	return a
 }
 
-// And adds the askers of another agent.
+// And adds the requesters of another agent.
 func (a Askers) And(other Askers) Askers {
 	for _, user := range other.Users {
 		a = a.With(user)
@@ -40,17 +40,17 @@ func (a Askers) And(other Askers) Askers {
 	return a
 }
 
-// MayDecide says whether a user may decide about a call of a role that asks for separation: all askers are known, and the user is none of
-// them.
+// MayDecide reports whether a user may decide about a call of a role with Separation: all requesters must be known, and the user
+// must not be one of them.
 func (a Askers) MayDecide(user string) bool {
 	return user != "" && a.Known() && !slices.Contains(a.Users, user)
 }
 
-// separated says whether a role lets the person decide who made a decision.
+// separated reports whether the role accepts a decision by its author.
 func (r Role) separated(f Decided) bool { return !r.Separation || f.Askers.MayDecide(f.By) }
 
-// askedBy remembers who wrote a message. Events of earlier releases say neither who did nor that nobody knows: the first message after
-// them makes the askers of a conversation that has begun unknown.
+// askedBy records the author of a message. Events of earlier releases name no author and do not mark messages as unnamed: the
+// first message after them makes the requesters of a conversation that has begun unknown.
 func (s State) askedBy(user string, unnamed bool) State {
 	if user == "" && !unnamed {
 		return s

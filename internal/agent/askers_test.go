@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Whoever has said something in a chat is one of those who asked, and stays it.
+// Every author of a message in a chat becomes a requester and stays one.
 func TestAChatRemembersWhoSpoke(t *testing.T) {
 	said := func(messages ...MessageArrived) Askers {
 		s, _ := Step(State{}, Event{At: 1, Fact: Started{Config: Config{Kind: Orchestrator, Name: "chat"}}})
@@ -32,12 +32,12 @@ func TestAChatRemembersWhoSpoke(t *testing.T) {
 	}{
 		"nobody":                   {nil, Askers{}, false},
 		"two people":               {[]MessageArrived{{By: "alice"}, {By: "carol"}, {By: "alice"}}, Askers{Users: []string{"alice", "carol"}}, true},
-		"the one who decides":      {[]MessageArrived{{By: "alice"}, {By: "bob"}}, Askers{Users: []string{"alice", "bob"}}, false},
-		"somebody unnamed":         {[]MessageArrived{{By: "alice"}, {Unnamed: true}}, Askers{Users: []string{"alice"}, Unknown: true}, false},
+		"the person who decides":   {[]MessageArrived{{By: "alice"}, {By: "bob"}}, Askers{Users: []string{"alice", "bob"}}, false},
+		"an unnamed author":        {[]MessageArrived{{By: "alice"}, {Unnamed: true}}, Askers{Users: []string{"alice"}, Unknown: true}, false},
 		"only unnamed":             {[]MessageArrived{{Unnamed: true}}, Askers{Unknown: true}, false},
 		"an earlier release":       {[]MessageArrived{{}, {}}, Askers{}, false},
 		"after an earlier release": {[]MessageArrived{{}, {By: "alice"}}, Askers{Users: []string{"alice"}, Unknown: true}, false},
-		"more than are remembered": {crowd, Askers{}, false},
+		"more than the limit":      {crowd, Askers{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := said(c.messages...)

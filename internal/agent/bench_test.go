@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// BenchmarkStep is one turn with a tool: the model's reply, and the tool's answer. Its cost must not grow with the history.
+// BenchmarkStep measures one iteration with a tool: the model's reply and the tool's answer. Its cost must not grow with the
+// history.
 func BenchmarkStep(b *testing.B) {
 	for _, length := range []int{10, 1_000, 10_000} {
 		b.Run(fmt.Sprintf("messages=%d", length), func(b *testing.B) {
@@ -24,7 +25,7 @@ func BenchmarkStep(b *testing.B) {
 	}
 }
 
-// BenchmarkPrompt builds the request, which must grow with the history: all of it is sent.
+// BenchmarkPrompt measures building a prompt, whose cost grows with the history because all of it is sent.
 func BenchmarkPrompt(b *testing.B) {
 	for _, length := range []int{10, 1_000, 10_000} {
 		b.Run(fmt.Sprintf("messages=%d", length), func(b *testing.B) {
@@ -37,7 +38,7 @@ func BenchmarkPrompt(b *testing.B) {
 	}
 }
 
-// BenchmarkFanIn is the end of one of many children.
+// BenchmarkFanIn measures the end of one of many children.
 func BenchmarkFanIn(b *testing.B) {
 	for _, children := range []int{10, 50, 500} {
 		b.Run(fmt.Sprintf("children=%d", children), func(b *testing.B) {

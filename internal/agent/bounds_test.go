@@ -27,7 +27,7 @@ func TestLongPostsAreSplit(t *testing.T) {
 	})
 }
 
-// The prompt of a compaction must fit itself, and what it leaves must be small.
+// A compaction prompt must itself fit into the context, and the compacted history must be small.
 func TestCompactionFits(t *testing.T) {
 	long := make([]Message, 200)
 	for i := range long {
@@ -38,17 +38,17 @@ func TestCompactionFits(t *testing.T) {
 		Kind: SubAgent, Name: "a", Depth: 1, MaxDepth: 1, Limits: limits, Task: Task{Instruction: "work"},
 	}}})
 	if s.Request.Purpose != PurposeCompact {
-		t.Fatalf("the first call of a history of %d tokens is for %s", s.History.Tokens(), s.Request.Purpose)
+		t.Fatalf("the first call with a history of %d tokens has the purpose %s", s.History.Tokens(), s.Request.Purpose)
 	}
 	prompt := NewHistory(BuildPrompt(s).Messages...)
 	if prompt.Tokens() > limits.ContextTokens-limits.MaxOutputTokens {
-		t.Errorf("the prompt of the compaction has about %d tokens", prompt.Tokens())
+		t.Errorf("the compaction prompt has about %d tokens", prompt.Tokens())
 	}
 	if !strings.Contains(prompt.Messages()[0].Text, "earlier messages left out") {
-		t.Error("what was left out is not said")
+		t.Error("the prompt does not mention the omitted messages")
 	}
 	s, _ = Step(s, Event{At: 2, Fact: ModelReplied{Call: s.Request.ID, Text: "short"}})
 	if kept := s.History.Tokens(); kept > limits.ContextTokens/4 {
-		t.Errorf("%d tokens of history are left, want at most a quarter of %d", kept, limits.ContextTokens)
+		t.Errorf("compaction left %d tokens of history, want at most a quarter of %d", kept, limits.ContextTokens)
 	}
 }

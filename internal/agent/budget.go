@@ -8,30 +8,30 @@ import (
 	"math/bits"
 )
 
-// Amount is what work uses up: tokens, money in millionths of the currency, and tasks.
+// Amount is a quantity of tokens, of money in millionths of the currency, and of tasks.
 type Amount struct {
 	Tokens     int64 `json:"tokens,omitempty"`
 	CostMicros int64 `json:"costMicros,omitempty"`
 	Tasks      int64 `json:"tasks,omitempty"`
 }
 
-// Plus adds two amounts. Sums saturate: whatever a provider reports, a sum never wraps around.
+// Plus adds two amounts. Sums saturate, so that nonsensical numbers from a provider cannot overflow them.
 func (a Amount) Plus(b Amount) Amount {
 	return Amount{Tokens: sum(a.Tokens, b.Tokens), CostMicros: sum(a.CostMicros, b.CostMicros), Tasks: sum(a.Tasks, b.Tasks)}
 }
 
-// Minus subtracts an amount, and gives nothing where it is larger.
+// Minus subtracts an amount. The result is never negative.
 func (a Amount) Minus(b Amount) Amount {
 	return Amount{Tokens: max(0, a.Tokens-b.Tokens), CostMicros: max(0, a.CostMicros-b.CostMicros), Tasks: max(0, a.Tasks-b.Tasks)}
 }
 
-// within says whether the amount exceeds no limit; a zero limit is none.
+// within reports whether the amount exceeds no limit. A zero limit means no limit.
 func (a Amount) within(limit Amount) bool {
 	return (limit.Tokens == 0 || a.Tokens <= limit.Tokens) && (limit.CostMicros == 0 || a.CostMicros <= limit.CostMicros) &&
 		(limit.Tasks == 0 || a.Tasks <= limit.Tasks)
 }
 
-// sum adds numbers that are not negative; one that is counts as nothing.
+// sum adds two numbers and saturates. Negative numbers count as zero.
 func sum(a, b int64) int64 {
 	a, b = max(0, a), max(0, b)
 	if a > math.MaxInt64-b {
@@ -40,24 +40,24 @@ func sum(a, b int64) int64 {
 	return a + b
 }
 
-// Budget is what may be used, what is, and what is reserved for calls in flight. A zero limit is none.
+// Budget contains a limit, the usage, and the amount that is reserved for calls in flight. A zero limit means no limit.
 //
-// The core keeps one for each agent; a driver keeps one for the whole tree of a chat, because parallel children
-// could overshoot together what each of them respects alone. Both reserve before a call and settle after it.
+// The core keeps one for each agent. The driver keeps one for the whole tree of a chat, because parallel children that each stay
+// within their own budget can exceed the tree's together. Both reserve before a call and settle after it.
 type Budget struct {
 	Limit    Amount `json:"limit,omitzero"`
 	Used     Amount `json:"used,omitzero"`
 	Reserved Amount `json:"reserved,omitzero"`
-	// Until is how much may have been used until a person sends the next message to the chat; see Window.
+	// Until is the usage at which the chat waits for the next message of a person; see Window.
 	Until Amount `json:"until,omitzero"`
 }
 
-// budget is what the limits allow an agent, with its subtree, to use.
+// budget returns the limits that hold for an agent and its subtree.
 func (l Limits) budget() Amount {
 	return Amount{Tokens: l.MaxTokens, CostMicros: l.MaxCostMicros, Tasks: l.MaxTasks}
 }
 
-// Reserve sets an amount aside, if the limits allow it; if not, nothing is reserved.
+// Reserve reserves an amount and reports whether the limits allow it. If not, the budget is unchanged.
 func (b Budget) Reserve(a Amount) (Budget, bool) {
 	if total := b.Used.Plus(b.Reserved).Plus(a); !total.within(b.Limit) || !total.within(b.Until) {
 		return b, false
@@ -66,24 +66,24 @@ func (b Budget) Reserve(a Amount) (Budget, bool) {
 	return b, true
 }
 
-// Exhausted says that an amount exceeds the limit of the agent, and not only what may be used until the next message.
+// Exhausted reports whether an amount exceeds the limit itself and not only the amount until the next message.
 func (b Budget) Exhausted(a Amount) bool { return !b.Used.Plus(b.Reserved).Plus(a).within(b.Limit) }
 
-// Settle releases what was reserved and books what was really used.
+// Settle replaces a reservation by the real usage.
 func (b Budget) Settle(reserved, used Amount) Budget {
 	b.Reserved = b.Reserved.Minus(reserved)
 	b.Used = b.Used.Plus(used)
 	return b
 }
 
-// Usage counts what an agent has used.
+// Usage is what an agent has used.
 type Usage struct {
 	PromptTokens     int64 `json:"promptTokens,omitempty"`
 	CompletionTokens int64 `json:"completionTokens,omitempty"`
 	ModelCalls       int64 `json:"modelCalls,omitempty"`
-	// CostMicros is nil if the price of any of the calls is unknown. Unknown is not free.
+	// CostMicros is nil if the price of any call is unknown. An unknown cost must not count as zero.
 	CostMicros *int64 `json:"costMicros,omitempty"`
-	// Tasks counts the tasks that it has started, and those that were started below it.
+	// Tasks counts the tasks started by the agent and below it.
 	Tasks int64 `json:"tasks,omitempty"`
 }
 
@@ -98,7 +98,7 @@ func (u Usage) amount() Amount {
 	return a
 }
 
-// Plus adds two usages. The sum's cost is known only if the cost of everything in it is.
+// Plus adds two usages. The cost of the sum is known only if both costs are.
 func (u Usage) Plus(v Usage) Usage {
 	total := Usage{
 		PromptTokens:     sum(u.PromptTokens, v.PromptTokens),
@@ -118,7 +118,7 @@ func (u Usage) Plus(v Usage) Usage {
 	return total
 }
 
-// reserveFor is what a call may use at most: its estimated prompt, and the longest answer.
+// reserveFor returns the most that a model call can use: its estimated prompt and the longest reply.
 func (c Config) reserveFor(promptTokens int64) Amount {
 	a := Amount{Tokens: sum(promptTokens, c.Limits.MaxOutputTokens)}
 	if c.Price != nil {
@@ -127,7 +127,7 @@ func (c Config) reserveFor(promptTokens int64) Amount {
 	return a
 }
 
-// perMillion is the price of tokens at a price for a million of them, rounded up.
+// perMillion returns the cost of tokens at a price per million, rounded up.
 func perMillion(tokens, price int64) int64 {
 	const million = 1_000_000
 	high, low := bits.Mul64(uint64(max(0, tokens)), uint64(max(0, price)))

@@ -8,43 +8,43 @@ import (
 	"slices"
 )
 
-// CallState is where one call of a batch stands.
+// CallState is the state of one tool call of a batch.
 type CallState string
 
-// Where a call stands.
+// The states of a tool call.
 const (
-	// CallUndecided: a person must decide about it.
+	// CallUndecided: a person must approve or deny it.
 	CallUndecided CallState = "Undecided"
 	// CallHeld: it is approved, and is queued as soon as the other calls of its reply are decided too.
 	CallHeld CallState = "Held"
-	// CallQueued: it begins when the calls before it let it; see mayBegin.
+	// CallQueued: it starts when the calls before it allow it; see mayBegin.
 	CallQueued CallState = "Queued"
 	// CallRunning: the tool runs.
 	CallRunning CallState = "Running"
-	// CallAsked: it is a question that a person must answer.
+	// CallAsked: it is a question for a person.
 	CallAsked CallState = "Asked"
 	// CallDelegated: it waits for children.
 	CallDelegated CallState = "Delegated"
-	// CallDone: Answer is what the model will be told.
+	// CallDone: Answer is the text for the model.
 	CallDone CallState = "Done"
 )
 
-// Call is one tool call of the model's last reply. A batch is answered as a whole: its answers go into the history
-// together, in the model's order, once the last of them is there.
+// Call is one tool call of the model's last reply. A batch is answered as a whole: once its last call is done, all answers are
+// appended to the history in the model's order.
 type Call struct {
 	CallRequest
-	// Request is the model call whose reply asked for it; empty for the one call of a tool run.
+	// Request is the id of the model call whose reply contains this call. It is empty for a tool run.
 	Request string `json:"request,omitempty"`
-	// Attempt is the try of that model call that was answered.
+	// Attempt is the attempt of that model call that got the reply.
 	Attempt int         `json:"attempt,omitempty"`
 	State   CallState   `json:"state"`
 	Outcome ToolOutcome `json:"outcome,omitempty"`
 	Answer  string      `json:"answer,omitempty"`
 	// Images are part of the answer.
 	Images []Image `json:"images,omitempty"`
-	// Digest stands for the results of a delegation, without names and times, when they are compared with others.
+	// Digest identifies the results of a delegation without names and times, to detect loops.
 	Digest string `json:"digest,omitempty"`
-	// Comment is what the person who approved the call said.
+	// Comment is the comment of the person who approved the call.
 	Comment string `json:"comment,omitempty"`
 	// DecidedBy is the person who approved or denied the call.
 	DecidedBy string `json:"decidedBy,omitempty"`
@@ -56,27 +56,26 @@ func (c Call) done(outcome ToolOutcome, answer string) Call {
 	return c
 }
 
-// findCall returns the place of the call with this id in the batch, or -1 if it is not there or not in one of the
-// given states.
+// findCall returns the index of the call with this id in the batch, or -1 if there is none in one of the given states.
 func (s State) findCall(id string, states ...CallState) int {
 	return slices.IndexFunc(s.Batch, func(c Call) bool { return c.ID == id && slices.Contains(states, c.State) })
 }
 
-// withCall returns the state with one call of the batch changed.
+// withCall returns the state with call i of the batch replaced.
 func (s State) withCall(i int, c Call) State {
 	s.Batch = slices.Clone(s.Batch)
 	s.Batch[i] = c
 	return s
 }
 
-// maxCallID is the longest id that the API shows.
+// maxCallID is the longest id that the API accepts.
 const maxCallID = 128
 
-// uniqueIDs gives every call of a reply an id that no recent call of this agent had. Models that number their calls
-// anew in each reply would otherwise let a late decision about an old call decide a new one.
+// uniqueIDs gives every call of a reply an id that no recent call of this agent had. Some models number their calls from 1 in
+// each reply; without this, a late decision about an old call could decide a new one.
 func (s State) uniqueIDs(calls []CallRequest) ([]CallRequest, State) {
 	named := slices.Clone(calls)
-	taken := make(map[string]bool, len(calls)) // a reply may have more calls than are remembered
+	taken := make(map[string]bool, len(calls)) // a reply may have more calls than CallIDs holds
 	known := func(id string) bool { return taken[id] || s.CallIDs.has(id) }
 	for i := range named {
 		id := named[i].ID
@@ -93,12 +92,12 @@ func (s State) uniqueIDs(calls []CallRequest) ([]CallRequest, State) {
 	return named, s
 }
 
-// presentable returns the calls of a reply as they go into the history. Providers refuse arguments that are not a JSON
-// object, even in what they said themselves.
+// presentable returns the calls of a reply as they are stored in the history. Providers refuse a history with arguments that are
+// not a JSON object, even if their own model produced them.
 func presentable(calls []CallRequest) []CallRequest {
 	shown := slices.Clone(calls)
 	for i, c := range shown {
-		shown[i].Problem = "" // its answer says it
+		shown[i].Problem = "" // the answer to the call contains it
 		switch {
 		case c.Arguments == "":
 			shown[i].Arguments = "{}"
@@ -107,4 +106,13 @@ func presentable(calls []CallRequest) []CallRequest {
 		}
 	}
 	return shown
+}
+
+// CalledAt returns when the model made a tool call of the batch, or zero if the batch does not contain the call.
+func (s State) CalledAt(call string) Time {
+	i := slices.IndexFunc(s.Batch, func(c Call) bool { return c.ID == call })
+	if i < 0 {
+		return 0
+	}
+	return s.Batch[i].At
 }

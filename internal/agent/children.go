@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// ChildSpec is a child that must exist: an agent's work, or one tool call.
+// ChildSpec describes a child that must exist: a sub-agent or a tool run.
 type ChildSpec struct {
 	Name string `json:"name"`
-	// Role is set for an agent, Tool for a tool run.
+	// Role is set for a sub-agent, Tool for a tool run.
 	Role      string          `json:"role,omitempty"`
 	Tool      string          `json:"tool,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
@@ -22,35 +22,35 @@ type ChildSpec struct {
 	Context         string   `json:"context,omitempty"`
 	Cwd             string   `json:"cwd,omitempty"`
 	ContinueFrom    string   `json:"continueFrom,omitempty"`
-	// Group is shared by the children of one call, Trigger is the message that caused them.
+	// Group is the id of the tool call that started the child, Trigger the message that caused it.
 	Group   string `json:"group,omitempty"`
 	Trigger string `json:"trigger,omitempty"`
 }
 
-// Child is a child that has not ended, or whose group is not settled yet.
+// Child is a child that has not ended, or whose group has not reported yet.
 type Child struct {
 	ChildSpec
-	// Waiting says that it waits for a person.
+	// Waiting reports that it waits for a person.
 	Waiting bool `json:"waiting,omitempty"`
-	// Queued says that it begins when the calls of the same Reply before it let it; an Exclusive one may change something.
-	// Only an orchestrator's children are queued.
+	// Queued children start when the calls before them in the same Reply allow it; Exclusive ones may change something. Only an
+	// orchestrator has queued children.
 	Queued    bool   `json:"queued,omitempty"`
 	Exclusive bool   `json:"exclusive,omitempty"`
 	Reply     string `json:"reply,omitempty"`
-	// Cancel says that it must stop.
+	// Cancel reports that it must stop.
 	Cancel bool `json:"cancel,omitempty"`
-	// Formerly is the name that it was meant to have and that somebody else's object had.
+	// Formerly is the name that was planned for it and that an unrelated object already had.
 	Formerly string `json:"formerly,omitempty"`
-	// Outcome is how it ended, once it has.
+	// Outcome is set once it has ended.
 	Outcome *Outcome `json:"outcome,omitempty"`
 }
 
 func (c Child) pending() bool { return c.Outcome == nil }
 
-// GroupStyle is how the results of a group are told.
+// GroupStyle selects how the results of a group are formatted.
 type GroupStyle string
 
-// How the results of a group are told.
+// The formats of results.
 const (
 	// StyleDelegate: the structured result of one agent.
 	StyleDelegate GroupStyle = "delegate"
@@ -58,42 +58,42 @@ const (
 	StyleSpawn GroupStyle = "spawn"
 	// StyleRole: the summary of a role that was used as a tool.
 	StyleRole GroupStyle = "role"
-	// StyleTool: the answer of a tool run.
+	// StyleTool: the result of a tool run.
 	StyleTool GroupStyle = "tool"
 )
 
-// Group is the children of one call, whose results are told together.
+// Group is the children of one tool call, which report together.
 type Group struct {
-	// ID is the call's.
+	// ID is the id of the tool call.
 	ID    string     `json:"id"`
 	Style GroupStyle `json:"style"`
 	// Label is the tool that was called.
 	Label string `json:"label,omitempty"`
-	// Wait is how many successes are enough; zero: all must end.
+	// Wait is the number of successes to wait for; zero means that all must end.
 	Wait int `json:"wait,omitempty"`
-	// Detached groups were answered at once; their results come as an input of a later turn.
+	// Detached groups were answered when they started; their results become an input of a later turn.
 	Detached bool   `json:"detached,omitempty"`
 	Trigger  string `json:"trigger,omitempty"`
 	Origin   Origin `json:"origin,omitzero"`
-	// At is when the children were asked for, Digest the summary of the conversation for those that are shown one.
+	// At is when the children were requested. Digest is the summary of the conversation for those that receive one.
 	At     Time   `json:"at,omitempty"`
 	Digest string `json:"digest,omitempty"`
-	// Dropped groups belong to work that the person cancelled as a whole: nobody is told of their end.
+	// Dropped groups belong to work that a person cancelled as a whole; their results are discarded.
 	Dropped bool `json:"dropped,omitempty"`
 }
 
-// Children are what an agent has delegated. Every child that was started is pending or completed, and completed ones
-// never come back.
+// Children are the delegated tasks of an agent. A started child is pending or completed, and a completed one never becomes
+// pending again.
 type Children struct {
 	Started   int     `json:"started,omitempty"`
 	Completed int     `json:"completed,omitempty"`
 	Live      []Child `json:"live,omitempty"`
 	Groups    []Group `json:"groups,omitempty"`
-	// Ended remembers the newest children that have ended, for follow-up work.
+	// Ended holds the newest children that have ended, for follow-up work.
 	Ended []Ended `json:"ended,omitempty"`
 }
 
-// Ended is what is remembered of a child whose group is settled.
+// Ended is a child that has ended and whose group has reported.
 type Ended struct {
 	Name      string `json:"name"`
 	Role      string `json:"role,omitempty"`
@@ -101,13 +101,13 @@ type Ended struct {
 	Formerly  string `json:"formerly,omitempty"`
 }
 
-// endedSize is how many ended children can still be continued by name.
+// endedSize bounds the ended children that can be continued by name.
 const endedSize = 256
 
-// Pending counts the children that have not ended.
+// Pending returns the number of children that have not ended.
 func (c Children) Pending() int { return c.Started - c.Completed }
 
-// Rejects says whether an agent has no use for a child that begins: it wants the child to stop, or was told that the child has ended.
+// Rejects reports whether a child must not start: it was cancelled, or has ended for this agent.
 func (s State) Rejects(child string) bool {
 	i := s.Children.find(child)
 	if i < 0 {
@@ -138,14 +138,14 @@ func (c Children) start(group Group, specs []ChildSpec, like Child) Children {
 	return c
 }
 
-// update changes one child. It copies, so the old value stays what it was.
+// update returns a copy with one child changed.
 func (c Children) update(i int, change func(*Child)) Children {
 	c.Live = slices.Clone(c.Live)
 	change(&c.Live[i])
 	return c
 }
 
-// finish books a child's end. An unknown child, or one that has ended already, changes nothing.
+// finish records the outcome of a child and reports whether it was pending.
 func (c Children) finish(name string, outcome Outcome) (Children, bool) {
 	i := c.find(name)
 	if i < 0 || !c.Live[i].pending() {
@@ -156,7 +156,7 @@ func (c Children) finish(name string, outcome Outcome) (Children, bool) {
 	return c.admit(), true
 }
 
-// cancel marks those children that are pending and match.
+// cancel marks the pending children that match.
 func (c Children) cancel(match func(Child) bool) Children {
 	fresh := func(child Child) bool { return child.pending() && !child.Cancel && match(child) }
 	if !slices.ContainsFunc(c.Live, fresh) {
@@ -171,7 +171,7 @@ func (c Children) cancel(match func(Child) bool) Children {
 	return c
 }
 
-// members returns the children of a group in the order in which they were asked for.
+// members returns the children of a group in the order in which they were requested.
 func (c Children) members(group string) []Child {
 	var members []Child
 	for _, child := range c.Live {
@@ -182,7 +182,7 @@ func (c Children) members(group string) []Child {
 	return members
 }
 
-// satisfied says whether a group's results can be told: enough of its children succeeded, or all have ended.
+// satisfied reports whether a group can report: enough of its children succeeded, or all have ended.
 func (c Children) satisfied(g Group) bool {
 	successes, pending := 0, 0
 	for _, child := range c.Live {
@@ -197,15 +197,14 @@ func (c Children) satisfied(g Group) bool {
 	return pending == 0 || (g.Wait > 0 && successes >= g.Wait)
 }
 
-// allWaiting says that every pending child of a call waits for a person.
+// allWaiting reports whether every pending child of a group waits for a person.
 func (c Children) allWaiting(group string) bool {
 	return !slices.ContainsFunc(c.Live, func(child Child) bool {
 		return child.Group == group && child.pending() && !child.Waiting
 	})
 }
 
-// settle removes a group whose results have been told. Those of its children that nobody waited for are cancelled and
-// stay until they have ended.
+// settle removes a group that has reported. Its pending children are cancelled and stay until they have ended.
 func (c Children) settle(g int) Children {
 	id := c.Groups[g].ID
 	c.Groups = slices.Delete(slices.Clone(c.Groups), g, g+1)
@@ -213,7 +212,7 @@ func (c Children) settle(g int) Children {
 	return c.forget()
 }
 
-// forget drops the children that have ended and belong to no group any more.
+// forget drops the children that have ended and whose group is gone.
 func (c Children) forget() Children {
 	var live []Child
 	ended := slices.Clip(c.Ended)

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// A prompt that would fill this share of the model's context, the answer included, is compacted.
+// compactAtPercent is the share of the model's context at which a prompt, with room for the reply, is compacted.
 const compactAtPercent = 85
 
-// needsCompaction says whether the next prompt would be too long, and how many of the newest messages to keep.
+// needsCompaction reports whether the next prompt would be too long, and how many of the newest messages to keep.
 func (s State) needsCompaction() (keep int, ok bool) {
 	context := s.Config.Limits.ContextTokens
 	if context == 0 || s.promptTokens(PurposeTurn, 0)+s.Config.Limits.MaxOutputTokens <= context*compactAtPercent/100 {
@@ -20,7 +20,7 @@ func (s State) needsCompaction() (keep int, ok bool) {
 	return s.compact()
 }
 
-// compact keeps the newer half of the history, or less of one that is very long.
+// compact keeps the newer half of the history, or less of a very long one.
 func (s State) compact() (keep int, ok bool) {
 	half := s.tokensOf(s.History) / 2
 	if context := s.Config.Limits.ContextTokens; context > 0 {
@@ -29,9 +29,8 @@ func (s State) compact() (keep int, ok bool) {
 	return s.compactTo(half)
 }
 
-// compactTo returns how many of the newest messages to keep so that they stay within a number of tokens. A call is never
-// parted from its answers: the oldest message that stays is not a tool's. If not even the last exchange fits, it is
-// kept all the same. It fails if nothing would be cut off.
+// compactTo returns how many of the newest messages fit into a number of tokens. A call is never separated from its answers: the
+// oldest message kept is never a tool's. The last exchange is kept even if it does not fit. ok is false if nothing would be cut.
 func (s State) compactTo(tokens int64) (keep int, ok bool) {
 	count, fitting := 0, 0
 	for e := s.History.last; e != nil; e = e.previous {
@@ -51,8 +50,8 @@ func (s State) compactTo(tokens int64) (keep int, ok bool) {
 	return fitting, fitting > 0 && fitting < s.History.Len()
 }
 
-// compacted puts the summary in the place of the older messages and makes the call that was due. Children, open calls
-// and questions are state, not history: they are not forgotten.
+// compacted replaces the older messages by a summary and makes the model call that was due. Children, open calls and questions
+// are part of the state, not of the history, so they are unaffected.
 func compacted(s State, keep int, summary string) State {
 	if strings.TrimSpace(summary) == "" {
 		summary = fmt.Sprintf("(%d earlier messages were dropped; no summary of them could be made.)", s.History.Len()-keep)
@@ -62,7 +61,7 @@ func compacted(s State, keep int, summary string) State {
 	return call(s, PurposeTurn, 0)
 }
 
-// compactionPrompt asks for a summary of the older messages.
+// compactionPrompt is the prompt that asks for a summary of the older messages.
 func compactionPrompt(s State) Prompt {
 	messages := s.History.Messages()
 	old := messages[:max(0, len(messages)-s.Request.Keep)]

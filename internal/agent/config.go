@@ -5,84 +5,84 @@ package agent
 
 import "encoding/json"
 
-// Kind is what an agent is for. All kinds run the same machine; what differs is who may do what.
+// Kind is the kind of an agent. All kinds run the same state machine with different permissions.
 type Kind string
 
 // The kinds of agent.
 const (
-	// Orchestrator talks to the person of a chat. It never ends; its delegations run beside the conversation.
+	// Orchestrator is the agent of a chat. It never ends; its delegations run in parallel to the conversation.
 	Orchestrator Kind = "Orchestrator"
-	// SubAgent does one piece of work and ends. Its delegations suspend it.
+	// SubAgent works on one task and ends. It waits for its delegations.
 	SubAgent Kind = "SubAgent"
 	// ToolRun is one tool call without a model: a task of type Tool.
 	ToolRun Kind = "ToolRun"
 )
 
-// Config is the configuration of an agent. A sub-agent keeps the one it started with, so editing a role affects only agents
-// that start later; Reconfigured replaces an orchestrator's.
+// Config is the configuration of an agent. A sub-agent keeps its configuration until it ends, so editing a role affects only
+// agents that start later. Reconfigured replaces that of an orchestrator.
 type Config struct {
 	Kind Kind `json:"kind"`
 	// Name is the name of the agent's object; the names of its children derive from it.
 	Name string `json:"name"`
-	// TaskName is the name of the agent's task if it is another one; see ChildName.
+	// TaskName is the name of the agent's task if it differs from Name; see ChildName.
 	TaskName string `json:"taskName,omitempty"`
 	Role     Role   `json:"role"`
-	// ParentRole is the display name of the one that asked, for the system prompt.
+	// ParentRole is the display name of the parent, for the system prompt.
 	ParentRole string `json:"parentRole,omitempty"`
-	// Depth is 0 for an orchestrator, 1 for what it delegates to or for a standalone task, and so on.
+	// Depth is 0 for an orchestrator, 1 for its children and for standalone tasks, and so on.
 	Depth    int `json:"depth"`
 	MaxDepth int `json:"maxDepth"`
 	// Task is the work of a sub-agent.
 	Task Task `json:"task,omitzero"`
-	// Call is the one call of a tool run.
+	// Call is the call of a tool run.
 	Call *PlannedCall `json:"call,omitempty"`
-	// Tools are all tools that exist for this agent; what its role allows of them is a question for Tools.
+	// Tools are all tools that exist for this agent; the function Tools selects those that its role allows.
 	Tools []Tool `json:"tools,omitempty"`
-	// Delegates are the roles that exist of those that its role may delegate to, Absent the names of the others.
+	// Delegates are the existing roles that its role may delegate to, Absent the names of those that do not exist.
 	Delegates  []Delegate `json:"delegates,omitempty"`
 	Absent     []string   `json:"absent,omitempty"`
 	Limits     Limits     `json:"limits"`
 	AutoAnswer AutoAnswer `json:"autoAnswer,omitzero"`
-	// Provider and Model are where the agent's calls go. The core passes them on.
+	// Provider and Model select where model calls go. The core only passes them on.
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
-	// Shares says that summaries for delegated agents are made by a model, and that files need names. Logs of earlier releases do not
-	// have it, and lead to what they led to then.
+	// Shares enables summaries made by a model for delegated agents, and requires files for ContextSelective. Logs of earlier
+	// releases do not set it and must replay to the same states as before.
 	Shares bool `json:"shares,omitempty"`
-	// Generation is that of the object that the configuration comes from.
+	// Generation is the generation of the object that the configuration was read from.
 	Generation int64 `json:"generation,omitempty"`
-	// Price is nil when the price of the model is unknown.
+	// Price is nil if the price of the model is unknown.
 	Price *Price `json:"price,omitempty"`
-	// Conversation is part of the names of the children and posts of an orchestrator that begins anew because the ledger has lost its
-	// history: objects of the conversation before have the names without it.
+	// Conversation is part of the names of the children and posts of an orchestrator that restarts after its history was lost.
+	// Objects of the lost conversation have the names without it.
 	Conversation string `json:"conversation,omitempty"`
-	// AwaitShown lets a tool run wait for Shown before its tool runs.
+	// AwaitShown makes a tool run wait for Shown before it runs its tool.
 	AwaitShown bool `json:"awaitShown,omitempty"`
-	// Origin is what the agent goes back to, for those who look at the work as a whole; the agent itself does not care.
+	// Origin is the message and tool call that led to this agent. The core only passes it on.
 	Origin Origin `json:"origin,omitzero"`
 }
 
-// Role says who an agent is.
+// Role contains the prompt, tools and approval rules of an agent.
 type Role struct {
 	Name        string `json:"name"`
 	DisplayName string `json:"displayName,omitempty"`
 	Prompt      string `json:"prompt,omitempty"`
-	// Allow and Deny are globs on tool names. A nil Allow allows the built-in tools, an empty one none.
+	// Allow and Deny are globs on tool names. A nil Allow allows the built-in tools, an empty one no tools.
 	Allow []string `json:"allow"`
 	Deny  []string `json:"deny,omitempty"`
-	// Approval says which calls a person must decide about; ApprovalTools need it in every mode.
+	// Approval selects the calls that need an approval; ApprovalTools always need one.
 	Approval      ApprovalMode `json:"approval,omitempty"`
 	ApprovalTools []string     `json:"approvalTools,omitempty"`
-	// SharedBy is the namespace that shares the role with the agent's; empty for a role of its own, and for a built-in one. The core
-	// passes it on.
+	// SharedBy is the namespace that shares the role with the agent's namespace. It is empty for built-in roles and those of the
+	// agent's own namespace. The core only passes it on.
 	SharedBy string `json:"sharedBy,omitempty"`
-	// Separation lets nobody decide who asked for the work.
+	// Separation requires that decisions are made by a person who is not a requester of the work.
 	Separation bool `json:"separation,omitempty"`
-	// Temperature is nil where the role leaves it to the model.
+	// Temperature is nil if the role leaves it to the model.
 	Temperature *float64 `json:"temperature,omitempty"`
 }
 
-// Display is the name that people see.
+// Display returns the name for people.
 func (r Role) Display() string {
 	if r.DisplayName != "" {
 		return r.DisplayName
@@ -90,10 +90,10 @@ func (r Role) Display() string {
 	return r.Name
 }
 
-// ApprovalMode says which tool calls a person must decide about.
+// ApprovalMode selects the tool calls that need an approval.
 type ApprovalMode string
 
-// The modes of approval. The zero value is ApproveWrites.
+// The approval modes. The zero value is ApproveWrites.
 const (
 	ApproveWrites ApprovalMode = "WriteTools"
 	ApproveAlways ApprovalMode = "Always"
@@ -105,7 +105,7 @@ type Delegate struct {
 	Name        string `json:"name"`
 	DisplayName string `json:"displayName,omitempty"`
 	Description string `json:"description,omitempty"`
-	// When are short phrases that say when to delegate to it.
+	// When contains short phrases that describe when to delegate to it.
 	When   []string `json:"when,omitempty"`
 	AsTool *AsTool  `json:"asTool,omitempty"`
 }
@@ -116,16 +116,16 @@ type AsTool struct {
 	InputSchema json.RawMessage `json:"inputSchema,omitempty"`
 }
 
-// Tool is a plain tool, as the model sees it.
+// Tool is a plain tool as presented to the model.
 type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters,omitempty"`
-	// BuiltIn tools are allowed to roles that do not say what they allow.
+	// BuiltIn tools are allowed for roles without an Allow list.
 	BuiltIn bool `json:"builtIn,omitempty"`
-	// ReadOnly tools change nothing: they run without approval and may be run again after a crash.
+	// ReadOnly tools change nothing: they run without approval and may be repeated after a crash.
 	ReadOnly bool `json:"readOnly,omitempty"`
-	// Idempotent tools may be run again after a crash; they need approval all the same.
+	// Idempotent tools may be repeated after a crash, but need an approval.
 	Idempotent bool `json:"idempotent,omitempty"`
 }
 
@@ -136,7 +136,8 @@ type Task struct {
 	ContextFiles    []string        `json:"contextFiles,omitempty"`
 	SuccessCriteria string          `json:"successCriteria,omitempty"`
 	Cwd             string          `json:"cwd,omitempty"`
-	// Mode says what the agent is shown beside its task, and Context is the text of it; files are read when the agent starts.
+	// Mode selects the context that the agent receives besides its task, and Context is its text. Files are read when the agent
+	// starts.
 	Mode    string `json:"mode,omitempty"`
 	Context string `json:"context,omitempty"`
 }
@@ -147,39 +148,39 @@ type PlannedCall struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
-// Limits bound an agent; for an orchestrator, iterations and duration bound one turn. Zero is no limit.
+// Limits bound an agent. For an orchestrator, iterations and duration bound one turn. Zero means no limit.
 type Limits struct {
 	MaxIterations int `json:"maxIterations,omitempty"`
-	// MaxDuration does not count time that is spent waiting for a person.
+	// MaxDuration excludes time spent waiting for a person.
 	MaxDuration Millis `json:"maxDuration,omitempty"`
-	// MaxTokens and MaxCostMicros hold for the agent with its subtree.
+	// MaxTokens and MaxCostMicros apply to the agent and its subtree.
 	MaxTokens     int64 `json:"maxTokens,omitempty"`
 	MaxCostMicros int64 `json:"maxCostMicros,omitempty"`
-	// MaxTasks bounds the tasks that the agent and everything below it may start.
+	// MaxTasks bounds the tasks started by the agent and below it.
 	MaxTasks int64 `json:"maxTasks,omitempty"`
-	// The limits of a chat on what happens without a person: turns of the orchestrator, and tasks and tokens of the whole
-	// tree, since the last message of a person.
+	// The runaway limits of a chat: turns of the orchestrator, and tasks and tokens of the whole tree, since the last message of
+	// a person.
 	MaxTurnsPerMessage  int   `json:"maxTurnsPerMessage,omitempty"`
 	MaxTasksPerMessage  int64 `json:"maxTasksPerMessage,omitempty"`
 	MaxTokensPerMessage int64 `json:"maxTokensPerMessage,omitempty"`
-	// MaxRepeats is how often the same delegation may come to the same result before it counts as a loop.
+	// MaxRepeats is how often the same delegation may end with the same result before it counts as a loop.
 	MaxRepeats int `json:"maxRepeats,omitempty"`
-	// MaxOutputTokens is the longest answer of one model call.
+	// MaxOutputTokens bounds the reply of one model call.
 	MaxOutputTokens int64 `json:"maxOutputTokens,omitempty"`
-	// ContextTokens is what fits into the model's context; a history that nears it is compacted.
+	// ContextTokens is the size of the model's context; a history that gets close to it is compacted.
 	ContextTokens int64 `json:"contextTokens,omitempty"`
-	// MaxRetries is how often a failed model call is tried again, the first try not counted.
+	// MaxRetries bounds the attempts of a model call after the first.
 	MaxRetries int `json:"maxRetries,omitempty"`
 }
 
-// AutoAnswer says when an orchestrator may answer a sub-agent's question itself.
+// AutoAnswer configures whether an orchestrator may answer a sub-agent's question itself.
 type AutoAnswer struct {
 	Enabled        bool `json:"enabled,omitempty"`
 	MinConfidence  int  `json:"minConfidence,omitempty"`
 	MaxPerQuestion int  `json:"maxPerQuestion,omitempty"`
 }
 
-// Price is what a million tokens cost, in millionths of the currency.
+// Price is the price of a million tokens, in millionths of the currency.
 type Price struct {
 	Input  int64 `json:"input"`
 	Output int64 `json:"output"`

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// The control tools: those that act on the machine itself and not on the world.
+// The control tools: those that act on the agent itself.
 const (
 	ToolDelegate = "delegate_to_agent"
 	ToolSpawn    = "spawn_agents"
@@ -27,8 +27,7 @@ const (
 // controlNames are the keys of controls, for functions that controls itself refers to.
 var controlNames = []string{ToolDelegate, ToolSpawn, ToolAskUser, ToolSubmit, ToolGiveUp, ToolReply, ToolContinue, ToolCancel}
 
-// controls are the functions of the control tools that become part of a batch. The two that end a sub-agent are
-// looked at before there is one.
+// controls implements the control tools. submission handles valid calls of submit_result and submit_error before a batch begins.
 var controls = map[string]func(State, Call) (State, Call){
 	ToolDelegate: delegateToAgent,
 	ToolSpawn:    spawnAgents,
@@ -40,7 +39,7 @@ var controls = map[string]func(State, Call) (State, Call){
 	ToolGiveUp:   badSubmission,
 }
 
-// submission is the outcome that a call of submit_result or submit_error leads to, if it is a good one.
+// submission returns the outcome of a valid call of submit_result or submit_error.
 func (c Config) submission(call CallRequest) (Outcome, bool) {
 	if !c.Offers(call.Tool) || call.Problem != "" {
 		return Outcome{}, false
@@ -77,7 +76,7 @@ func (c Config) submission(call CallRequest) (Outcome, bool) {
 	return Outcome{}, false
 }
 
-// badSubmission answers a submit_result or submit_error that could not be read.
+// badSubmission answers an invalid call of submit_result or submit_error.
 func badSubmission(s State, c Call) (State, Call) {
 	field := "result"
 	if c.Tool == ToolGiveUp {
@@ -108,7 +107,7 @@ func askUser(s State, c Call) (State, Call) {
 	return s, c
 }
 
-// delegation is what delegate_to_agent and each task of spawn_agents ask for.
+// delegation contains the arguments of delegate_to_agent and of each task of spawn_agents.
 type delegation struct {
 	Role            string   `json:"role"`
 	Task            string   `json:"task"`
@@ -118,7 +117,7 @@ type delegation struct {
 	Cwd             string   `json:"cwd"`
 }
 
-// Bounds of the API on what a delegation may say: beyond them the child could not be created.
+// The API's limits on a delegation. A child that exceeds them could not be created.
 const (
 	maxTaskText     = 32768
 	maxCriteria     = 4096
@@ -127,11 +126,11 @@ const (
 	maxFanOut       = 1000
 )
 
-// What an agent may be shown beside its task, in the words of the API; empty is none.
+// The context modes of a delegation, as named in the API; empty means none.
 const (
-	// ContextSummary: a summary of the conversation of the agent that asked.
+	// ContextSummary: a summary of the parent's conversation.
 	ContextSummary = "Summary"
-	// ContextFull: that conversation.
+	// ContextFull: the parent's conversation.
 	ContextFull = "Full"
 	// ContextSelective: the contents of files.
 	ContextSelective = "Selective"
@@ -139,7 +138,7 @@ const (
 
 var contextModes = map[string]string{"": "", "none": "None", "summary": ContextSummary, "full": ContextFull, "selective": ContextSelective}
 
-// spec checks a delegation and turns it into a child; a complaint says to the model what to change.
+// spec checks a delegation and converts it to a child. If complaint is not empty, it tells the model what to change.
 func (d delegation) spec(config Config) (spec ChildSpec, complaint string) {
 	mode, known := contextModes[strings.ToLower(d.Context)]
 	switch {

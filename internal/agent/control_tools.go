@@ -5,7 +5,7 @@ package agent
 
 import "encoding/json"
 
-// The control tools as the model sees them.
+// The control tools as presented to the model.
 var (
 	askUserTool = Tool{Name: ToolAskUser,
 		Description: "Ask the user a question when you cannot go on without the answer. Ask one clear question; look for the answer yourself first.",

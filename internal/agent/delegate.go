@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// defaultSpawnRole is the role of a spawned task that names none.
+// defaultSpawnRole is the role of a spawned task that does not name one.
 const defaultSpawnRole = "general"
 
 func delegateToAgent(s State, c Call) (State, Call) {
@@ -51,10 +51,10 @@ func spawnAgents(s State, c Call) (State, Call) {
 	return startGroup(s, c, Group{Style: StyleSpawn, Wait: min(int(in.Wait), len(specs))}, specs...)
 }
 
-// waitFor is how many successes of a fan-out are enough: "all", "any" or a number. Zero is all.
+// waitFor is the number of successes that a fan-out waits for: "all", "any" or a number. Zero means all.
 type waitFor int
 
-// UnmarshalJSON reads "all", "any", a number, or a number as text, since models write all of these.
+// UnmarshalJSON accepts "all", "any", a number, or a number as text, because models write all of these.
 func (w *waitFor) UnmarshalJSON(data []byte) error {
 	text := strings.ToLower(strings.Trim(string(data), `"`))
 	switch text {
@@ -73,7 +73,7 @@ func (w *waitFor) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// delegateTo runs a role that is offered as a tool.
+// delegateTo starts a role that is offered as a tool.
 func delegateTo(s State, c Call, role Delegate) (State, Call) {
 	spec := ChildSpec{Role: role.Name, Arguments: json.RawMessage(c.Arguments)}
 	if len(role.AsTool.InputSchema) == 0 {
@@ -90,12 +90,12 @@ func delegateTo(s State, c Call, role Delegate) (State, Call) {
 	return startGroup(s, c, Group{Style: StyleRole}, spec)
 }
 
-// runAsTask runs an orchestrator's plain tool as a task of its own, where it can be seen, approved and cancelled.
+// runAsTask runs a plain tool of an orchestrator as its own task, so that it can be watched, approved and cancelled.
 func runAsTask(s State, c Call) (State, Call) {
 	return startGroup(s, c, Group{Style: StyleTool}, ChildSpec{Tool: c.Tool, Arguments: json.RawMessage(c.Arguments)})
 }
 
-// continueAgent starts follow-up work from a finished agent's history.
+// continueAgent starts a follow-up task with the history of a finished agent.
 func continueAgent(s State, c Call) (State, Call) {
 	var in struct {
 		SubAgent string `json:"sub_agent"`
@@ -121,8 +121,8 @@ func continueAgent(s State, c Call) (State, Call) {
 	return startGroup(s, c, Group{Style: StyleDelegate}, ChildSpec{Role: role, Task: in.Message, ContinueFrom: in.SubAgent})
 }
 
-// startGroup starts the children of a call. A sub-agent waits for them; an orchestrator goes on talking, but for its
-// tools, whose answers it gets within the turn if they come before something else does.
+// startGroup starts the children of a tool call. A sub-agent waits for them. An orchestrator continues, except that it waits for
+// the results of its tools until another input arrives.
 func startGroup(s State, c Call, g Group, specs ...ChildSpec) (State, Call) {
 	g.ID, g.Label, g.Trigger, g.Origin = c.ID, c.Tool, s.Turn.InReplyTo, Origin{Thread: s.Thread(), Request: c.Request, Attempt: c.Attempt, Call: c.ID}
 	if s.Config.Shares {
@@ -148,7 +148,7 @@ func startGroup(s State, c Call, g Group, specs ...ChildSpec) (State, Call) {
 	return s, c
 }
 
-// detach answers an orchestrator's tool calls that are still running as started work. Their results come later.
+// detach answers an orchestrator's running tool calls as started. Their results become an input of a later turn.
 func (s State) detach() State {
 	s.Batch, s.Children.Groups = slices.Clone(s.Batch), slices.Clone(s.Children.Groups)
 	for i, c := range s.Batch {
@@ -161,8 +161,8 @@ func (s State) detach() State {
 	return s
 }
 
-// childFinished books a child's end and, when its group is complete, tells the results: as the answer of the call that
-// waits for them, or as an input of a later turn.
+// childFinished records the end of a child. When its group is complete, the results become the answer of the waiting tool call or
+// an input of a later turn.
 func childFinished(s State, f ChildFinished) State {
 	children, ok := s.Children.finish(f.Child, f.Outcome)
 	if !ok {
@@ -196,8 +196,8 @@ func childFinished(s State, f ChildFinished) State {
 	return s
 }
 
-// resultsArrived makes a group's results the input of a later turn. The same work with the same result, again and again, is a
-// loop that no turn sees by itself.
+// resultsArrived queues the results of a group as an input of a later turn. It also detects delegations that repeatedly end with
+// the same result: a loop across turns.
 func (s State) resultsArrived(group Group, members []Child) State {
 	in := group.input(members)
 	count := 0

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The digest is part of the API: clients compute it themselves, from what they have shown.
+// The digest is part of the API: clients compute it from the call that they show.
 func TestTheDigestOfACall(t *testing.T) {
 	const want = "4bad9d163a09650223404461b918af24a1e2424b47f5f4b5899aa3551db1eb80" // printf 'bash\n{"command":"make"}' | sha256sum
 	if got := CallDigest("bash", `{"command":"make"}`); got != want {
@@ -30,18 +30,19 @@ func TestADecisionAboutAnotherCallChangesNothing(t *testing.T) {
 				other := Decided{Call: ask.Call, Approve: true, Message: "m", Digest: CallDigest(ask.Tool, ask.Arguments+" ")}
 				next, effects := Step(s.after, Event{At: now, Fact: other})
 				if len(effects) > 0 || !next.Same(s.after) || next.Heard("m") {
-					t.Fatalf("a decision about other arguments was taken for %v: %v", ask, effects)
+					t.Fatalf("a decision about other arguments changed %v: %v", ask, effects)
 				}
 				next, _ = Step(s.after, Event{At: now, Fact: Decided{Call: ask.Call, Message: "m", Digest: ask.Digest(), By: "bob", Askers: Askers{Users: []string{"alice"}}}})
 				if !next.Heard("m") && !next.Phase.Terminal() {
-					t.Fatalf("the decision about %v was not taken", ask)
+					t.Fatalf("the decision about %v had no effect", ask)
 				}
 			}
 		})
 	})
 }
 
-// An operator that starts again reads the call of a tool run from the ledger. It must be the call that the person was shown.
+// After a restart the operator reads the call of a tool run from the ledger. Its digest must be the one that was shown to the
+// person.
 func TestTheDigestOfAToolRunSurvivesTheLedger(t *testing.T) {
 	config := Config{Kind: ToolRun, Name: "chat-1", MaxDepth: 2, Tools: []Tool{{Name: "bash"}}, Role: Role{Allow: []string{"*"}},
 		Call: &PlannedCall{Tool: "bash", Arguments: json.RawMessage(`{ "command": "a < b && c" }`)}}
@@ -57,6 +58,6 @@ func TestTheDigestOfAToolRunSurvivesTheLedger(t *testing.T) {
 	first, _ := Step(State{}, started)
 	again, _ := Step(State{}, read)
 	if a, b := first.Batch[0].Arguments, again.Batch[0].Arguments; a != b {
-		t.Errorf("the arguments are %s before and %s after", a, b)
+		t.Errorf("the arguments are %s before encoding and %s after", a, b)
 	}
 }

@@ -5,36 +5,36 @@
 //
 //	Step(State, Event) (State, []Effect)
 //
-// It does no I/O, knows no clock, uses no randomness and starts no goroutine. Everything that happens to an agent comes in as
-// an Event with its time; everything that must be done goes out as an Effect; the State is plain data in between, and the
-// fold of all events is the state. What the design promises about agents is proved here, on this function.
+// It does no I/O, reads no clock, uses no randomness and starts no goroutine. Its input is an Event with its time, its output
+// is a list of Effects, and the State is plain data: the fold of all events. The invariants of the design are tested on this
+// function.
 //
 // # The driver's loop
 //
-// A driver owns an agent's log and does this for each event, one at a time:
+// A driver owns an agent's log and processes its events one at a time:
 //
 //	next, effects := agent.Step(state, event)
 //	ledger.Append(event)           // 1. persist: the event, and with it the intent of its effects
-//	state = next                   // 2. only then move on
+//	state = next                   // 2. only then use the new state
 //	stop(inFlight not in agent.Outstanding(state))
 //	perform(effects)               // 3. act
 //	...                            // 4. results come back as events, which go through the same loop
 //
-// The order is the contract. An effect is performed after the event that caused it is in the log, and the state moves on
-// after the event that reports its result is. A driver that dies at any point can be replaced by another one, which needs
+// The order is the contract. An effect is performed after the event that caused it is in the log, and its result changes the
+// state after the event with the result is in the log. If a driver crashes at any point, another one can continue with
 // nothing but the log:
 //
 //	state := agent.Replay(agent.State{}, log)
-//	for each effect in agent.Outstanding(state) whose result the ledger knows by its Key: feed the result
-//	feed agent.Restarted{Unknown: tool calls that had begun, have no result, and may not be repeated}
+//	for each effect in agent.Outstanding(state) whose result the ledger has under its Key: apply the result
+//	apply agent.Restarted{Unknown: tool calls that had started, have no result, and must not be repeated}
 //	perform(agent.Outstanding(state))
 //
-// Effects are level-triggered. Outstanding derives from the state alone what must be in flight; what Step returns is the
-// difference that the event made to it. Something that is in flight and no longer outstanding is to be stopped: that is
-// how a cancel reaches a request on its way. Every effect has a Key that is the same after each restart; it is the
-// idempotency key of the effect, and a driver performs an effect of a key at most once at a time.
+// Effects are level-triggered. Outstanding derives from the state alone what must be in flight; Step returns what the event
+// added to it. The driver stops effects that are in flight and no longer outstanding: that is how a cancel reaches a model
+// call. Every effect has a Key that is the same after each restart. It is the idempotency key of the effect, and a driver
+// performs at most one effect with the same key at a time.
 //
-// WakeAt asks for a Woke event whose time is not before the one that was asked for.
+// WakeAt requests a Woke event at or after its time.
 //
 // # Phases
 //
@@ -56,55 +56,54 @@
 //	 ▼
 //	Cancelling ──── all children have ended ───▶ Completed | Failed
 //
-// PhaseActing covers what people see as several states: Standing tells them apart. An agent that ends waits in
-// PhaseCancelling until the last of its children has acknowledged; with no children that takes no time.
+// PhaseActing covers several states that people see; Standing distinguishes them. An agent that ends stays in
+// PhaseCancelling until the last of its children has ended; without children it passes through at once.
 //
-// A limit leads to one more model call without tools (PurposeLastWords) and then to Failed with the limit as its kind,
-// whatever the model said. A history that nears the model's context leads to a call that summarises its older part
-// (PurposeCompact). Neither counts as an iteration.
+// When a limit is reached, one more model call without tools (PurposeLastWords) asks for a partial answer. The agent then
+// fails with the limit as its error kind, whatever the model replied. When the history gets close to the model's context
+// size, a call summarises its older part (PurposeCompact). Neither counts as an iteration.
 //
 // # Orchestrators
 //
-// An orchestrator never ends. It has turns: everything that has arrived goes into one, and what arrives meanwhile goes
-// into the next. Its delegations are answered at once and their results come as the input of a later turn, once for each
-// group. Its tools run as tasks of their own; their answers come within the turn, unless something else arrives first.
-// What it sends (posts, replies to agents, acknowledgements of messages) stays in an outbox until it is Delivered.
+// An orchestrator never ends. It works in turns: a turn takes everything in the inbox, and inputs that arrive meanwhile wait
+// for the next one. Its delegations are answered when they start, and each group's results become the input of a later
+// turn. Its tools run as tasks; their answers arrive within the turn, unless another input arrives first. Posts, replies to
+// agents and confirmations of messages stay in an outbox until they are Delivered.
 //
-// What happens between two messages of a person is a Window: its turns, the tasks and tokens of the whole tree, and
-// delegations that come to the same result are counted. At a limit the orchestrator pauses: it begins no turn until a person
-// sends the next message. The limits of the tree below it are the driver's to keep, which fills in what the core cannot
-// know: MessageArrived.Spent and ModelReplied.TasksLeft.
+// A Window is the time between two messages of a person. It counts turns, the tasks and tokens of the whole tree, and
+// delegations that end with the same result. At a limit the orchestrator pauses: it begins no turn until a person sends the
+// next message. The driver enforces the limits of the tree and sets the fields that the core cannot compute:
+// MessageArrived.Spent and ModelReplied.TasksLeft.
 //
 // # Quarantine
 //
-// A driver that cannot read an event of a log, or that fails on one, appends Quarantined. It ends the agent in whatever state it is; an
-// orchestrator, which has no end, is new again and begins another conversation with the next Started. A log is read from its last
-// Quarantined: what is before it gives the state as far as it can be read, and no more.
+// A driver that cannot read an event of a log, or panics on one, appends Quarantined. It ends the agent in any state; an
+// orchestrator, which never ends, is reset and begins another conversation with the next Started. Events before the last
+// Quarantined of a log are applied as far as they can be read.
 //
 // # Invariants
 //
 // Each is a property test over random sequences with repeated, reordered, foreign and late events and restarts
 // (invariants_test.go, by these numbers):
 //
-//  1. Pending and completed children add up to the started ones; pending only shrinks but by starting, completed only grows.
+//  1. Pending and completed children add up to the started ones; pending grows only when children start, completed never shrinks.
 //  2. Completed and Failed absorb every event.
 //  3. A repeated or unknown result, decision or message changes nothing.
 //  4. Replaying the log, from the beginning or from a snapshot, gives the same state.
-//  5. After a cancel there are no new effects but cancelling children and telling the parent.
-//  6. Iterations, time, depth and budgets never exceed their limits, and a reached limit is never told as success. Without a
-//     person's message, turns, tasks and reserved tokens are bounded, whatever the models say.
+//  5. After a cancel the only new effects are cancelling children and reporting to the parent.
+//  6. Iterations, time, depth and budgets never exceed their limits, and a reached limit is never reported as success.
+//     Without a person's message, turns, tasks and reserved tokens are bounded, whatever the models reply.
 //  7. Every call that the model made gets exactly one answer before the next model call, in the model's order.
-//  8. An agent is never offered, and never does, what its kind, role and depth forbid, what a person has not approved, or what
-//     has a problem that the driver found. If its role asks for separation, who approved is known and did not ask for the work.
-//  9. A fair runner reaches an end, or a state that waits for a person, from every state.
+//  8. An agent is never offered, and never runs, a tool that its kind, role or depth forbids. It never runs a call that needs
+//     an approval and has none, or a call with a problem. With separation, the approving person is known and not a requester.
+//  9. A fair runner reaches a terminal phase, or a state that waits for a person, from every state.
 //  10. Of the calls of a reply, one that may change something runs alone and in the model's order; at most 16 read-only ones
 //     run together.
 //
 // # Reading on
 //
-// step.go checks and dispatches facts; step_requesting.go, step_acting.go and step_ending.go handle the phases. turn.go and
-// ask.go are for orchestrators only, and pause.go stops one that runs away. children.go, order.go, budget.go, loop.go and
-// clock.go are small state machines. compact.go shortens histories, prompt.go and tools.go build requests, and text.go has the texts for
-// the model.
-// The dialogues in testdata/scenarios show every flow in the words of the design.
+// step.go checks and dispatches facts; step_requesting.go, step_acting.go and step_ending.go handle the phases. turn.go,
+// ask.go and pause.go are for orchestrators only. children.go, order.go, budget.go, loop.go and
+// clock.go are small state machines. compact.go shortens histories, prompt.go and tools.go build prompts, and text.go
+// contains the texts for the model. The dialogues in testdata/scenarios show every flow.
 package agent

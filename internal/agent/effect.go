@@ -5,98 +5,99 @@ package agent
 
 import "encoding/json"
 
-// Effect is something that a driver must see to. Effects are level-triggered: Outstanding lists all that must be in
-// flight, Step returns what has been added, and two effects with the same key are the same effect.
+// Effect is something that the driver must do. Effects are level-triggered: Outstanding lists all that must be in flight, Step
+// returns those that were added, and two effects with the same key are the same effect.
 type Effect interface {
-	// Key is unique for the agent and the same after every restart: the idempotency key.
+	// Key is the idempotency key: unique for the agent, and the same after every restart.
 	Key() string
 	String() string
 }
 
-// CallModel asks the model for its next reply; BuildPrompt says what to send. The answer is ModelReplied or ModelFailed.
+// CallModel requests the model's next reply to BuildPrompt. It ends with ModelReplied or ModelFailed.
 type CallModel struct {
 	Call    string  `json:"call"`
 	Attempt int     `json:"attempt"`
 	Purpose Purpose `json:"purpose"`
-	// Reserve is what the call may use at most, to be reserved from the budget of the whole tree.
+	// Reserve is the amount to reserve from the budget of the tree.
 	Reserve Amount `json:"reserve,omitzero"`
 }
 
-// RunTool runs a plain tool. The answer is ToolFinished.
+// RunTool runs a plain tool. It ends with ToolFinished.
 type RunTool struct {
 	Call string `json:"call"`
-	// Request is the model call that asked for it. Ids of calls may repeat in a long life; together the two do not.
+	// Request is the model call whose reply contains the tool call. Tool call ids may repeat in a long history; the pair does
+	// not.
 	Request string `json:"request,omitempty"`
-	// Attempt is the try of that model call that was answered.
+	// Attempt is the attempt of that model call that got the reply.
 	Attempt   int             `json:"attempt,omitempty"`
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
-// StartChild makes sure that a child exists. Its end is ChildFinished.
+// StartChild ensures that a child exists. It ends with ChildFinished.
 type StartChild struct {
 	Child ChildSpec `json:"child"`
 }
 
-// CancelChild makes sure that a child stops. Its end is ChildFinished all the same.
+// CancelChild ensures that a child stops. It ends with ChildFinished too.
 type CancelChild struct {
 	Child string `json:"child"`
 }
 
-// AskPerson makes sure that a question or a call that needs a decision is seen. The answer is Answered or Decided.
+// AskPerson publishes a question or an approval. It ends with Answered or Decided.
 type AskPerson struct {
 	Call      string  `json:"call"`
 	Kind      AskKind `json:"kind"`
 	Text      string  `json:"text,omitempty"`
 	Tool      string  `json:"tool,omitempty"`
 	Arguments string  `json:"arguments,omitempty"`
-	// Separation says that somebody must decide who did not ask for the work.
+	// Separation requires a decision by a person who is not a requester of the work.
 	Separation bool `json:"separation,omitempty"`
 }
 
-// Deliver takes something out of the outbox to where it belongs. The answer is Delivered.
+// Deliver sends an item of the outbox. It ends with Delivered.
 type Deliver struct {
 	Item Item `json:"item"`
 }
 
-// TellParent hands the outcome to the one who asked. It stays outstanding: the outcome is the agent's last word.
+// TellParent reports the outcome to the parent. It stays outstanding after the end of the agent.
 type TellParent struct {
 	Outcome Outcome `json:"outcome"`
 }
 
-// WakeAt asks for a Woke event at a moment.
+// WakeAt requests a Woke event at a time.
 type WakeAt struct {
 	At Time `json:"at"`
 }
 
-// ItemKind is what an item of the outbox is.
+// ItemKind is the kind of an item of the outbox.
 type ItemKind string
 
-// What an item of the outbox is.
+// The kinds of items.
 const (
-	// ItemPost is a message for the main chat.
+	// ItemPost is a message for the chat.
 	ItemPost ItemKind = "Post"
 	// ItemReply is the answer to an agent's question.
 	ItemReply ItemKind = "Reply"
-	// ItemHandled says that a message was taken into a turn, or did what it says.
+	// ItemHandled confirms that a message became part of a turn, or took effect in another way.
 	ItemHandled ItemKind = "Handled"
 )
 
-// Item is something that an orchestrator sends. It stays in the outbox until it has been delivered.
+// Item is a message in an orchestrator's outbox. It stays there until it was sent.
 type Item struct {
 	ID   string   `json:"id"`
 	Kind ItemKind `json:"kind"`
 	Text string   `json:"text,omitempty"`
-	// System marks a post as the operator's own, not the assistant's.
+	// System marks a post as written by the operator instead of the assistant.
 	System bool `json:"system,omitempty"`
 	// About is the task that a post is about, InReplyTo the message that it answers.
 	About     string `json:"about,omitempty"`
 	InReplyTo string `json:"inReplyTo,omitempty"`
-	// Agent, its UID and Call are whom a reply is for.
+	// Agent, UID and Call identify the recipient of a reply.
 	Agent string `json:"agent,omitempty"`
 	UID   string `json:"uid,omitempty"`
 	Call  string `json:"call,omitempty"`
-	// Name is the name of a post whose usual name is taken; see PostName.
+	// Name is the name of a post whose usual name was taken; see PostName.
 	Name string `json:"name,omitempty"`
 	// Digest is the CallDigest of the call that a post asks to approve.
 	Digest string `json:"digest,omitempty"`

@@ -5,8 +5,8 @@ package agent
 
 import "github.com/nestor-dev/nestor/internal/tokens"
 
-// tokens estimates what the message costs in a prompt. Providers count differently; a history that is too long after all comes
-// back as ContextTooLong and is compacted.
+// tokens estimates the tokens of the message in a prompt. Providers count differently; if a prompt is too long after all, the
+// call fails with ContextTooLong and the history is compacted.
 func (m Message) tokens() int64 {
 	sum := tokens.PerMessage + tokens.Of(m.Text) + tokens.PerImage*int64(len(m.Images))
 	for _, call := range m.Calls {
@@ -15,7 +15,7 @@ func (m Message) tokens() int64 {
 	return sum
 }
 
-// promptTokens estimates the prompt of a call.
+// promptTokens estimates the prompt of a model call.
 func (s State) promptTokens(purpose Purpose, keep int) int64 {
 	if s.byBytes {
 		return s.promptTokensByBytes(purpose, keep)
@@ -36,7 +36,7 @@ func (s State) promptTokens(purpose Purpose, keep int) int64 {
 	return sum
 }
 
-// compactionRoom is how much of the old messages a compaction call may show.
+// compactionRoom returns how many tokens of old messages fit into a compaction call.
 func (s State) compactionRoom() int64 {
 	summary := tokens.Of(s.Summary)
 	if s.byBytes {
@@ -46,7 +46,7 @@ func (s State) compactionRoom() int64 {
 	return max(room, 1024)
 }
 
-// tokensOf estimates what a history costs in a prompt.
+// tokensOf estimates the tokens of a history in a prompt.
 func (s State) tokensOf(h History) int64 {
 	if s.byBytes {
 		return h.byBytes()
@@ -54,18 +54,18 @@ func (s State) tokensOf(h History) int64 {
 	return h.Tokens()
 }
 
-// The estimate of earlier releases was a token for four bytes. What they recorded has to be replayed with it: another
-// estimate could lead to another call than the one whose answer comes next in the log.
+// Earlier releases estimated one token for four bytes. Their logs must be replayed with that estimate: another one could lead to
+// a different model call than the one whose reply comes next in the log.
 
 const bytesPerToken = 4
 
-// Estimate is how the program that recorded an event estimated tokens.
+// Estimate identifies the token estimator of the program that recorded an event.
 type Estimate int
 
 const (
-	// EstimatePieces is internal/tokens.
+	// EstimatePieces is the estimator of internal/tokens.
 	EstimatePieces Estimate = 0
-	// EstimateBytes is a token for four bytes.
+	// EstimateBytes estimates one token for four bytes.
 	EstimateBytes Estimate = 1
 )
 

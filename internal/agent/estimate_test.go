@@ -9,7 +9,6 @@ import (
 	"testing"
 )
 
-// An event says how tokens were estimated when it was recorded.
 func TestEventsKeepTheirEstimate(t *testing.T) {
 	for _, want := range []Estimate{EstimatePieces, EstimateBytes} {
 		data, err := json.Marshal(Event{At: 1, Fact: Woke{}, Estimate: want})
@@ -21,12 +20,12 @@ func TestEventsKeepTheirEstimate(t *testing.T) {
 			t.Fatal(err)
 		}
 		if read.Estimate != want {
-			t.Errorf("%s is read as %v, want %v", data, read.Estimate, want)
+			t.Errorf("decoding %s gives the estimate %v, want %v", data, read.Estimate, want)
 		}
 	}
 }
 
-// Events of earlier releases that had this estimate say so.
+// Version 1 events contain the generation of their estimator.
 func TestEventsOfVersion1SayHowTokensWereEstimated(t *testing.T) {
 	for data, want := range map[string]Estimate{
 		`{"v":1,"type":"Woke","at":1,"fact":{}}`: EstimateBytes, `{"v":1,"type":"Woke","at":1,"tokens":1,"fact":{}}`: EstimatePieces,
@@ -34,13 +33,13 @@ func TestEventsOfVersion1SayHowTokensWereEstimated(t *testing.T) {
 	} {
 		var read Event
 		if err := json.Unmarshal([]byte(data), &read); err != nil || read.Estimate != want {
-			t.Errorf("%s is read as %v (%v), want %v", data, read.Estimate, err, want)
+			t.Errorf("decoding %s gives the estimate %v (%v), want %v", data, read.Estimate, err, want)
 		}
 	}
 }
 
-// The history of this log needs no compaction by the old estimate and one by the new one. The replay of an old log must make the
-// call that was made, or the reply to it would be taken for a summary.
+// The history of this log needs a compaction by the new estimate, but not by the old one. The replay must make the call that was
+// recorded, or the next reply would be treated as a summary.
 func TestAnOldLogIsReplayedWithTheOldEstimate(t *testing.T) {
 	config := Config{Kind: SubAgent, Name: "a", Depth: 1, MaxDepth: 1, Role: Role{Name: "coder"},
 		Limits: Limits{ContextTokens: 14_000, MaxOutputTokens: 1000}}
@@ -53,9 +52,9 @@ func TestAnOldLogIsReplayedWithTheOldEstimate(t *testing.T) {
 		return s.Request.Purpose
 	}
 	if got := purpose(EstimateBytes); got != PurposeTurn {
-		t.Errorf("with the old estimate the first call is for %s", got)
+		t.Errorf("with the old estimate, the first call has the purpose %s", got)
 	}
 	if got := purpose(EstimatePieces); got != PurposeCompact {
-		t.Errorf("with the new estimate the first call is for %s", got)
+		t.Errorf("with the new estimate, the first call has the purpose %s", got)
 	}
 }

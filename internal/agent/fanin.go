@@ -12,7 +12,7 @@ import (
 	"unicode"
 )
 
-// report is what the one who asked is told of a group's results: never a child's conversation, only what it handed over.
+// report formats the results of a group for the parent: what the children submitted, never their conversations.
 func (g Group) report(members []Child) string {
 	if g.Style == StyleSpawn {
 		return aggregated(members)
@@ -30,7 +30,7 @@ func (g Group) report(members []Child) string {
 	return failureText(*child.Outcome)
 }
 
-// verdict is the outcome of the call that a group belongs to.
+// verdict is the outcome of the tool call that started a group.
 func (g Group) verdict(members []Child) ToolOutcome {
 	succeeded := func(c Child) bool { return !c.pending() && c.Outcome.Succeeded() }
 	if slices.ContainsFunc(members, succeeded) {
@@ -39,7 +39,7 @@ func (g Group) verdict(members []Child) ToolOutcome {
 	return ToolFailed
 }
 
-// input is a group's results as the input of a later turn.
+// input converts the results of a group to an input of a later turn.
 func (g Group) input(members []Child) Input {
 	names := make([]string, len(members))
 	for i, child := range members {
@@ -49,7 +49,7 @@ func (g Group) input(members []Child) Input {
 	return Input{Kind: InputResults, Text: text, Trigger: g.Trigger, Thread: g.Origin.Thread, Images: g.images(members)}
 }
 
-// structured is the result of delegate_to_agent, in the form of the seeds.
+// structured formats the result of delegate_to_agent.
 func structured(o Outcome) string {
 	status := "completed"
 	if !o.Succeeded() {
@@ -82,7 +82,7 @@ func structured(o Outcome) string {
 	return toJSON(out)
 }
 
-// aggregated is the result of spawn_agents, in the form of the seeds and in the order of the tasks.
+// aggregated formats the results of spawn_agents, in the order of the tasks.
 func aggregated(members []Child) string {
 	type success struct {
 		Result string `json:"result"`
@@ -141,7 +141,7 @@ func snake(camel string) string {
 	return b.String()
 }
 
-// toJSON encodes plain data whose encoding cannot fail, without the escapes that are meant for HTML.
+// toJSON encodes plain data, which cannot fail, without escaping HTML.
 func toJSON(v any) string {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)

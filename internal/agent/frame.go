@@ -5,12 +5,12 @@ package agent
 
 import "github.com/nestor-dev/nestor/internal/tokens"
 
-// frame is what the prompts of an agent have besides the conversation. It follows from the configuration, which changes seldom, so a
-// state carries it along: a turn does not build and count it again.
+// frame is the part of a prompt that does not belong to the conversation. It depends only on the configuration, which changes
+// rarely, so the state caches it with its token counts.
 type frame struct {
 	system string
 	tools  []Tool
-	// systemTokens and toolTokens estimate what they cost in a prompt.
+	// systemTokens and toolTokens are token estimates.
 	systemTokens, toolTokens int64
 }
 
@@ -23,7 +23,7 @@ func newFrame(c Config) *frame {
 	return f
 }
 
-// withFrame is the state after its configuration has changed. A tool run asks no model.
+// withFrame updates the frame after the configuration has changed. A tool run has none, because it calls no model.
 func (s State) withFrame() State {
 	s.frame = nil
 	if s.Config.Kind != ToolRun {
@@ -32,7 +32,7 @@ func (s State) withFrame() State {
 	return s
 }
 
-// promptFrame is the frame that the state carries, or a new one.
+// promptFrame returns the cached frame, or computes it.
 func (s State) promptFrame() *frame {
 	if s.frame != nil {
 		return s.frame

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// FuzzEvents feeds arbitrary logs, one event in JSON a line. Nothing may panic, and what can be checked without knowing
-// the events must hold.
+// FuzzEvents replays arbitrary logs, one JSON event per line. Nothing may panic, and invariants that do not depend on the events
+// must hold.
 func FuzzEvents(f *testing.F) {
 	for _, name := range []string{"testdata/golden/log.jsonl", "testdata/golden/events.jsonl"} {
 		log, err := os.ReadFile(name)
@@ -30,7 +30,7 @@ func FuzzEvents(f *testing.F) {
 			before := s.Phase
 			next, effects := Step(s, e)
 			if before.Terminal() && len(effects) > 0 {
-				t.Fatalf("an agent that had ended wants %v", effects)
+				t.Fatalf("an agent that has ended has effects: %v", effects)
 			}
 			if c := next.Children; c.Pending() < 0 || c.Completed < s.Children.Completed {
 				t.Fatalf("children: %+v", c)
@@ -54,7 +54,7 @@ func FuzzEvents(f *testing.F) {
 			t.Fatalf("decode: %v", err)
 		}
 		if encode(decoded) != encode(s) {
-			t.Fatal("the state does not survive being written and read")
+			t.Fatal("the state changes when it is encoded and decoded")
 		}
 	})
 }

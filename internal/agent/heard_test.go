@@ -5,8 +5,8 @@ package agent
 
 import "testing"
 
-// Who delivers a message and dies before saying so delivers it again: it must learn that the message was heard, even if the
-// agent waits for something else by then, or has ended.
+// A driver that crashes before it records that a message was delivered delivers it again. The agent must report the message as
+// handled, even if it now waits for something else or has ended.
 func TestAMessageThatDecidedSomethingIsRemembered(t *testing.T) {
 	config := Config{Kind: SubAgent, Name: "a", Depth: 1, MaxDepth: 2, Role: Role{Allow: []string{"*"}}, Tools: []Tool{{Name: "bash"}}}
 	s := Replay(State{}, []Event{
@@ -24,7 +24,7 @@ func TestAMessageThatDecidedSomethingIsRemembered(t *testing.T) {
 	}
 	for message, want := range map[string]bool{"no": true, "this-one": true, "that-one": false} {
 		if got := s.Heard(message); got != want {
-			t.Errorf("heard of %s: %v", message, got)
+			t.Errorf("Heard(%s) = %v", message, got)
 		}
 	}
 }

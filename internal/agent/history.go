@@ -11,46 +11,47 @@ import (
 	"github.com/nestor-dev/nestor/internal/plainjson"
 )
 
-// Speaker is who says a message.
+// Speaker is the author of a message in a history.
 type Speaker string
 
-// The speakers of a history. The system prompt is not part of it: it is built from the state for each call.
+// The speakers. The system prompt is not part of a history: it is built from the state for each call.
 const (
-	// User is the person, or the one who gave the assignment.
+	// User is the person, or the parent of a sub-agent.
 	User Speaker = "user"
 	// Assistant is the model.
 	Assistant Speaker = "assistant"
-	// ToolSpeaker is the answer to a call.
+	// ToolSpeaker answers a tool call.
 	ToolSpeaker Speaker = "tool"
 )
 
-// Message is one entry of an agent's history, as the model sees it.
+// Message is one entry of an agent's history, as presented to the model.
 type Message struct {
 	Speaker Speaker `json:"speaker"`
 	Text    string  `json:"text,omitempty"`
 	// Calls are the tool calls of an assistant's message.
 	Calls []CallRequest `json:"calls,omitempty"`
-	// Call is the id of the call that a tool's message answers, Outcome how it ended.
+	// Call is the id of the tool call that the message answers, Outcome its outcome.
 	Call    string      `json:"call,omitempty"`
 	Outcome ToolOutcome `json:"outcome,omitempty"`
-	// Images are what the message shows besides its text.
+	// Images are the images in the message.
 	Images []Image `json:"images,omitempty"`
 	At     Time    `json:"at,omitempty"`
 }
 
-// CallRequest is a tool call as the model asked for it.
+// CallRequest is a tool call as the model wrote it.
 type CallRequest struct {
 	ID   string `json:"id"`
 	Tool string `json:"tool"`
-	// Arguments is the text that the model wrote, which may not be valid JSON.
+	// Arguments is the unchanged text, which may not be valid JSON.
 	Arguments string `json:"arguments,omitempty"`
-	// Problem is why the call cannot be made, in words for the model: its arguments are cut off or do not fit the schema. The driver
-	// finds it before the reply is an event. Such a call is answered with it at once, and nothing else happens.
+	// Problem is a text for the model that explains why the call is invalid: its arguments are cut off or do not match the
+	// schema. The driver checks this before it records the reply. An invalid call is answered with its problem and has no other
+	// effect.
 	Problem string `json:"problem,omitempty"`
 }
 
-// History is an append-only list of messages. States share it: appending to one never changes another and copies
-// nothing, so that a step costs the same whatever the length.
+// History is a persistent append-only list of messages. States share it: appending copies nothing and never changes another
+// history, so the cost of a step does not depend on the length.
 type History struct {
 	last *entry
 }
@@ -59,11 +60,11 @@ type entry struct {
 	message  Message
 	previous *entry
 	length   int
-	// tokens estimates this message and all before it, and byBytes does so as earlier releases did.
+	// tokens estimates this message and all before it; byBytes is the estimate of earlier releases.
 	tokens, byBytes int64
 }
 
-// NewHistory returns the history of these messages.
+// NewHistory returns a history of these messages.
 func NewHistory(messages ...Message) History {
 	var h History
 	for _, m := range messages {
@@ -79,7 +80,7 @@ func (h History) Append(m Message) History {
 	}}
 }
 
-// Len is the number of messages.
+// Len returns the number of messages.
 func (h History) Len() int {
 	if h.last == nil {
 		return 0
@@ -87,7 +88,7 @@ func (h History) Len() int {
 	return h.last.length
 }
 
-// Tokens estimates what the whole history costs in a prompt.
+// Tokens estimates the tokens of the whole history in a prompt.
 func (h History) Tokens() int64 {
 	if h.last == nil {
 		return 0
@@ -102,7 +103,7 @@ func (h History) byBytes() int64 {
 	return h.last.byBytes
 }
 
-// without is the history that ends before the newest n messages.
+// without returns the history without its newest n messages.
 func (h History) without(n int) History {
 	for ; h.last != nil && n > 0; n-- {
 		h.last = h.last.previous
@@ -110,7 +111,7 @@ func (h History) without(n int) History {
 	return h
 }
 
-// Backward yields the messages from the newest to the oldest.
+// Backward iterates over the messages from the newest to the oldest.
 func (h History) Backward() iter.Seq[Message] {
 	return func(yield func(Message) bool) {
 		for e := h.last; e != nil; e = e.previous {
@@ -121,8 +122,8 @@ func (h History) Backward() iter.Seq[Message] {
 	}
 }
 
-// Since returns the messages that came after those of an earlier history, the oldest first. It reports false if the history does not go
-// on from it. It looks at the new messages alone.
+// Since returns the messages that were appended to an earlier history, the oldest first. It reports false if the history is not a
+// continuation of it. The cost depends only on the number of new messages.
 func (h History) Since(earlier History) ([]Message, bool) {
 	n := h.Len() - earlier.Len()
 	if n < 0 || h.without(n).last != earlier.last {
@@ -154,10 +155,10 @@ func (h History) Newest(n int) []Message {
 	return messages
 }
 
-// MarshalJSON writes the messages as a list.
+// MarshalJSON encodes the messages as a list.
 func (h History) MarshalJSON() ([]byte, error) { return plainjson.Marshal(h.Messages()) }
 
-// UnmarshalJSON reads a list of messages.
+// UnmarshalJSON decodes a list of messages.
 func (h *History) UnmarshalJSON(data []byte) error {
 	var messages []Message
 	if err := json.Unmarshal(data, &messages); err != nil {

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// Image refers to a picture that a tool returned. The bytes are in the ledger, once for each content: states and events never hold them.
+// Image refers to an image that a tool returned. The ledger stores the bytes once for each content: states and events never
+// contain them.
 type Image struct {
 	// Digest identifies the content: "sha256:" and hexadecimal digits.
 	Digest    string `json:"digest"`
@@ -17,7 +18,7 @@ type Image struct {
 	Size      int64  `json:"size"`
 }
 
-// String is what people and models without images read in place of the picture.
+// String is the text that replaces the image for people and for models without image input.
 func (i Image) String() string {
 	switch {
 	case i.Size >= 1<<20:
@@ -28,13 +29,13 @@ func (i Image) String() string {
 	return fmt.Sprintf("%s, %d bytes", i.MediaType, i.Size)
 }
 
-// Bounds of the images in one prompt. A request with more is refused by some providers, and costs as much on every turn.
+// The limits for images in one prompt. Some providers refuse more, and every image costs tokens in every iteration.
 const (
 	maxPromptImages     = 16
 	maxPromptImageBytes = 16 << 20
 )
 
-// showImages keeps the newest images of a prompt within its bounds, and says in words what the older ones were.
+// showImages keeps the newest images of a prompt within the limits and replaces older ones by text.
 func showImages(messages []Message) []Message {
 	count, size, copied := 0, int64(0), false
 	for i, m := range slices.Backward(messages) {
@@ -47,7 +48,7 @@ func showImages(messages []Message) []Message {
 		if shown == 0 {
 			continue
 		}
-		count = maxPromptImages // whatever is older is not shown either
+		count = maxPromptImages // omit everything older as well
 		if !copied {
 			messages, copied = slices.Clone(messages), true
 		}
@@ -66,7 +67,7 @@ func textImagesGone(images []Image) string {
 	return strings.Join(lines, "\n")
 }
 
-// images are the pictures that a group's tool returned. What other agents have seen stays with them.
+// images returns the images of a tool run. Images that sub-agents have seen are not passed on.
 func (g Group) images(members []Child) []Image {
 	if g.Style != StyleTool || len(members) != 1 || members[0].Outcome == nil || members[0].Outcome.Result == nil {
 		return nil
@@ -74,7 +75,7 @@ func (g Group) images(members []Child) []Image {
 	return members[0].Outcome.Result.Images
 }
 
-// ImagesOf lists the images that a fact brings into the state of an agent.
+// ImagesOf lists the images that a fact adds to the state of an agent.
 func ImagesOf(fact Fact) []Image {
 	switch f := fact.(type) {
 	case ToolFinished:

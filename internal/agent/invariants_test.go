@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The tests below are the invariants of doc.go by number. Each looks at every step of random sequences.
+// The tests below check the invariants of doc.go by number, at every step of random sequences.
 
 func TestInvariant1ChildrenAreConserved(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -42,7 +42,7 @@ func TestInvariant1ChildrenAreConserved(t *testing.T) {
 				t.Fatalf("%d pending + %d completed != %d started", pending, c.Completed, c.Started)
 			}
 			if c.Started < s.before.Children.Started || c.Completed < s.before.Children.Completed {
-				t.Fatalf("children went back from %+v to %+v", s.before.Children, c)
+				t.Fatalf("the number of children decreased from %+v to %+v", s.before.Children, c)
 			}
 			if s.after.Phase.Terminal() && pending > 0 {
 				t.Fatalf("ended with %d children pending", pending)
@@ -58,7 +58,7 @@ func TestInvariant2TheEndAbsorbsEverything(t *testing.T) {
 				return
 			}
 			if len(s.effects) > 0 || encode(s.before) != encode(s.after) {
-				t.Fatalf("%v changed an agent that had ended", s.event)
+				t.Fatalf("%v changed an agent that has ended", s.event)
 			}
 		})
 	})
@@ -70,19 +70,19 @@ func TestInvariant3RepeatedAndForeignEventsChangeNothing(t *testing.T) {
 		for _, fact := range []Fact{drawForeign(t), rapid.SampledFrom(sim.events).Draw(t, "repeated").Fact} {
 			switch fact.(type) {
 			case Woke, Restarted, Resumed:
-				continue // these have no identity: they say what time it is
+				continue // these have no identity: they only move the clock
 			case Cancelled:
 				if sim.state.Config.Kind == SubAgent {
-					continue // it may have come before an end that it did not cause
+					continue // a repeated cancel may arrive before an end that it did not cause
 				}
 			case Asked:
-				continue // an agent that is gone is forgotten, with all that it asked
+				continue // the asks of an agent that has ended are dropped
 			case Settled, ChildWaits, Delivered, NameTaken, QuotaReached, QuotaGranted:
-				continue // these say how things stand, not that something happened
+				continue // these describe a level, not a change
 			}
 			after, effects := Step(sim.state, Event{At: sim.now, Fact: fact})
 			if len(effects) > 0 || withoutClock(after) != withoutClock(sim.state) {
-				t.Fatalf("%s %+v changed the state again: %v", FactType(fact), fact, effects)
+				t.Fatalf("repeating %s %+v changed the state: %v", FactType(fact), fact, effects)
 			}
 		}
 	})
@@ -100,9 +100,9 @@ func TestInvariant4ReplayGivesTheSameState(t *testing.T) {
 			t.Fatal(err)
 		}
 		if encode(Replay(State{}, events)) != encode(sim.state) {
-			t.Fatal("replaying the log gave another state")
+			t.Fatal("replaying the log gave a different state")
 		}
-		// A snapshot in the middle is as good as the events before it.
+		// Replaying from a snapshot must give the same state.
 		cut := rapid.IntRange(0, len(events)).Draw(t, "cut")
 		snapshot, err := EncodeState(Replay(State{}, events[:cut]))
 		if err != nil {
@@ -113,7 +113,7 @@ func TestInvariant4ReplayGivesTheSameState(t *testing.T) {
 			t.Fatal(err)
 		}
 		if encode(Replay(middle, events[cut:])) != encode(sim.state) {
-			t.Fatal("going on from a snapshot gave another state")
+			t.Fatal("replaying from a snapshot gave a different state")
 		}
 	})
 }
@@ -132,11 +132,11 @@ func TestInvariant5AfterCancelOnlyTheEndIsLeft(t *testing.T) {
 				switch e.(type) {
 				case CancelChild, TellParent:
 				default:
-					t.Fatalf("after a cancel: %v", e)
+					t.Fatalf("new effects after a cancel: %v", e)
 				}
 			}
 			if s.after.Phase == PhaseFailed && s.before.Phase != PhaseFailed && s.after.Outcome.Kind == "" {
-				t.Fatal("failed without a kind")
+				t.Fatal("failed without an error kind")
 			}
 		})
 	})
@@ -153,7 +153,7 @@ func TestInvariant6LimitsHold(t *testing.T) {
 			for _, e := range s.effects {
 				switch e := e.(type) {
 				case CallModel:
-					// A call that begins is paid for by what is left, whatever children and earlier calls have used.
+					// A call that starts must fit into the remaining budget, whatever children and earlier calls have used.
 					b := s.after.Budget
 					if total := b.Used.Plus(b.Reserved); !total.within(b.Limit) || !total.within(b.Until) {
 						t.Fatalf("%v with %v of %v, until the next message %v", e, total, b.Limit, b.Until)
@@ -168,17 +168,17 @@ func TestInvariant6LimitsHold(t *testing.T) {
 				}
 			}
 			if s.after.Bailout != nil && s.after.Phase == PhaseCompleted {
-				t.Fatalf("%s was told as success", s.after.Bailout.Kind)
+				t.Fatalf("the limit %s was reported as success", s.after.Bailout.Kind)
 			}
 			if s.after.Config.Kind != Orchestrator && lastWords > 1 {
-				t.Fatalf("%d last words", lastWords)
+				t.Fatalf("%d calls for a partial answer", lastWords)
 			}
 			late := limits.MaxDuration > 0 && s.after.Clock.Active >= limits.MaxDuration && s.after.Bailout == nil
 			if late && (s.after.Phase == PhaseRequesting || s.after.Phase == PhaseActing) && !s.after.Suspended() {
-				t.Fatalf("still at work after %d of %d ms", s.after.Clock.Active, limits.MaxDuration)
+				t.Fatalf("still active after %d of %d ms", s.after.Clock.Active, limits.MaxDuration)
 			}
 			if s.after.Clock.Now < s.before.Clock.Now {
-				t.Fatal("time went back")
+				t.Fatal("the clock went backwards")
 			}
 			if s.after.Loop.Count > loopFailAt {
 				t.Fatalf("%d equal calls", s.after.Loop.Count)
@@ -195,7 +195,7 @@ func TestInvariant7EveryCallIsAnsweredOnceInOrder(t *testing.T) {
 					checkConversation(t, BuildPrompt(s.after).Messages)
 				}
 			}
-			// The history of an agent that has ended may be the beginning of another's.
+			// Follow-up work may continue the history of an agent that has ended.
 			if s.after.Phase.Terminal() && s.after.Config.Kind == SubAgent {
 				checkConversation(t, s.after.History.Messages())
 			}
@@ -203,27 +203,27 @@ func TestInvariant7EveryCallIsAnsweredOnceInOrder(t *testing.T) {
 	})
 }
 
-// checkConversation wants what every provider wants: each call is answered right after the message that made it, once and in
-// the same order, nothing is answered that was not asked, and no message is empty.
+// checkConversation checks the rules of providers: each call is answered right after the message that contains it, once and in
+// the same order, there are no other answers, and no message is empty.
 func checkConversation(t *rapid.T, messages []Message) {
 	var open []string
 	for i, m := range messages {
 		if m.Speaker == ToolSpeaker {
 			if len(open) == 0 || open[0] != m.Call {
-				t.Fatalf("message %d answers %q, open are %v", i, m.Call, open)
+				t.Fatalf("message %d answers %q, open calls are %v", i, m.Call, open)
 			}
 			open = open[1:]
 			continue
 		}
 		if len(open) > 0 {
-			t.Fatalf("message %d came before the answers to %v", i, open)
+			t.Fatalf("message %d comes before the answers to %v", i, open)
 		}
 		if m.Text == "" && len(m.Calls) == 0 {
 			t.Fatalf("message %d is empty", i)
 		}
 		for _, c := range m.Calls {
 			if slices.Contains(open, c.ID) {
-				t.Fatalf("message %d has two calls %q", i, c.ID)
+				t.Fatalf("message %d contains the call id %q twice", i, c.ID)
 			}
 			if !isObject(c.Arguments) {
 				t.Fatalf("message %d has arguments %q", i, c.Arguments)
@@ -232,7 +232,7 @@ func checkConversation(t *rapid.T, messages []Message) {
 		}
 	}
 	if len(open) > 0 {
-		t.Fatalf("unanswered: %v", open)
+		t.Fatalf("calls without an answer: %v", open)
 	}
 }
 
@@ -245,17 +245,17 @@ func TestInvariant8NothingForbiddenIsOfferedOrDone(t *testing.T) {
 				checkAllowed(t, c, tool)
 			}
 			if d, ok := s.event.Fact.(Decided); ok && s.before.findCall(d.Call, CallUndecided) >= 0 {
-				apart := !c.Role.Separation || d.By == "bob" && len(d.Askers.Users) > 0 && !d.Askers.Unknown // only alice asked
-				// Time alone may have ended the agent.
+				apart := !c.Role.Separation || d.By == "bob" && len(d.Askers.Users) > 0 && !d.Askers.Unknown // alice is the only requester
+				// The deadline alone may have ended the agent.
 				meanwhile, _ := Step(s.before, Event{At: s.event.At, Fact: Decided{Call: "another"}})
 				if !apart && s.after.findCall(d.Call, CallUndecided) < 0 && meanwhile.findCall(d.Call, CallUndecided) >= 0 {
-					t.Fatalf("%+v was heard, although the role asks for separation", d)
+					t.Fatalf("%+v took effect although the role requires separation", d)
 				}
 				approved[d.Call] = approved[d.Call] || d.Approve && apart
 			}
 			for _, call := range s.after.Batch {
 				if call.Problem != "" && call.State != CallDone {
-					t.Fatalf("%s has a problem (%s) and is %s", call.ID, call.Problem, call.State)
+					t.Fatalf("%s has a problem (%s) and its state is %s", call.ID, call.Problem, call.State)
 				}
 			}
 			for _, e := range s.effects {
@@ -275,7 +275,7 @@ func TestInvariant8NothingForbiddenIsOfferedOrDone(t *testing.T) {
 	})
 }
 
-// checkAllowed says the rules of DESIGN sections 5 and 6 once more, in other words.
+// checkAllowed implements the rules of DESIGN sections 5 and 6 a second time, independently.
 func checkAllowed(t *rapid.T, c Config, tool Tool) {
 	delegates := c.Kind != ToolRun && len(c.Delegates) > 0 && c.Depth < c.MaxDepth
 	allowed := false
@@ -299,12 +299,12 @@ func checkAllowed(t *rapid.T, c Config, tool Tool) {
 		t.Fatalf("a %s of depth %d/%d that allows %v is offered %s", c.Kind, c.Depth, c.MaxDepth, c.Role.Allow, tool.Name)
 	}
 	if !c.Offers(tool.Name) {
-		t.Fatalf("%s is listed but refused", tool.Name)
+		t.Fatalf("%s is listed but a call of it is refused", tool.Name)
 	}
 }
 
-// A fair runner answers everything but the person. A sub-agent gets there whatever its model says, because limits end
-// it; an orchestrator has no end, so its model must fall silent at some time.
+// A fair runner answers everything except asks. A sub-agent always ends, because of its limits. An orchestrator does not end, so
+// its model must stop calling tools at some point.
 func TestInvariant9AFairRunnerGetsThere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sim := drawRun(t, func(step) {})
@@ -314,7 +314,7 @@ func TestInvariant9AFairRunnerGetsThere(t *testing.T) {
 				if p := sim.state.Phase; p.Terminal() || p == PhaseIdle || sim.state.WaitsForPerson() {
 					return
 				}
-				t.Fatalf("stuck: nothing is outstanding in %v", sim.state)
+				t.Fatalf("no progress possible: nothing is outstanding in %v", sim.state)
 			}
 			sim.now++
 			if call, ok := outstanding[0].(CallModel); ok && sim.state.Config.Kind == Orchestrator {
@@ -323,7 +323,7 @@ func TestInvariant9AFairRunnerGetsThere(t *testing.T) {
 			}
 			sim.apply(sim.answer(outstanding[0]))
 		}
-		t.Fatalf("still at work after 2000 steps: %v", sim.state)
+		t.Fatalf("still active after 2000 steps: %v", sim.state)
 	})
 }
 
@@ -347,7 +347,7 @@ func TestEffectsAreWhatIsOutstanding(t *testing.T) {
 				keys[e.Key()] = true
 			}
 			if want := added(Outstanding(s.before), outstanding); !slices.Equal(keysOf(want), keysOf(s.effects)) {
-				t.Fatalf("the step returned %v, but it added %v", s.effects, want)
+				t.Fatalf("the step returned %v, want the added effects %v", s.effects, want)
 			}
 		})
 	})
@@ -362,7 +362,7 @@ func TestAStepChangesNothingThatItWasGiven(t *testing.T) {
 			sim.next()
 		}
 		if encode(given) != before {
-			t.Fatal("later steps changed an earlier state")
+			t.Fatal("later steps modified an earlier state")
 		}
 	})
 }
@@ -371,10 +371,10 @@ func TestSameMeansThatNothingChanged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		drawRun(t, func(s step) {
 			if s.after.Same(s.before) && withoutClock(s.after) != withoutClock(s.before) {
-				t.Fatalf("%v changed a state that is said to be the same", s.event)
+				t.Fatalf("%v changed a state, but Same reports no change", s.event)
 			}
 			if !s.after.Same(s.before) && len(s.effects) == 0 && s.before.Phase.Terminal() {
-				t.Fatal("an agent that has ended is said to have changed")
+				t.Fatal("Same reports a change of an agent that has ended")
 			}
 		})
 	})
@@ -383,7 +383,7 @@ func TestSameMeansThatNothingChanged(t *testing.T) {
 func TestNothingHappensBeforeTheStart(t *testing.T) {
 	for _, e := range everyFact() {
 		switch e.Fact.(type) {
-		case Started, Quarantined: // the first event may be the one that is damaged
+		case Started, Quarantined: // the first event may be the unreadable one
 			continue
 		}
 		if s, effects := Step(State{}, e); len(effects) > 0 || encode(s) != encode(State{}) {
@@ -406,10 +406,10 @@ func TestTheFrameOfAPromptIsThatOfTheConfiguration(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		drawRun(t, func(s step) {
 			if carried := s.after.frame; carried != nil && !reflect.DeepEqual(carried, newFrame(s.after.Config)) {
-				t.Fatalf("after %v the state carries the frame of another configuration", s.event)
+				t.Fatalf("after %v the state contains the frame of another configuration", s.event)
 			}
 			if kind := s.after.Config.Kind; (kind == SubAgent || kind == Orchestrator) && s.after.frame == nil && s.after.Outcome == nil {
-				t.Fatalf("after %v the state carries no frame", s.event)
+				t.Fatalf("after %v the state contains no frame", s.event)
 			}
 		})
 	})
@@ -428,7 +428,7 @@ func TestAPromptThatGrowsIsTheOneFromScratch(t *testing.T) {
 			if added, ok := PromptGrowth(s.after, history, summary); ok {
 				grown := PromptHead(s.after)
 				if grown.Messages = append(slices.Clone(messages), added...); !reflect.DeepEqual(grown, whole) {
-					t.Fatalf("after %v the prompt grew to\n%+v\nand from scratch it is\n%+v", s.event, grown, whole)
+					t.Fatalf("after %v the prompt grew to\n%+v\nbut BuildPrompt returns\n%+v", s.event, grown, whole)
 				}
 			}
 			history, summary, messages = s.after.History, s.after.Summary, whole.Messages

@@ -11,13 +11,13 @@ import (
 	"slices"
 )
 
-// How many equal calls with equal results, one after the other, are suspicious, and how many are a loop.
+// The numbers of consecutive equal calls with equal results that are a suspected and a detected loop.
 const (
 	loopWarnAt = 3
 	loopFailAt = 5
 )
 
-// Loop counts how often the same call has come with the same result.
+// Loop counts consecutive equal calls with equal results.
 type Loop struct {
 	Digest string `json:"digest,omitempty"`
 	Tool   string `json:"tool,omitempty"`
@@ -32,7 +32,7 @@ const (
 	loopDetected
 )
 
-// observe counts the calls of a batch, in the model's order.
+// observe counts the calls of a batch in the model's order.
 func (l Loop) observe(batch []Call) (Loop, loopVerdict) {
 	verdict := noLoop
 	for _, c := range batch {
@@ -51,7 +51,7 @@ func (l Loop) observe(batch []Call) (Loop, loopVerdict) {
 	return l, verdict
 }
 
-// callDigest is the same for calls that differ only in the white space of their arguments.
+// callDigest ignores white space in the arguments.
 func callDigest(c Call) string {
 	var arguments bytes.Buffer
 	if err := json.Compact(&arguments, []byte(c.Arguments)); err != nil {
@@ -69,7 +69,7 @@ func callDigest(c Call) string {
 	return digest(parts...)
 }
 
-// digest identifies the tasks of a group and their results. It leaves out names and times, which differ each time.
+// digest identifies the tasks of a group and their results, without names and times, which always differ.
 func (g Group) digest(members []Child) string {
 	parts := []string{g.Label}
 	for _, m := range members {
@@ -90,7 +90,7 @@ func digest(parts ...string) string {
 	return hex.EncodeToString(hash.Sum(nil)[:8])
 }
 
-// observe counts a delegation that has ended, and returns how often it has come to this result since the last message.
+// observe counts a delegation that has ended and returns how often it had this result since the last message.
 func (w Window) observe(digest string) (Window, int) {
 	i := slices.IndexFunc(w.Repeats, func(r Repeat) bool { return r.Digest == digest })
 	seen := Repeat{Digest: digest, Count: 1}
@@ -99,7 +99,7 @@ func (w Window) observe(digest string) (Window, int) {
 		seen.Count = repeats[i].Count + 1
 		repeats = slices.Delete(repeats, i, i+1)
 	}
-	repeats = append(repeats, seen) // the newest last: the oldest is forgotten first
+	repeats = append(repeats, seen) // the oldest entry is dropped first
 	w.Repeats = repeats[max(0, len(repeats)-maxRepeats):]
 	return w, seen.Count
 }

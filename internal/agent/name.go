@@ -12,7 +12,7 @@ import (
 // maxName is the longest name that fits into a Kubernetes label.
 const maxName = 63
 
-// nameBase is what the names of an agent's children and posts derive from.
+// nameBase is the prefix of the names of an agent's children and posts.
 func (c Config) nameBase() string {
 	if c.Conversation == "" {
 		return c.Name
@@ -20,8 +20,8 @@ func (c Config) nameBase() string {
 	return c.Name + "-" + c.Conversation
 }
 
-// childName derives the name of an agent's nth child. It is the same after every restart, so a child is never created
-// twice. A name that would be too long is cut and made unique again by a digest of the whole.
+// childName derives the name of an agent's nth child. It is the same after every restart, so a child is never created twice. A
+// name that is too long is cut and made unique by a digest of the full name.
 func childName(parent string, n int) string {
 	name := fmt.Sprintf("%s-%d", parent, n)
 	if len(name) <= maxName {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// nearest returns up to three of names that a model may have meant by name.
+// nearest returns up to three names that a model may have meant by name.
 func nearest(name string, names []string) []string {
 	type candidate struct {
 		name     string
@@ -20,7 +20,7 @@ func nearest(name string, names []string) []string {
 	for _, n := range names {
 		folded := fold(n)
 		distance := editDistance(wanted, folded)
-		// The tool of another server, or without its server's prefix, is near whatever the distance.
+		// A name that differs only in the server's prefix is a candidate at any distance.
 		_, base, prefixed := strings.Cut(n, "__")
 		sameBase := prefixed && fold(base) != "" && strings.HasSuffix(wanted, fold(base))
 		if sameBase || distance <= max(2, len(wanted)/3) {
@@ -36,13 +36,13 @@ func nearest(name string, names []string) []string {
 	return found
 }
 
-// fold removes what models mix up: case and the style of separators.
+// fold removes differences in case and separators, which models confuse.
 func fold(name string) string {
 	return strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(strings.ToLower(name))
 }
 
-// editDistance is the Levenshtein distance of two names, in bytes. Only the head of a name counts: the model may have written
-// anything.
+// editDistance is the Levenshtein distance of two names in bytes. Only the beginning of a name counts, because a model may have
+// written a name of any length.
 func editDistance(a, b string) int {
 	a, b = a[:min(len(a), 64)], b[:min(len(b), 64)]
 	row := make([]int, len(b)+1)

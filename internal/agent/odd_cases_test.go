@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The tests below are cases that random sequences reach too rarely to rely on.
+// The tests below cover cases that random sequences reach too rarely.
 
 func oddSubAgent() Config {
 	return Config{
@@ -26,7 +26,7 @@ func oddOrchestrator() Config {
 	return c
 }
 
-// tell applies facts, a millisecond apart.
+// tell applies facts one millisecond apart.
 func tell(s State, facts ...Fact) State {
 	for _, f := range facts {
 		s = Replay(s, []Event{{At: s.Clock.Now + 1, Fact: f}})
@@ -43,7 +43,7 @@ func TestTellingAgainHowThingsStandIsNoChange(t *testing.T) {
 		ChildWaits{Child: "a-1", Waiting: true}, Cancelled{})
 	for _, f := range []Fact{ChildWaits{Child: "a-1", Waiting: true}, Cancelled{}} {
 		if next := tell(s, f); !next.Same(s) {
-			t.Errorf("%+v changed the state again", f)
+			t.Errorf("repeating %+v changed the state", f)
 		}
 	}
 	chat := tell(State{}, Started{Config: oddOrchestrator()}, MessageArrived{Message: "m", Text: "x"}, Cancelled{})
@@ -71,7 +71,7 @@ func TestAnOrchestratorsOwnQuestionIsAskedBesideAnAgents(t *testing.T) {
 	}
 	for _, want := range []string{"To which cluster?", "Which colour?"} {
 		if !strings.Contains(strings.Join(posts, "\n"), want) {
-			t.Errorf("the user is not asked %q: %q", want, posts)
+			t.Errorf("the question %q was not posted: %q", want, posts)
 		}
 	}
 }
@@ -82,7 +82,7 @@ func TestAnAgentThatHasEndedAsksNothing(t *testing.T) {
 		ModelReplied{Call: "m1", Calls: calls(ToolDelegate, `{"role":"general","task":"x"}`)}, ModelReplied{Call: "m2", Text: "started"},
 		question, ChildFinished{Child: "chat-1", Outcome: Outcome{Kind: KindCancelled}}, question)
 	if len(s.Asks) > 0 {
-		t.Errorf("still open: %+v", s.Asks)
+		t.Errorf("there is an open ask: %+v", s.Asks)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestInstructionsStayWithinTheAPI(t *testing.T) {
 	long := strings.Repeat("x", maxTaskText+1)
 	s := tell(State{}, Started{Config: oddSubAgent()}, ModelReplied{Call: "m1", Calls: calls("Search", `{"task":"`+long+`"}`)})
 	if s.Children.Started > 0 {
-		t.Error("a role that is used as a tool was started with an instruction that the API refuses")
+		t.Error("a role used as a tool was started with an instruction that the API refuses")
 	}
 	chat := tell(State{}, Started{Config: oddOrchestrator()}, MessageArrived{Message: "m", Text: "hi"},
 		ModelReplied{Call: "m1", Calls: calls(ToolDelegate, `{"role":"general","task":"x"}`)}, ModelReplied{Call: "m2", Text: "started"},
@@ -113,7 +113,7 @@ func TestKeysOfToolCallsAreUniqueForALifetime(t *testing.T) {
 				continue
 			}
 			if keys[run.Key()] {
-				t.Fatalf("call %d has the key %s of an earlier one", i, run.Key())
+				t.Fatalf("call %d reuses the key %s", i, run.Key())
 			}
 			keys[run.Key()] = true
 			s = tell(s, ToolFinished{Call: run.Call, Outcome: ToolSucceeded, Text: fmt.Sprint(i)})
@@ -130,7 +130,7 @@ func TestAContinuedHistoryHasEveryIDOnce(t *testing.T) {
 	for _, m := range s.History.Messages() {
 		for _, c := range m.Calls {
 			if seen[c.ID] {
-				t.Errorf("the id %s twice in one history", c.ID)
+				t.Errorf("the history contains the id %s twice", c.ID)
 			}
 			seen[c.ID] = true
 		}
@@ -200,7 +200,7 @@ func TestHalfIsKeptWhereTheContextIsNotKnown(t *testing.T) {
 	}
 }
 
-// The reply came when the time was up already, and waiting for a person does not count: the call that they release does.
+// The reply arrives when the time limit is already reached. Waiting for the approval does not count, but the approved call does.
 func TestACallThatIsReleasedAfterTheTimeIsUpIsNotMade(t *testing.T) {
 	c := oddSubAgent()
 	c.Role.Approval, c.Limits.MaxDuration = "", 1000
@@ -208,7 +208,7 @@ func TestACallThatIsReleasedAfterTheTimeIsUpIsNotMade(t *testing.T) {
 	asks := append(calls("write", `{}`), calls(ToolAskUser, `{"question":"Why?"}`)...)
 	s := Replay(State{}, []Event{{At: 1, Fact: Started{Config: c}}, {At: 5001, Fact: ModelReplied{Call: "m1", Calls: asks}}})
 	if !s.WaitsForPerson() {
-		t.Fatalf("it is %s, want it to wait for a person", s.Phase)
+		t.Fatalf("standing is %s, want waiting for a person", s.Phase)
 	}
 	for _, e := range Outstanding(s) {
 		if ask, ok := e.(AskPerson); ok && ask.Kind == AskApproval {
@@ -217,10 +217,10 @@ func TestACallThatIsReleasedAfterTheTimeIsUpIsNotMade(t *testing.T) {
 	}
 	for _, e := range Outstanding(s) {
 		if _, ok := e.(RunTool); ok {
-			t.Errorf("%v is to run after the time limit", e)
+			t.Errorf("%v runs after the time limit", e)
 		}
 	}
 	if s.Bailout == nil || s.Bailout.Kind != KindTimedOut {
-		t.Errorf("it is %s with %+v, want it to have run out of time", s.Phase, s.Bailout)
+		t.Errorf("phase %s with the outcome %+v, want a timeout", s.Phase, s.Bailout)
 	}
 }

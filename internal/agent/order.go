@@ -3,25 +3,25 @@
 
 package agent
 
-// maxParallelTools is how many plain tools of one agent run at a time.
+// maxParallelTools bounds the plain tools of one agent that run at the same time.
 const maxParallelTools = 16
 
-// place is one call of a reply in the order in which the model made the calls.
+// place is one call of a reply, in the model's order.
 //
-// The calls of a reply are ordered like the holders of a read-write lock that is fair: read-only calls and delegations run
-// together, and a call that may change something runs alone, after everything before it and before everything after it.
+// The calls of a reply are ordered like the holders of a fair read-write lock: read-only calls and delegations run together, and
+// a call that may change something runs alone, after everything before it and before everything after it.
 type place struct {
-	// queued calls wait to begin; begun calls run. A call that is neither is open all the same: it waits for a person.
+	// queued calls wait to start; begun calls run. A call that is neither waits for a person.
 	queued, begun bool
 	// exclusive calls may change something.
 	exclusive bool
-	// tool says that the call is a plain tool and counts against maxParallelTools.
+	// tool is set for plain tools, which count against maxParallelTools.
 	tool bool
-	// passable calls do not hold up an exclusive call that comes after them.
+	// passable calls do not block an exclusive call after them.
 	passable bool
 }
 
-// mayBegin returns the indices of the queued places that may begin now. Places that are done are not part of the list.
+// mayBegin returns the indices of the queued calls that may start now. places must not contain finished calls.
 func mayBegin(places []place) []int {
 	running := 0
 	for _, p := range places {
@@ -47,7 +47,7 @@ func mayBegin(places []place) []int {
 	return begin
 }
 
-// admissible returns the calls of the batch that may begin now, by their index.
+// admissible returns the indices of the calls of the batch that may start now.
 func (s State) admissible() []int {
 	var places []place
 	var indices []int
@@ -76,7 +76,7 @@ func (s State) plainTool(name string) (Tool, bool) {
 	return s.Config.tool(name)
 }
 
-// admit begins queued calls: a plain tool runs, a delegation starts its children.
+// admit starts queued calls: a plain tool runs, a delegation starts its children.
 func admit(s State, indices []int) State {
 	for _, i := range indices {
 		c := s.Batch[i]
@@ -90,9 +90,8 @@ func admit(s State, indices []int) State {
 	return s
 }
 
-// admit lets queued children of an orchestrator begin: its tools run as tasks of their own, in the order of the calls of
-// their reply. Delegations wait for a tool that may change something, and no tool waits for a delegation, because an
-// orchestrator does not wait for one either.
+// admit starts queued children of an orchestrator. Its tools run as tasks, in the order of their calls. Delegations wait for a
+// tool that may change something. Tools never wait for delegations, because an orchestrator does not wait for them either.
 func (c Children) admit() Children {
 	queued := map[string]bool{}
 	for _, child := range c.Live {

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The calls of a reply run in the model's order as far as it matters: see mayBegin. The test says the rule in other words.
+// See mayBegin for the rule. The test implements it independently.
 func TestInvariant10CallsThatChangeSomethingRunAloneAndInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		drawRun(t, func(s step) {
@@ -24,15 +24,15 @@ func TestInvariant10CallsThatChangeSomethingRunAloneAndInOrder(t *testing.T) {
 				}
 			}
 			if len(changing) > 1 || (len(changing) == 1 && len(reading) > 0) || len(reading) > maxParallelTools {
-				t.Fatalf("calls %v read and %v change something at the same time", reading, changing)
+				t.Fatalf("calls %v read while calls %v change something", reading, changing)
 			}
 			for _, i := range changing {
 				for j, c := range s.after.Batch {
 					if j < i && c.State != CallDone && c.State != CallAsked {
-						t.Fatalf("call %d changes something before call %d is done (%s)", i, j, c.State)
+						t.Fatalf("call %d, which changes something, started before call %d was done (%s)", i, j, c.State)
 					}
 					if j > i && (c.State == CallRunning || c.State == CallDelegated) {
-						t.Fatalf("call %d began before call %d, which changes something, was done", j, i)
+						t.Fatalf("call %d started before call %d, which changes something, was done", j, i)
 					}
 				}
 			}
@@ -41,7 +41,7 @@ func TestInvariant10CallsThatChangeSomethingRunAloneAndInOrder(t *testing.T) {
 	})
 }
 
-// checkToolTasks checks the same for the tools of an orchestrator, which run as tasks.
+// checkToolTasks checks the order of an orchestrator's tools, which run as tasks.
 func checkToolTasks(t *rapid.T, s State) {
 	for i, a := range s.Children.Live {
 		if a.Tool == "" || !a.pending() || a.Queued {
@@ -50,7 +50,7 @@ func checkToolTasks(t *rapid.T, s State) {
 		for j, b := range s.Children.Live {
 			together := b.Reply == a.Reply && b.Tool != "" && b.pending() && !b.Queued && i != j
 			if together && (a.Exclusive || b.Exclusive) {
-				t.Fatalf("tasks %s and %s of one reply run together", a.Name, b.Name)
+				t.Fatalf("tasks %s and %s of one reply run at the same time", a.Name, b.Name)
 			}
 		}
 	}

@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// Origin is what a piece of delegated work goes back to.
+// Origin identifies the message and tool call that led to delegated work.
 type Origin struct {
-	// Thread is what started it all: a message of the chat.
+	// Thread is the message of the chat at the top.
 	Thread string `json:"thread,omitempty"`
-	// Request and Call are the reply of the parent's model, and the call in it, that asked for the work.
+	// Request is the id of the parent's model call, and Call the tool call in its reply, that delegated the work.
 	Request string `json:"request,omitempty"`
 	Call    string `json:"call,omitempty"`
-	// Attempt is the try of the model call Request that was answered.
+	// Attempt is the attempt of the model call that got the reply.
 	Attempt int `json:"attempt,omitempty"`
 }
 
-// Thread is what all that the agent does now goes back to: a message of the chat, or the turn itself if there is none.
+// Thread returns the message of the chat that led to the agent's current work, or an id of the turn itself if there is none.
 func (s State) Thread() string {
 	switch {
 	case s.Config.Kind != Orchestrator:
@@ -31,7 +31,7 @@ func (s State) Thread() string {
 	return "turn/" + strconv.Itoa(s.Turn.Number)
 }
 
-// OriginOf is what a child goes back to. It is empty for one that the agent does not know any more.
+// OriginOf returns the origin of a child. It is empty for an unknown child.
 func (s State) OriginOf(child string) Origin {
 	i := s.Children.find(child)
 	if i < 0 {
@@ -44,7 +44,8 @@ func (s State) OriginOf(child string) Origin {
 	return s.Children.Groups[g].Origin
 }
 
-// threadOf is what a turn about these inputs goes back to: the newest message of the person's, else the work that they are about.
+// threadOf returns the thread of a turn with these inputs: the newest message of the person, otherwise the thread of the work
+// that they are about.
 func threadOf(inputs []Input) string {
 	thread := ""
 	for _, in := range slices.Backward(inputs) {
@@ -58,7 +59,8 @@ func threadOf(inputs []Input) string {
 	return thread
 }
 
-// threadBelow is the thread of an agent somewhere below this one: names begin with those of the agents above, but for very long ones.
+// threadBelow returns the thread of an agent below this one. It relies on names: except for very long ones, the name of an agent
+// starts with those of its ancestors.
 func (s State) threadBelow(name string) string {
 	for _, child := range s.Children.Live {
 		if name == child.Name || strings.HasPrefix(name, child.Name+"-") {

@@ -9,7 +9,7 @@ func callResearcher(id string) CallRequest {
 	return CallRequest{ID: id, Tool: ToolDelegate, Arguments: `{"role":"researcher","task":"look"}`}
 }
 
-// What is delegated, and what comes of it, goes back to the person's message, whichever turn it is.
+// Delegated work and its results keep the thread of the person's message across turns.
 func TestWorkGoesBackToItsMessage(t *testing.T) {
 	chat := Config{Kind: Orchestrator, Name: "chat", MaxDepth: 2, Delegates: []Delegate{{Name: "researcher"}}}
 	s := Replay(State{}, []Event{
@@ -19,32 +19,32 @@ func TestWorkGoesBackToItsMessage(t *testing.T) {
 		{At: 4, Fact: ModelReplied{Call: "m2", Text: "I do."}},
 	})
 	if got, want := s.OriginOf("chat-1"), (Origin{Thread: "first", Request: "m1", Call: "c1", Attempt: 1}); got != want {
-		t.Errorf("the child goes back to %+v, want %+v", got, want)
+		t.Errorf("the origin of the child is %+v, want %+v", got, want)
 	}
 	if s.Turn.Number != 1 || s.Turn.Since != 2 || s.Turn.Follows {
 		t.Errorf("the first turn is %+v", s.Turn)
 	}
 	s = Replay(s, []Event{{At: 5, Fact: ChildFinished{Child: "chat-1", Outcome: Outcome{Result: &Result{Text: "found"}}}}})
 	if s.Turn.Number != 2 || s.Turn.Since != 5 || s.Thread() != "first" || !s.Turn.Follows {
-		t.Errorf("the turn about the results is %+v", s.Turn)
+		t.Errorf("the turn with the results is %+v", s.Turn)
 	}
 	s = Replay(s, []Event{{At: 6, Fact: ModelReplied{Call: "m3", Calls: []CallRequest{callResearcher("c2")}}}})
 	if got := s.OriginOf("chat-2").Thread; got != "first" {
-		t.Errorf("what the results led to goes back to %q", got)
+		t.Errorf("the thread of work that the results led to is %q", got)
 	}
 	s = Replay(s, []Event{
 		{At: 7, Fact: MessageArrived{Message: "second", Text: "and?"}},
 		{At: 8, Fact: ModelReplied{Call: "m4", Text: "soon"}},
 	})
 	if s.Turn.Number != 3 || s.Thread() != "second" || s.Turn.Follows {
-		t.Errorf("the turn about the second message is %+v", s.Turn)
+		t.Errorf("the turn with the second message is %+v", s.Turn)
 	}
 	if got := s.OriginOf("nobody"); got != (Origin{}) {
-		t.Errorf("a child that there is not goes back to %+v", got)
+		t.Errorf("the origin of an unknown child is %+v", got)
 	}
 }
 
-// A question belongs to the work of whoever asks it, however deep; one from nowhere is a thread of its own.
+// A question has the thread of the work of its agent at any depth. A question of an unknown agent is its own thread.
 func TestAQuestionGoesBackToTheWork(t *testing.T) {
 	chat := Config{Kind: Orchestrator, Name: "chat", MaxDepth: 2, Delegates: []Delegate{{Name: "researcher"}}, AutoAnswer: AutoAnswer{Enabled: true, MaxPerQuestion: 2}}
 	s := Replay(State{}, []Event{
@@ -56,7 +56,7 @@ func TestAQuestionGoesBackToTheWork(t *testing.T) {
 	for asker, want := range map[string]string{"chat-1": "first", "chat-1-3": "first", "chat-12": "turn/2"} {
 		asked := Replay(s, []Event{{At: 5, Fact: Asked{Agent: asker, Task: asker, Call: "q", Kind: AskQuestion, Text: "which?"}}})
 		if got := asked.Thread(); got != want || asked.Turn.Number != 2 {
-			t.Errorf("a question of %s goes back to %q, want %q", asker, got, want)
+			t.Errorf("the thread of a question of %s is %q, want %q", asker, got, want)
 		}
 	}
 }

@@ -3,10 +3,10 @@
 
 package agent
 
-// ErrorKind says why an agent ended without success.
+// ErrorKind is the reason why an agent failed.
 type ErrorKind string
 
-// Why an agent ended without success.
+// The reasons why an agent failed.
 const (
 	KindCancelled       ErrorKind = "Cancelled"
 	KindTimedOut        ErrorKind = "TimedOut"
@@ -21,23 +21,22 @@ const (
 	KindHistoryLost     ErrorKind = "HistoryLost"
 )
 
-// Outcome is how an agent ended: with a result if Kind is empty, else without success, and perhaps with a partial
-// result.
+// Outcome is how an agent ended: with a result if Kind is empty, otherwise with an error and perhaps a partial result.
 type Outcome struct {
 	Kind   ErrorKind `json:"kind,omitempty"`
 	Error  string    `json:"error,omitempty"`
 	Result *Result   `json:"result,omitempty"`
-	// Iterations and Duration are what it took.
+	// Iterations and Duration are the totals of the run.
 	Iterations int    `json:"iterations,omitempty"`
 	Duration   Millis `json:"duration,omitempty"`
 }
 
-// Succeeded says whether the agent ended with a result.
+// Succeeded reports whether the agent ended with a result.
 func (o Outcome) Succeeded() bool { return o.Kind == "" }
 
-// Result is what an agent hands to the one who asked.
+// Result is what an agent hands to its parent.
 type Result struct {
-	// Text is the result in full: what submit_result was given, or the final answer.
+	// Text is the full result: the argument of submit_result, or the final answer.
 	Text          string   `json:"text,omitempty"`
 	Summary       string   `json:"summary,omitempty"`
 	Details       string   `json:"details,omitempty"`
@@ -47,11 +46,11 @@ type Result struct {
 	TestsPassed   *int     `json:"testsPassed,omitempty"`
 	Warnings      []string `json:"warnings,omitempty"`
 	Suggestions   []string `json:"suggestions,omitempty"`
-	// Images are what a tool run returned.
+	// Images are the images that a tool run returned.
 	Images []Image `json:"images,omitempty"`
 }
 
-// Brief is the summary if there is one, else the result in full.
+// Brief returns the summary, or the full result if there is no summary.
 func (r *Result) Brief() string {
 	if r == nil {
 		return ""

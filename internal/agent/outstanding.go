@@ -8,8 +8,8 @@ import (
 	"fmt"
 )
 
-// Outstanding lists what must be in flight, from the state alone. A driver that has just started performs all of it;
-// one that is running performs what a step adds, and stops what is in flight and no longer listed.
+// Outstanding lists the effects that must be in flight, derived from the state alone. A driver that has just started performs all
+// of them; a running one performs those that a step adds and stops those in flight that are no longer listed.
 func Outstanding(s State) []Effect {
 	effects := s.ownEffects()
 	for _, child := range s.Children.Live {
@@ -20,7 +20,7 @@ func Outstanding(s State) []Effect {
 	return effects
 }
 
-// ownEffects are those that are not about children.
+// ownEffects returns the effects that are not about children.
 func (s State) ownEffects() []Effect {
 	var effects []Effect
 	if r := s.Request; s.Phase == PhaseRequesting && r.RetryAt == 0 {
@@ -64,7 +64,7 @@ func (s State) ask(c Call) AskPerson {
 	return AskPerson{Call: c.ID, Kind: AskQuestion, Text: c.question()}
 }
 
-// Asks are what an agent needs a person for.
+// Asks returns the asks of an agent that wait for a person.
 func Asks(s State) []AskPerson {
 	var asks []AskPerson
 	for _, c := range s.Batch {
@@ -75,7 +75,7 @@ func Asks(s State) []AskPerson {
 	return asks
 }
 
-// effect is what a child needs: to exist, to stop, or nothing.
+// effect returns what must be done for a child: start it, cancel it, or nothing (nil).
 func (c Child) effect() Effect {
 	switch {
 	case !c.pending():
@@ -88,7 +88,7 @@ func (c Child) effect() Effect {
 	return StartChild{Child: c.ChildSpec}
 }
 
-// alarm is the next moment at which time alone changes something: a retry is due, or the deadline is reached.
+// alarm returns the next time at which time alone changes the state: a retry is due, or the deadline is reached.
 func (s State) alarm() (Time, bool) {
 	at, ok := s.deadline()
 	if s.Phase == PhaseRequesting && s.Request.RetryAt > 0 && (!ok || s.Request.RetryAt < at) {
@@ -97,8 +97,8 @@ func (s State) alarm() (Time, bool) {
 	return at, ok
 }
 
-// deadline is when the time of an agent at work runs out. The last words have none: what they may take is the
-// driver's time-out of a single call.
+// deadline returns when the time limit of an active agent is reached. The call for a partial answer has no deadline; the driver's
+// timeout of a model call bounds it.
 func (s State) deadline() (Time, bool) {
 	working := s.Phase == PhaseRequesting || s.Phase == PhaseActing
 	if !working || s.Bailout != nil || s.Config.Limits.MaxDuration == 0 || s.Suspended() {
@@ -110,7 +110,7 @@ func (s State) deadline() (Time, bool) {
 // newEffects returns the effects that are outstanding now and were not before.
 func newEffects(before, now State) []Effect {
 	effects := added(before.ownEffects(), now.ownEffects())
-	// Children keep their order, so two fingers find what has changed among very many of them.
+	// Two-pointer merge: children keep their order, and there may be very many.
 	old := before.Children.Live
 	for _, child := range now.Children.Live {
 		for len(old) > 0 && old[0].Name != child.Name && now.Children.find(old[0].Name) < 0 {
@@ -142,22 +142,22 @@ func added(before, now []Effect) []Effect {
 	return fresh
 }
 
-// Key names the attempt: each is a call of its own.
+// Key identifies the attempt.
 func (e CallModel) Key() string { return fmt.Sprintf("model/%s/%d", e.Call, e.Attempt) }
 
-// Key names the tool call, and the reply that asked for it.
+// Key identifies the tool call and the reply that contains it.
 func (e RunTool) Key() string { return "tool/" + e.Request + "/" + e.Call }
 
-// Key names the child.
+// Key identifies the child.
 func (e StartChild) Key() string { return "start/" + e.Child.Name }
 
-// Key names the child.
+// Key identifies the child.
 func (e CancelChild) Key() string { return "cancel/" + e.Child }
 
-// Key names the call that needs a person.
+// Key identifies the tool call.
 func (e AskPerson) Key() string { return "ask/" + e.Call }
 
-// Key names the item, and the name that it got if its own was taken: that is another message.
+// Key identifies the item and, if its name was taken, its new name: a renamed post is a different message.
 func (e Deliver) Key() string {
 	if e.Item.Name != "" {
 		return "deliver/" + e.Item.ID + "/" + e.Item.Name
@@ -165,8 +165,8 @@ func (e Deliver) Key() string {
 	return "deliver/" + e.Item.ID
 }
 
-// Key is the same for every outcome: an agent has one.
+// Key is constant: an agent has one outcome.
 func (e TellParent) Key() string { return "tell" }
 
-// Key names the moment.
+// Key identifies the time.
 func (e WakeAt) Key() string { return fmt.Sprintf("wake/%d", e.At) }

@@ -5,14 +5,14 @@ package agent
 
 import "fmt"
 
-// Window counts what happens in a chat without a person: since the last message, or since the chat began. Whatever the
-// models of a tree do, its limits bound the turns, the tasks and the tokens of a window.
+// Window counts what happens in a chat without a person: since the last message, or since the chat began. Its limits bound turns,
+// tasks and tokens of a window regardless of what the models do.
 type Window struct {
-	// Turns is how many turns the orchestrator has begun.
+	// Turns counts the turns that the orchestrator has begun.
 	Turns int `json:"turns,omitempty"`
-	// Repeats are the delegations that have ended, with how often each came to the same result.
+	// Repeats counts the delegations that ended with the same result.
 	Repeats []Repeat `json:"repeats,omitempty"`
-	// Reached is a limit that the turn has met; the chat pauses at its end.
+	// Reached is a limit that the current turn has reached; the chat pauses when the turn ends.
 	Reached PauseReason `json:"reached,omitempty"`
 }
 
@@ -20,25 +20,24 @@ func (w Window) same(v Window) bool {
 	return w.Turns == v.Turns && w.Reached == v.Reached && same(w.Repeats, v.Repeats)
 }
 
-// Repeat is a delegation and its result, and how often they came.
+// Repeat counts a delegation with a certain result.
 type Repeat struct {
 	Digest string `json:"digest"`
 	Count  int    `json:"count"`
 }
 
-// maxRepeats is how many delegations of a window are remembered.
+// maxRepeats bounds the delegations that a window counts.
 const maxRepeats = 64
 
-// Pause says why an orchestrator begins no turn. What is running goes on to its end; the next message of a person ends the
-// pause.
+// Pause is why an orchestrator begins no turn. Running tasks continue; the next message of a person ends the pause.
 type Pause struct {
 	Reason PauseReason `json:"reason"`
-	// Text says what was reached and how to go on.
+	// Text explains which limit was reached and how to continue.
 	Text string `json:"text"`
 	At   Time   `json:"at,omitempty"`
 }
 
-// PauseReason is the limit that paused a chat, as its condition names it.
+// PauseReason is the limit that paused a chat, as named in its condition.
 type PauseReason string
 
 // The limits that pause a chat.
@@ -49,7 +48,7 @@ const (
 	PausedLoop       PauseReason = "PausedLoop"
 )
 
-// openWindow begins to count anew, because a person has sent a message. spent is what the tree has used until then.
+// openWindow starts a new window when a person sends a message. spent is the usage of the tree at that time.
 func (s State) openWindow(spent Amount) State {
 	limits := s.Config.Limits
 	s.Window, s.Paused = Window{}, nil
@@ -63,8 +62,7 @@ func (s State) openWindow(spent Amount) State {
 	return s
 }
 
-// pause ends the turn, if there is one, and keeps the next one from beginning. Questions go to the person, since no turn
-// will look at them.
+// pause ends the current turn, if any, and prevents the next. Questions are posted, because no turn will answer them.
 func pause(s State, reason PauseReason) State {
 	text := textPaused(reason, s.Config.Limits)
 	s = abandonBatch(s, "Not done: the chat is paused.")
@@ -76,7 +74,7 @@ func pause(s State, reason PauseReason) State {
 	return s
 }
 
-// chargeTasks books tasks, if the limits of the agent and the room that its tree has for them, nil for any number, allow it.
+// chargeTasks counts new tasks if the limits of the agent and of its tree (room, nil for no limit) allow them.
 func (s State) chargeTasks(tasks int64, room *int64) (State, bool) {
 	charge := Amount{Tasks: tasks}
 	if room != nil && *room < tasks {
@@ -90,7 +88,7 @@ func (s State) chargeTasks(tasks int64, room *int64) (State, bool) {
 	return s, true
 }
 
-// refuseTasks answers a call for which the limits leave no room. An orchestrator pauses when its turn is over.
+// refuseTasks answers a call whose tasks exceed the limits. An orchestrator pauses at the end of its turn.
 func (s State) refuseTasks(c Call, tasks int64) (State, Call) {
 	if s.Config.Kind == Orchestrator {
 		s.Window.Reached = PausedTaskLimit
@@ -99,14 +97,15 @@ func (s State) refuseTasks(c Call, tasks int64) (State, Call) {
 		"Start no more tasks: finish with what you have, and say what is missing.", tasks))
 }
 
-// TasksWanted is how many tasks the calls of a reply may start at most, for a driver that knows the limits of the whole tree.
+// TasksWanted returns how many tasks the calls of a reply may start at most, for a driver that knows the limits of the whole
+// tree.
 func TasksWanted(s State, reply ModelReplied) int64 {
 	calls := reply.Calls
 	switch {
 	case s.Request != nil && s.Request.Purpose == PurposeContext && s.Planned != nil:
 		calls = s.Planned.Calls
 	case s.needsDigest(calls):
-		return 0 // they are made after the next reply
+		return 0 // the calls are made after the next reply
 	}
 	var wanted int64
 	for _, c := range calls {

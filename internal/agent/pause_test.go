@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A window is the time between two messages of a person. Whatever the model says, its limits bound what happens in it.
+// A window is the time between two messages of a person. Its limits hold whatever the model replies.
 func TestInvariant6NothingRunsAwayWithoutAPerson(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		turns, tasks := 0, int64(0)
@@ -21,17 +21,17 @@ func TestInvariant6NothingRunsAwayWithoutAPerson(t *testing.T) {
 			turns += s.after.Turn.Number - s.before.Turn.Number
 			tasks += int64(s.after.Children.Started - s.before.Children.Started)
 			if n := limits.MaxTurnsPerMessage; n > 0 && turns > n {
-				t.Fatalf("%d turns, and the limit is %d", turns, n)
+				t.Fatalf("%d turns, the limit is %d", turns, n)
 			}
 			if n := limits.MaxTasksPerMessage; n > 0 && tasks > n {
-				t.Fatalf("%d tasks since the last message, and the limit is %d", tasks, n)
+				t.Fatalf("%d tasks since the last message, the limit is %d", tasks, n)
 			}
 			if n := limits.MaxTasks; n > 0 && int64(s.after.Children.Started) > n {
-				t.Fatalf("%d tasks, and the limit is %d", s.after.Children.Started, n)
+				t.Fatalf("%d tasks, the limit is %d", s.after.Children.Started, n)
 			}
 			if f, ok := s.event.Fact.(ModelReplied); ok && f.TasksLeft != nil {
 				if n := int64(s.after.Children.Started - s.before.Children.Started); n > *f.TasksLeft {
-					t.Fatalf("a reply started %d tasks, and the tree had room for %d", n, *f.TasksLeft)
+					t.Fatalf("a reply started %d tasks, but the tree allows %d", n, *f.TasksLeft)
 				}
 			}
 			_, message := s.event.Fact.(MessageArrived)

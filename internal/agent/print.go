@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The String methods below are the stable text form of the core: golden files, logs and the scenario tests show it.
+// The String methods below are a stable text form for golden files, logs and scenario tests.
 
 func (e CallModel) String() string {
 	text := fmt.Sprintf("call model %s", e.Call)
@@ -112,7 +112,7 @@ func (m Message) String() string {
 	return text
 }
 
-// String tells in a line where an agent stands.
+// String summarises the state of an agent in one line.
 func (s State) String() string {
 	text := fmt.Sprintf("%s %s, iteration %d", s.Config.Name, s.Standing(), s.Iteration())
 	if s.Children.Started > 0 {
@@ -124,7 +124,7 @@ func (s State) String() string {
 	return text
 }
 
-// String tells in a line what happened.
+// String summarises the event in one line.
 func (e Event) String() string {
 	return fmt.Sprintf("%d %s %s", e.At, FactType(e.Fact), toJSON(e.Fact))
 }

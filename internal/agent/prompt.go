@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Prompt is what to send to the model.
+// Prompt is the content of a model call.
 type Prompt struct {
 	System   string
 	Messages []Message
@@ -19,22 +19,22 @@ type Prompt struct {
 	Temperature     *float64
 }
 
-// BuildPrompt builds the prompt of the model call that is in flight. It is a function of the state alone, so a call
-// that is made again after a crash is the same call.
+// BuildPrompt builds the prompt of the model call in flight. It depends on the state alone, so a call that is repeated after a
+// crash has the same prompt.
 func BuildPrompt(s State) Prompt {
 	p := PromptHead(s)
 	if s.Request == nil || !s.Request.Purpose.converses() {
 		return p
 	}
 	p.Messages = showImages(s.History.Messages())
-	// Some providers want a user's message first, and the summary may have taken it away.
+	// Some providers require that a user's message comes first, and compaction may have removed it.
 	if s.Summary != "" && len(p.Messages) > 0 && p.Messages[0].Speaker != User {
 		p.Messages = append([]Message{{Speaker: User, Text: "[Go on.]"}}, p.Messages...)
 	}
 	return p
 }
 
-// PromptHead is BuildPrompt without the messages of the conversation: what it costs does not grow with them.
+// PromptHead is BuildPrompt without the messages of the conversation, so its cost does not grow with them.
 func PromptHead(s State) Prompt {
 	if s.Request == nil {
 		return Prompt{}
@@ -59,18 +59,19 @@ func PromptHead(s State) Prompt {
 	return p
 }
 
-// converses says that a call shows the model the conversation as it is.
+// converses reports whether the prompt contains the conversation as messages.
 func (p Purpose) converses() bool { return p != PurposeCompact && p != PurposeContext }
 
-// PromptGrowth returns the messages that the prompt of a state has after those of an earlier prompt, which was built from this history
-// and summary and was not empty. It reports false if the messages do not simply go on. It looks at the new messages alone.
+// PromptGrowth returns the messages that the prompt of a state adds to an earlier prompt, which was not empty and was built from
+// this history and summary. It reports false if the prompt is not a continuation. The cost depends only on the number of new
+// messages.
 func PromptGrowth(s State, earlier History, summary string) ([]Message, bool) {
 	if s.Request == nil || !s.Request.Purpose.converses() || earlier.Len() == 0 || s.Summary != summary {
-		return nil, false // a prompt that begins with a summary is filled up before its first message
+		return nil, false // a message may be inserted before the first one after a summary
 	}
 	added, ok := s.History.Since(earlier)
 	if !ok || slices.ContainsFunc(added, func(m Message) bool { return len(m.Images) > 0 }) {
-		return nil, false // with a new image, earlier ones may no longer be shown
+		return nil, false // a new image may push out earlier ones
 	}
 	return added, true
 }
@@ -80,7 +81,7 @@ func (s State) withRoom(p Prompt) Prompt {
 	return p
 }
 
-// SystemPrompt is the role's prompt, what a sub-agent must know of its place, and how to delegate.
+// SystemPrompt combines the role's prompt, the context of a sub-agent, and the delegation guidelines.
 func SystemPrompt(c Config) string {
 	parts := []string{strings.TrimSpace(c.Role.Prompt)}
 	if c.Kind == SubAgent {
@@ -163,7 +164,7 @@ func delegationGuidelines(c Config) string {
 		"Say clearly and completely what is to be done, name the files that matter and how to tell that it is done, and check the results before you go on."), "\n")
 }
 
-// brief is the task in the context block: the instruction, or the arguments of a role that was used as a tool.
+// brief returns the task for the context block: the instruction, or the arguments of a role that is used as a tool.
 func (t Task) brief() string {
 	if t.Instruction != "" {
 		return t.Instruction
@@ -183,7 +184,7 @@ func (t Task) contextTitle() string {
 	return "Context from your parent:"
 }
 
-// text is the first message of a sub-agent.
+// text returns the first message of a sub-agent.
 func (t Task) text() string {
 	var parts []string
 	if t.Context != "" {

@@ -14,11 +14,11 @@ import (
 	"testing"
 )
 
-// banned are packages of the standard library that a pure core has no use for, each with the reason.
+// banned lists packages of the standard library that the core must not import, with the reasons.
 var banned = map[string]string{
-	"context":      "there is nothing to cancel: a step does not wait",
-	"log":          "the edge logs; a step returns information",
-	"log/slog":     "the edge logs; a step returns information",
+	"context":      "there is nothing to cancel: a step does not block",
+	"log":          "the driver logs; a step returns effects",
+	"log/slog":     "the driver logs; a step returns effects",
 	"math/rand":    "the same events must lead to the same state",
 	"math/rand/v2": "the same events must lead to the same state",
 	"net":          "a step does no I/O",
@@ -30,10 +30,10 @@ var banned = map[string]string{
 	"time":         "time arrives in events",
 }
 
-// shared are packages of this module that the core may import, each with the reason. They are pure themselves.
+// shared lists the packages of this module that the core may import, with the reasons. They are pure themselves.
 var shared = map[string]string{
-	"github.com/nestor-dev/nestor/internal/plainjson": "the form of texts that are kept once",
-	"github.com/nestor-dev/nestor/internal/tokens":    "budgets of the core and of the engine must agree on what a text costs",
+	"github.com/nestor-dev/nestor/internal/plainjson": "the encoding of texts that are stored once",
+	"github.com/nestor-dev/nestor/internal/tokens":    "budgets of the core and the engine must use the same estimate",
 }
 
 func TestTheCoreIsPure(t *testing.T) {
@@ -64,7 +64,7 @@ func TestTheCoreIsPure(t *testing.T) {
 				t.Errorf("%s imports %s: %s", entry.Name(), path, reason)
 			}
 			if shared[path] == "" && strings.Contains(strings.Split(path, "/")[0], ".") {
-				t.Errorf("%s imports %s: the core stands on the standard library alone", entry.Name(), path)
+				t.Errorf("%s imports %s: the core uses only the standard library", entry.Name(), path)
 			}
 		}
 		ast.Inspect(file, func(n ast.Node) bool {

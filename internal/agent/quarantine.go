@@ -8,21 +8,21 @@ import (
 	"fmt"
 )
 
-// Quarantined says that an agent cannot go on: an event of its history cannot be read, or the driver failed on one. It ends a sub-agent or
-// tool run with KindHistoryLost. An orchestrator has no end: it is as if it had never begun, and another Started begins a new
-// conversation. What comes before it in a log need not be readable.
+// Quarantined: an event of the agent's history cannot be read, or the driver panicked on one. It ends a sub-agent or tool run
+// with KindHistoryLost. An orchestrator never ends: it is reset, and another Started begins a new conversation. Earlier events of
+// the log need not be readable.
 type Quarantined struct {
-	// Kind and Name are the agent's: its first event may be the one that cannot be read.
+	// Kind and Name identify the agent, because its Started may be the unreadable event.
 	Kind Kind   `json:"kind"`
 	Name string `json:"name"`
-	// Event is the sequence of the event, and Type its type.
+	// Event is the sequence number of the event, and Type its type.
 	Event int64  `json:"event,omitempty"`
 	Type  string `json:"type,omitempty"`
-	// Reason is what is wrong with the event; Panicked says that the driver failed on it.
+	// Reason is what is wrong with the event; Panicked reports that the driver panicked on it.
 	Reason   string `json:"reason,omitempty"`
 	Panicked bool   `json:"panicked,omitempty"`
-	// Usage is what the agent has used, with everything below it, by the calls on record. Requests is at least the number of its model
-	// calls: a new conversation does not use their ids again.
+	// Usage is the recorded usage of the agent and everything below it. Requests is at least the number of its model calls: a new
+	// conversation must not reuse their ids.
 	Usage    Usage `json:"usage,omitzero"`
 	Requests int   `json:"requests,omitempty"`
 }
@@ -33,11 +33,11 @@ func (Quarantined) fact() {}
 type Lost struct {
 	Reason string `json:"reason"`
 	At     Time   `json:"at"`
-	// Panicked says that the driver failed, so that the same message may make it fail again.
+	// Panicked reports that the driver panicked, so the same message may make it panic again.
 	Panicked bool `json:"panicked,omitempty"`
 }
 
-// quarantined ends an agent. It reads as little of the state as possible: the state may be what is wrong.
+// quarantined ends an agent. It reads as little of the state as possible, because the state may be damaged.
 func quarantined(s State, f Quarantined, at Time) State {
 	if s.Phase.Terminal() {
 		return s
@@ -57,7 +57,7 @@ func quarantined(s State, f Quarantined, at Time) State {
 		next.Lost = &Lost{Reason: f.Text(), At: next.Clock.Now, Panicked: f.Panicked}
 		return next
 	}
-	// Nobody waits for its children: they are stopped, and count as ended.
+	// The children are cancelled and count as ended: nothing waits for them.
 	next.Children = Children{Started: s.Children.Started, Completed: s.Children.Started}
 	next.Outcome = &Outcome{Kind: KindHistoryLost, Error: f.Text(), Iterations: s.Iterations, Duration: Millis(next.Clock.Now - next.Clock.Started)}
 	next.History, next.Summary = s.History, s.Summary
@@ -65,7 +65,7 @@ func quarantined(s State, f Quarantined, at Time) State {
 	return next
 }
 
-// startAnew begins the conversation after the one that was lost. What that one used still counts.
+// startAnew begins the conversation after a lost one. Usage and counters continue.
 func startAnew(lost State, f Started, e Event) State {
 	s := start(f, e)
 	s.Usage, s.Budget.Used = lost.Usage, lost.Budget.Used
@@ -73,7 +73,7 @@ func startAnew(lost State, f Started, e Event) State {
 	return s.openWindow(s.Budget.Used)
 }
 
-// atLeast is the larger of two usages, number by number.
+// atLeast returns the maximum of two usages, field by field.
 func (u Usage) atLeast(v Usage) Usage {
 	most := Usage{
 		PromptTokens: max(u.PromptTokens, v.PromptTokens), CompletionTokens: max(u.CompletionTokens, v.CompletionTokens),
@@ -89,7 +89,7 @@ func (a Amount) atLeast(b Amount) Amount {
 	return Amount{Tokens: max(a.Tokens, b.Tokens), CostMicros: max(a.CostMicros, b.CostMicros), Tasks: max(a.Tasks, b.Tasks)}
 }
 
-// Text names the event, and says what to do.
+// Text names the event and what to do about it.
 func (f Quarantined) Text() string {
 	what := fmt.Sprintf("Event %d (%s) of its history cannot be read: %s.", f.Event, f.Type, f.Reason)
 	if f.Panicked {
@@ -104,8 +104,8 @@ func (f Quarantined) Text() string {
 	return what + " The agent was stopped and is not tried again. Create the task again."
 }
 
-// Read applies one event of a log to a state. An event that cannot be read, or that the core fails on, is an error and leaves the state as it
-// is.
+// Read applies one event of a log to a state. It returns an error and the unchanged state if the event cannot be decoded or the
+// core panics on it.
 func Read(s State, data json.RawMessage) (next State, e Event, err error) {
 	defer func() {
 		if value := recover(); value != nil {

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// An agent that is quarantined in any state ends, asks for nothing but that its parent hears of it, and stays ended.
+// Quarantine ends an agent in every state. The only remaining effect is reporting to its parent.
 func TestAQuarantinedAgentEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sim, _ := newSimulation(t)
@@ -22,16 +22,16 @@ func TestAQuarantinedAgentEnds(t *testing.T) {
 		f := Quarantined{Kind: before.Config.Kind, Name: before.Config.Name, Event: 7, Type: "ModelReplied", Reason: "it is damaged", Usage: Usage{PromptTokens: 5, ModelCalls: 1}, Requests: 99}
 		s, effects := Step(before, Event{At: before.Clock.Now + 1, Fact: f})
 		if len(effects) > 0 {
-			t.Fatalf("a quarantine asks for %v", effects)
+			t.Fatalf("Quarantined led to the effects %v", effects)
 		}
 		if before.Phase.Terminal() {
 			if !s.Same(before) {
-				t.Fatal("a quarantine changes an agent that has ended")
+				t.Fatal("Quarantined changed an agent that has ended")
 			}
 			return
 		}
 		if s.Usage.Total() < max(5, before.Usage.Total()) || s.Budget.Used.Tokens < before.Budget.Used.Tokens {
-			t.Fatalf("the usage %v was forgotten: %v", before.Usage, s.Usage)
+			t.Fatalf("the usage %v was lost: %v", before.Usage, s.Usage)
 		}
 		if before.Config.Kind == Orchestrator {
 			if s.Phase != PhaseNew || s.Lost == nil || !strings.Contains(s.Lost.Reason, "Event 7 (ModelReplied)") || len(Outstanding(s)) > 0 {
@@ -44,7 +44,7 @@ func TestAQuarantinedAgentEnds(t *testing.T) {
 		}
 		for _, e := range Outstanding(s) {
 			if _, ok := e.(TellParent); !ok {
-				t.Fatalf("a quarantined agent asks for %v", e)
+				t.Fatalf("a quarantined agent has the effects %v", e)
 			}
 		}
 	})
@@ -56,11 +56,11 @@ func TestAConversationAfterALostOneUsesNoIDAgainAndKeepsTheUsage(t *testing.T) {
 		Quarantined{Kind: Orchestrator, Name: "chat", Event: 3, Type: "ModelReplied", Reason: "x", Usage: Usage{PromptTokens: 400, ModelCalls: 2}, Requests: 3},
 		MessageArrived{Message: "b", Text: "Who hears this?"})
 	if s.Phase != PhaseNew || len(s.Inbox) > 0 {
-		t.Fatalf("a lost orchestrator hears messages: %v", s)
+		t.Fatalf("an orchestrator without history accepts messages: %v", s)
 	}
 	s = play(s, Started{Config: config}, MessageArrived{Message: "c", Text: "Hello again"})
 	if s.Lost != nil || s.Request == nil || s.Request.ID != "m4" {
-		t.Fatalf("the new conversation is %v with the request %v", s, s.Request)
+		t.Fatalf("the new conversation is %v with the model call %v", s, s.Request)
 	}
 	if s.Usage.Total() != 400 || s.Budget.Used.Tokens != 400 {
 		t.Errorf("the new conversation has used %v (%v)", s.Usage, s.Budget.Used)
@@ -77,12 +77,12 @@ func TestAnEventThatCannotBeReadLeavesTheStateAsItIs(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, next, err)
 		}
 	}
-	broken := State{Phase: PhaseCancelling} // as no event leads to: it has no outcome
+	broken := State{Phase: PhaseCancelling} // no event leads to this state: it has no outcome
 	data, err := json.Marshal(Event{Fact: Woke{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if next, _, err := Read(broken, data); err == nil || !next.Same(broken) {
-		t.Errorf("the core went on from a state that it cannot go on from: %v", next)
+		t.Errorf("the core accepted an invalid state: %v", next)
 	}
 }

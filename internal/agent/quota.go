@@ -3,15 +3,15 @@
 
 package agent
 
-// QuotaReached says that the model call in flight waits: a quota of the namespace does not allow it now. The call stays outstanding, and
-// the time until QuotaGranted does not count.
+// QuotaReached: the model call in flight waits because a quota of the namespace does not allow it now. The call stays
+// outstanding, and the time until QuotaGranted does not count.
 type QuotaReached struct {
 	Call    string `json:"call"`
 	Attempt int    `json:"attempt"`
 	QuotaWait
 }
 
-// QuotaGranted says that the model call that waited for a quota goes on.
+// QuotaGranted: the model call that waited for a quota continues.
 type QuotaGranted struct {
 	Call    string `json:"call"`
 	Attempt int    `json:"attempt"`
@@ -20,7 +20,7 @@ type QuotaGranted struct {
 func (QuotaReached) fact() {}
 func (QuotaGranted) fact() {}
 
-// QuotaWait is why a model call waits for a quota, in a word that fits the reason of a condition and in a sentence for people.
+// QuotaWait is why a model call waits for a quota: the reason and message of a condition.
 type QuotaWait struct {
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
@@ -43,7 +43,7 @@ func quotaGranted(s State, f QuotaGranted) State {
 	return s.withoutQuotaWait()
 }
 
-// withoutQuotaWait is for calls that go on, or have ended.
+// withoutQuotaWait clears the quota wait of a call that continues or has ended.
 func (s State) withoutQuotaWait() State {
 	if s.Request == nil || s.Request.Quota == nil {
 		return s
@@ -54,7 +54,7 @@ func (s State) withoutQuotaWait() State {
 	return s
 }
 
-// QuotaWait is what the agent's model call waits for, or nil if it does not wait for a quota.
+// QuotaWait returns why the agent's model call waits for a quota, or nil if it does not wait.
 func (s State) QuotaWait() *QuotaWait {
 	if s.Phase != PhaseRequesting {
 		return nil
@@ -62,6 +62,5 @@ func (s State) QuotaWait() *QuotaWait {
 	return s.Request.Quota
 }
 
-// Suspended says that nothing of the agent's own is at work and that all it waits for needs a person or a quota, here or further below.
-// Such time does not count.
+// Suspended reports whether the agent waits only for people or quotas, here or further below. Such time does not count.
 func (s State) Suspended() bool { return s.WaitsForPerson() || s.QuotaWait() != nil }

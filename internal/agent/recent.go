@@ -5,11 +5,11 @@ package agent
 
 import "slices"
 
-// recentSize is how many ids are remembered. A repeated event comes soon after the first one or, after a crash, before
-// anything else; a memory of this length is longer than any cache is stale.
+// recentSize bounds the ids that are kept. A repeated event comes soon after the first or, after a crash, before anything else.
+// The bound is far above what arrives while a cache is stale.
 const recentSize = 512
 
-// Recent remembers the newest ids, so that repeated events are known and new ids are unique.
+// Recent holds the newest ids, to recognise repeated events and to generate unique ids.
 type Recent []string
 
 func (r Recent) has(id string) bool { return slices.Contains(r, id) }

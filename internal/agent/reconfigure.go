@@ -5,28 +5,28 @@ package agent
 
 import "slices"
 
-// Reconfigured says that the configuration of an orchestrator has changed. It takes effect with the next turn; other agents keep
-// what they started with. Exactly one of the fields is set.
+// Reconfigured: the configuration of an orchestrator has changed. It takes effect with the next turn; other agents keep their
+// configuration. Exactly one of the fields is set.
 type Reconfigured struct {
-	// Config is the new configuration. What an agent is, such as its kind and name, stays.
+	// Config is the new configuration. The identity of the agent, such as its kind and name, does not change.
 	Config *Config `json:"config,omitempty"`
-	// Hold says that the new configuration refers to something that does not exist. No turn begins until it does: the person who
-	// changed the configuration does not expect answers from the old one.
+	// Hold is set if the new configuration refers to an object that does not exist. No turn begins until it does: an answer with
+	// the old configuration would be unexpected.
 	Hold *Hold `json:"hold,omitempty"`
 }
 
 func (Reconfigured) fact() {}
 
-// Hold is why no turn begins, in the words of a condition.
+// Hold is why no turn begins: the reason and message of a condition.
 type Hold struct {
-	// Generation is that of the configuration which is held up.
+	// Generation is the generation of the configuration that is held.
 	Generation int64  `json:"generation,omitempty"`
 	Reason     string `json:"reason"`
 	Message    string `json:"message,omitempty"`
 }
 
-// Generation is the newest generation of the agent's object that the agent has heard of: its configuration is in effect, takes effect
-// with the next turn, or is held up. Logs of earlier releases do not have it; they were configured once, from the first.
+// Generation returns the newest generation of the agent's object that the agent has received: its configuration is in effect,
+// takes effect with the next turn, or is held. Logs of earlier releases do not contain it; their configuration never changed.
 func (s State) Generation() int64 {
 	switch {
 	case s.Hold != nil:
@@ -37,7 +37,7 @@ func (s State) Generation() int64 {
 	return max(s.Config.Generation, 1)
 }
 
-// Settings are the newest configuration that the agent has heard of.
+// Settings returns the newest configuration that the agent has received.
 func (s State) Settings() Config {
 	if s.Next != nil {
 		return *s.Next
@@ -45,7 +45,7 @@ func (s State) Settings() Config {
 	return s.Config
 }
 
-// reconfigured remembers a configuration for the next turn.
+// reconfigured stores a configuration for the next turn.
 func reconfigured(s State, f Reconfigured) State {
 	if s.Config.Kind != Orchestrator {
 		return s
@@ -69,14 +69,14 @@ func reconfigured(s State, f Reconfigured) State {
 	return s
 }
 
-// with is the configuration after a change: an agent stays what it is and where it is.
+// with returns the changed configuration with the identity of the current one.
 func (c Config) with(changed Config) Config {
 	changed.Kind, changed.Name, changed.TaskName, changed.Depth, changed.ParentRole = c.Kind, c.Name, c.TaskName, c.Depth, c.ParentRole
 	changed.Task, changed.Call, changed.Origin, changed.Conversation = c.Task, c.Call, c.Origin, c.Conversation
 	return changed
 }
 
-// takeConfig lets the new configuration take effect. Work that stopped because the budget was used up goes on if there is budget
+// takeConfig puts the new configuration into effect. Work that stopped because of an exhausted budget resumes if there is budget
 // again.
 func takeConfig(s State) State {
 	s.Config, s.Next = *s.Next, nil

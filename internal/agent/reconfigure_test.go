@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawReconfigured draws an edit of the chat. Limits are only raised: what was used under an old limit may be more than a new one.
+// drawReconfigured draws a configuration change. Limits are only raised, because the usage may already exceed a lower limit.
 func (sim *simulation) drawReconfigured() Fact {
 	t := sim.t
 	if rapid.IntRange(0, 9).Draw(t, "hold") == 0 {
@@ -30,7 +30,7 @@ func chatWith(limit int64) Config {
 		Limits: Limits{MaxTokens: limit, MaxIterations: 5, MaxOutputTokens: 100}}
 }
 
-// play applies facts one after the other.
+// play applies facts to a state.
 func play(s State, facts ...Fact) State {
 	for _, f := range facts {
 		s, _ = Step(s, Event{At: s.Clock.Now + 1, Fact: f})
@@ -50,10 +50,10 @@ func TestAnEditTakesEffectWithTheNextTurn(t *testing.T) {
 	edit := edited(s, func(c *Config) { c.Model, c.Kind, c.Name = "large", SubAgent, "usurper" })
 	s = play(s, edit)
 	if s.Config.Model != "small" || s.Generation() != 2 {
-		t.Fatalf("in the middle of a turn: model %s, generation %d", s.Config.Model, s.Generation())
+		t.Fatalf("during a turn: model %s, generation %d", s.Config.Model, s.Generation())
 	}
 	if again := play(s, edit); again.Edits != s.Edits || !again.Same(s) {
-		t.Error("the same edit counts twice")
+		t.Error("the same change counts twice")
 	}
 	s = play(s, ModelReplied{Call: "m1", Text: "Hello."})
 	if s.Config.Model != "large" || s.Config.Kind != Orchestrator || s.Config.Name != "chat" || s.Next != nil {
@@ -61,10 +61,10 @@ func TestAnEditTakesEffectWithTheNextTurn(t *testing.T) {
 	}
 	s = play(s, edited(s, func(c *Config) { c.Model = "huge" }))
 	if s.Config.Model != "huge" || s.Generation() != 3 {
-		t.Errorf("between two turns: model %s, generation %d", s.Config.Model, s.Generation())
+		t.Errorf("between turns: model %s, generation %d", s.Config.Model, s.Generation())
 	}
 	if late := play(s, edit); late.Config.Model != "huge" {
-		t.Error("an edit that comes late undoes a newer one")
+		t.Error("an outdated change replaced a newer one")
 	}
 }
 
@@ -72,11 +72,11 @@ func TestAMissingReferenceHoldsUpTheNextTurn(t *testing.T) {
 	s := play(State{}, Started{Config: chatWith(0)})
 	s = play(s, Reconfigured{Hold: &Hold{Generation: 2, Reason: "RoleNotFound", Message: "Create it."}}, MessageArrived{Message: "hello", Text: "Hello!"})
 	if s.Phase != PhaseIdle || len(s.Inbox) != 1 || s.Generation() != 2 {
-		t.Fatalf("it did not wait: %s", s)
+		t.Fatalf("the turn was not held: %s", s)
 	}
 	s = play(s, edited(s, func(c *Config) { c.Model = "large" }))
 	if s.Phase != PhaseRequesting || s.Config.Model != "large" || s.Hold != nil {
-		t.Errorf("it did not go on: %s", s)
+		t.Errorf("the turn did not begin: %s", s)
 	}
 }
 
@@ -84,26 +84,26 @@ func TestARaisedBudgetLetsTheWorkGoOn(t *testing.T) {
 	s := play(State{}, Started{Config: chatWith(300)}, MessageArrived{Message: "hello", Text: "Hello!"})
 	s = play(s, ModelReplied{Call: "m1", Calls: []CallRequest{{ID: "c", Tool: "nothing"}}, Usage: Usage{PromptTokens: 200}})
 	if s.Trouble == nil || s.Trouble.Kind != KindBudgetExhausted {
-		t.Fatalf("the budget lasts: %s", s)
+		t.Fatalf("the budget is not exhausted: %s", s)
 	}
 	posts := s.Posts
 	s = play(s, edited(s, func(c *Config) { c.AutoAnswer.Enabled = true }))
 	if s.Phase != PhaseIdle || s.Posts != posts {
-		t.Fatalf("another edit wakes it: %s", s)
+		t.Fatalf("an unrelated change resumed the work: %s", s)
 	}
 	s = play(s, edited(s, func(c *Config) { c.Limits.MaxTokens = 10_000 }))
 	if s.Phase != PhaseRequesting || s.Trouble != nil || s.Turn.InReplyTo != "hello" {
-		t.Fatalf("it does not go on: %s", s)
+		t.Fatalf("the work did not resume: %s", s)
 	}
 	messages := BuildPrompt(s).Messages
 	if last := messages[len(messages)-1].Text; !strings.Contains(last, "It has been raised") {
-		t.Errorf("the model reads %q", last)
+		t.Errorf("the prompt contains %q", last)
 	}
 }
 
 func TestOtherAgentsKeepWhatTheyStartedWith(t *testing.T) {
 	s := play(State{}, Started{Config: Config{Kind: SubAgent, Name: "a-1", Depth: 1, MaxDepth: 2, Model: "small"}})
 	if after := play(s, edited(s, func(c *Config) { c.Model = "large" })); after.Config.Model != "small" || !after.Same(s) {
-		t.Error("a sub-agent took over an edit")
+		t.Error("a sub-agent was reconfigured")
 	}
 }

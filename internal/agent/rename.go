@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// ChildName is the name by which the parent of the agent knows it: that of its task, which is the agent's own unless an object of
-// somebody else had that name.
+// ChildName is the agent's name in its parent's state: the name of its task, which differs from the agent's if an unrelated
+// object had that name.
 func (c Config) ChildName() string {
 	if c.TaskName != "" {
 		return c.TaskName
@@ -17,7 +17,7 @@ func (c Config) ChildName() string {
 	return c.Name
 }
 
-// PostName is the name of the message that an item becomes in a chat.
+// PostName returns the name of the message object for a post.
 func (i Item) PostName(chat string) string {
 	if i.Name != "" {
 		return i.Name
@@ -25,19 +25,20 @@ func (i Item) PostName(chat string) string {
 	return chat + "-" + strings.ReplaceAll(i.ID, "/", "-")
 }
 
-// Suffixed makes another name of one that is taken. The result fits into a label, like every name that an agent chooses.
+// Suffixed derives another name from one that is taken. The result fits into a label.
 func Suffixed(name, suffix string) string {
 	return strings.TrimRight(name[:min(len(name), maxName-len(suffix)-1)], "-.") + "-" + suffix
 }
 
-// NamedFor says whether an agent of that name may be the one for a child: it has the child's name, or one that Suffixed made of it.
+// NamedFor reports whether an agent of that name may belong to a child: it has the child's name, or one that Suffixed derived
+// from it.
 func NamedFor(name, child string) bool {
 	dash := strings.LastIndexByte(name, '-')
 	return name == child || dash > 0 && len(name)-dash-1 <= maxSuffix && strings.HasPrefix(child, name[:dash]) && Suffixed(child, name[dash+1:]) == name
 }
 
-// nameTaken gives another name to a child that does not exist yet, or to a post that was not delivered. A name that nothing has
-// changes nothing, and neither does one that would lead to a name that is in use here.
+// nameTaken renames a child that does not exist yet, or a post that was not sent. It ignores unknown names, and new names that
+// are already in use here.
 func nameTaken(s State, f NameTaken) State {
 	if f.Suffix == "" || len(f.Suffix) > maxSuffix {
 		return s
@@ -59,7 +60,7 @@ func nameTaken(s State, f NameTaken) State {
 	return s
 }
 
-// maxSuffix is the longest suffix that leaves something of a name.
+// maxSuffix bounds suffixes, so that part of the name remains.
 const maxSuffix = 16
 
 func renamePost(s State, f NameTaken, name string) State {
@@ -74,10 +75,10 @@ func renamePost(s State, f NameTaken, name string) State {
 	return s
 }
 
-// named says that a child has, or had, a name.
+// named reports whether a child has or had this name.
 func (c Children) named(name string) bool { return c.find(name) >= 0 || c.hasEnded(name) }
 
-// current is the name that a child has now. The model may have been told the one that the child was meant to have.
+// current returns the current name of a child. The model may know it by the name that was planned for it.
 func (c Children) current(name string) string {
 	if c.named(name) {
 		return name

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A taken name changes the name of one child or one post, and nothing else.
+// NameTaken renames one child or one post and changes nothing else.
 func TestATakenNameRenamesOneThing(t *testing.T) {
 	renamed := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -22,12 +22,12 @@ func TestATakenNameRenamesOneThing(t *testing.T) {
 				return
 			}
 			if late := apply(s.before, Event{At: s.event.At, Fact: Woke{}}); !late.Same(s.before) {
-				return // time alone changes something
+				return // the time of the event alone changes the state
 			}
 			if s.before.Same(s.after) {
 				renamed["nothing"]++
 				if len(s.effects) > 0 {
-					t.Fatalf("%v changed nothing and leads to %v", f, s.effects)
+					t.Fatalf("%v changed nothing but led to %v", f, s.effects)
 				}
 				return
 			}
@@ -43,7 +43,7 @@ func TestATakenNameRenamesOneThing(t *testing.T) {
 	})
 	for _, want := range []string{"nothing", "post", "child"} {
 		if renamed[want] == 0 {
-			t.Errorf("no taken name ever renamed %s", want)
+			t.Errorf("no taken name was ever drawn for %s", want)
 		}
 	}
 }
@@ -53,22 +53,22 @@ func checkRenamedChild(t *rapid.T, s step, f NameTaken, name string) {
 	i := before.Children.find(f.Name)
 	want := []string{"start/" + name}
 	if before.Children.Live[i].Queued {
-		want = []string{} // it starts under the new name when its turn comes
+		want = []string{} // a queued child starts later under the new name
 	}
 	if got := keysOf(s.effects); !slices.Equal(got, want) {
 		t.Fatalf("renaming %s leads to %v, want %v", f.Name, got, want)
 	}
 	if before.OriginOf(f.Name) != after.OriginOf(name) || before.Children.Live[i].Group != after.Children.Live[i].Group {
-		t.Fatalf("renaming %s lost what it goes back to", f.Name)
+		t.Fatalf("renaming %s lost its origin", f.Name)
 	}
 	for _, use := range []Fact{NameTaken{Name: f.Name, Suffix: f.Suffix}, ChildFinished{Child: f.Name, Outcome: Outcome{Result: &Result{}}}, ChildWaits{Child: f.Name, Waiting: true}} {
 		if next, effects := Step(after, Event{At: after.Clock.Now, Fact: use}); len(effects) > 0 || withoutClock(next) != withoutClock(after) {
-			t.Fatalf("%s of the old name %s still counts", FactType(use), f.Name)
+			t.Fatalf("%s of the old name %s still has an effect", FactType(use), f.Name)
 		}
 	}
-	// The model was told the old name, and people see the new one: both stop the child.
+	// The model knows the old name and people see the new one: both must work for a cancel.
 	if got := after.Children.current(after.Children.Live[i].Formerly); got != name {
-		t.Fatalf("the old name %s leads to %q, want %q", f.Name, got, name)
+		t.Fatalf("the old name %s resolves to %q, want %q", f.Name, got, name)
 	}
 	cancelled := after
 	cancelled.Children = after.Children.cancel(func(c Child) bool { return c.Name == name })
@@ -77,13 +77,13 @@ func checkRenamedChild(t *rapid.T, s step, f NameTaken, name string) {
 	}
 	finished := apply(after, Event{At: after.Clock.Now, Fact: ChildFinished{Child: name, Outcome: Outcome{Result: &Result{Text: "done"}}}})
 	if finished.Children.Completed != after.Children.Completed+1 {
-		t.Fatalf("the end of %s is not booked", name)
+		t.Fatalf("the end of %s is not recorded", name)
 	}
 }
 
 func checkRenamedPost(t *rapid.T, s step, f NameTaken, name string) {
 	if got := keysOf(s.effects); !slices.Equal(got, []string{"deliver/" + f.Item + "/" + name}) {
-		t.Fatalf("renaming a post leads to %v, want its delivery as %s alone", got, name)
+		t.Fatalf("renaming a post led to %v, want only its sending as %s", got, name)
 	}
 	i := slices.IndexFunc(s.after.Outbox, func(item Item) bool { return item.ID == f.Item })
 	if got := s.after.Outbox[i].PostName(s.after.Config.Name); got != name {
@@ -95,11 +95,11 @@ func checkRenamedPost(t *rapid.T, s step, f NameTaken, name string) {
 	}
 	again, _ = Step(s.after, Event{At: s.after.Clock.Now, Fact: Delivered{ID: f.Item}})
 	if len(again.Outbox) != len(s.after.Outbox)-1 {
-		t.Fatal("a renamed post cannot be delivered")
+		t.Fatal("a renamed post cannot be sent")
 	}
 }
 
-// The names of the children of an agent are unique, and fit into a label, whatever was taken.
+// Child names are unique and fit into a label, also after renames.
 func TestNamesOfChildrenAreUniqueAndFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		drawRun(t, func(s step) {
@@ -128,7 +128,7 @@ func TestASuffixedNameFitsIntoALabel(t *testing.T) {
 	}
 }
 
-// A child that is cancelled, waits or has ended already exists under its name, so a taken name does not rename it.
+// A child that is cancelled, waits or has ended exists under its name, so NameTaken must not rename it.
 func TestATakenNameDoesNotRenameAChildThatExists(t *testing.T) {
 	s := State{Phase: PhaseIdle, Config: Config{Kind: Orchestrator, Name: "a"}}
 	s.Children = s.Children.start(Group{ID: "g"}, []ChildSpec{{Name: "a-1"}, {Name: "a-2"}, {Name: "a-3"}}, Child{})

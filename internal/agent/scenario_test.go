@@ -14,10 +14,10 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// TestScenarios plays the dialogues in testdata/scenarios. Each command is an event; the output shows the effects that it
-// leads to and where the agent stands then. Run with -rewrite to write the outputs anew, and read the difference.
+// TestScenarios runs the dialogues in testdata/scenarios. Each command is an event; the output shows its effects and the
+// resulting state. Run with -rewrite to update the outputs, and read the difference.
 //
-// The harness plays a well-behaved driver in one respect: what is in the outbox is delivered at once.
+// The harness confirms every item of the outbox at once, as a well-behaved driver would.
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
 		var d dialogue
@@ -53,7 +53,7 @@ func (d *dialogue) run(t *testing.T, td *datadriven.TestData) string {
 	next, effects := Step(d.state, Event{At: d.now, Fact: d.fact(t, td)})
 	unchanged := withoutClock(d.state) == withoutClock(next)
 	if toJSON(d.state) != before {
-		td.Fatalf(t, "the step changed the state that it was given")
+		td.Fatalf(t, "the step modified its input")
 	}
 	d.state = next
 	out := effectLines(effects)
@@ -202,7 +202,7 @@ func (d *dialogue) config(td *datadriven.TestData, kind Kind) Config {
 		c.Tools = append(c.Tools, Tool{Name: name, ReadOnly: !slices.Contains([]string{"write", "patch", "bash", "deploy"}, name)})
 	}
 	for _, name := range values(td, "delegates") {
-		// role:Tool is offered as a tool with a schema of its own, role~Tool as one without.
+		// "role:Tool" is offered as a tool with a schema, "role~Tool" as one without.
 		role, tool, asTool := strings.Cut(strings.Replace(name, "~", ":", 1), ":")
 		delegate := Delegate{Name: role, Description: "is good at being a " + role + "."}
 		if asTool {
@@ -230,7 +230,7 @@ func (d *dialogue) showPrompt() string {
 	return fmt.Sprintf("system: %s\ntools: %s\n%s", p.System, orNone(names), lines(p.Messages))
 }
 
-// outcome reads "success", with the result as input (JSON or text), or an error kind with the error as input.
+// outcome parses "success", with the result as input (JSON or text), or an error kind with the error as input.
 func outcome(t *testing.T, td *datadriven.TestData) Outcome {
 	t.Helper()
 	kind := td.CmdArgs[1].Key
@@ -249,7 +249,7 @@ func outcome(t *testing.T, td *datadriven.TestData) Outcome {
 	return o
 }
 
-// images are PNG pictures of these sizes.
+// images returns PNG images of these sizes.
 func images(sizes []string) []Image {
 	var list []Image
 	for i, size := range sizes {

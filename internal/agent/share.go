@@ -11,26 +11,26 @@ import (
 	"github.com/nestor-dev/nestor/internal/tokens"
 )
 
-// This file is about what an agent is shown beside its task: a summary of the conversation of the agent that asked for it, that
-// conversation, or files. See docs/adr/0013-context-is-decided-by-the-parent.md.
+// This file implements the context that a delegated agent receives besides its task: a summary of the parent's conversation, the
+// conversation itself, or files. See docs/adr/0013-context-is-decided-by-the-parent.md.
 
 // Digest is a summary of an agent's conversation for the agents that it delegates to.
 type Digest struct {
 	Text string `json:"text"`
-	// Covers is how many messages of the history it is about.
+	// Covers is how many messages of the history it summarises.
 	Covers int `json:"covers"`
 }
 
-// Planned are the calls of a reply that are made when the conversation has been summarised.
+// Planned are the calls of a reply that wait for a summary of the conversation.
 type Planned struct {
-	// Request is the model call whose reply they are, Attempt the try that was answered.
+	// Request is the model call whose reply contains them, Attempt the attempt that got the reply.
 	Request string        `json:"request"`
 	Attempt int           `json:"attempt,omitempty"`
 	Calls   []CallRequest `json:"calls"`
 }
 
-// act makes the calls of a reply. If one of them delegates with a summary of the conversation, the summary is made first: once for
-// all of them.
+// act makes the calls of a reply. If one of them delegates with a summary of the conversation, the summary is made first, once
+// for all of them.
 func act(s State, asked Request, calls []CallRequest, tasksLeft *int64) State {
 	if !s.needsDigest(calls) {
 		return beginBatch(s, asked, calls, tasksLeft)
@@ -39,7 +39,8 @@ func act(s State, asked Request, calls []CallRequest, tasksLeft *int64) State {
 	return call(s, PurposeContext, 0)
 }
 
-// needsDigest says whether a call delegates with a summary. A reply that submits makes no other calls.
+// needsDigest reports whether one of the calls delegates with a summary. In a reply that submits a result, no other calls are
+// made.
 func (s State) needsDigest(calls []CallRequest) bool {
 	submits := func(c CallRequest) bool {
 		_, ok := s.Config.submission(c)
@@ -72,7 +73,7 @@ func digested(s State, f ModelReplied) State {
 	return beginBatch(s, Request{ID: planned.Request, Attempt: planned.Attempt}, planned.Calls, f.TasksLeft)
 }
 
-// unplanned puts the calls that wait for a summary into the batch, to be answered without it.
+// unplanned moves the calls that wait for a summary into the batch, to be answered without it.
 func (s State) unplanned() State {
 	if s.Planned == nil {
 		return s
@@ -84,8 +85,8 @@ func (s State) unplanned() State {
 	return s
 }
 
-// undigested is what the next summary is made of: the messages since the last one, but for the reply that waits for it, and the
-// summary of what came before them.
+// undigested returns the input of the next summary: the last summary, and the messages since then without the reply that waits
+// for it.
 func (s State) undigested() (before string, messages []Message) {
 	before, messages = s.Summary, s.History.Messages()
 	if s.Digest != nil {
@@ -94,7 +95,7 @@ func (s State) undigested() (before string, messages []Message) {
 	return before, messages[:max(0, len(messages)-1)]
 }
 
-// digestPrompt asks for a summary of the conversation for another agent.
+// digestPrompt is the prompt for a summary of the conversation for another agent.
 func digestPrompt(s State) Prompt {
 	before, messages := s.undigested()
 	return Prompt{
@@ -105,7 +106,8 @@ func digestPrompt(s State) Prompt {
 	}
 }
 
-// condensable tells messages as text, the newest that fit, so that a call whose answers do not fit breaks no rule of the provider.
+// condensable formats messages as text, the newest that fit. As text, a call whose answers do not fit breaks no rule of the
+// provider.
 func condensable(before string, messages []Message, room int64) string {
 	var parts []string
 	for _, m := range slices.Backward(messages) {
@@ -123,7 +125,7 @@ func condensable(before string, messages []Message, room int64) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// ShownTo is what a child is shown of this agent's conversation as it was when the child was asked for, in about so many tokens.
+// ShownTo returns the context of a child: this agent's conversation at the time of the delegation, in about room tokens.
 func (s State) ShownTo(child string, room int64) string {
 	i := s.Children.find(child)
 	if i < 0 {
@@ -136,7 +138,7 @@ func (s State) ShownTo(child string, room int64) string {
 	group := s.Children.Groups[g]
 	switch s.Children.Live[i].Context {
 	case ContextSummary:
-		if group.Digest == "" { // of an earlier release
+		if group.Digest == "" { // logs of earlier releases
 			return condensable(s.Summary, s.History.Newest(newestShown), room)
 		}
 		return cutTo(group.Digest, room*bytesShown)
@@ -147,13 +149,13 @@ func (s State) ShownTo(child string, room int64) string {
 	return ""
 }
 
-// bytesShown is how many bytes of a text are shown for a token: a little less than a token has in most texts.
+// bytesShown converts tokens to bytes of text, with a margin for texts with shorter tokens.
 const bytesShown = 3
 
-// newestShown is how much of a conversation that has no summary stands for one.
+// newestShown is how many messages replace a missing summary.
 const newestShown = 6
 
-// cutTo keeps the beginning of a text, and says so.
+// cutTo keeps the beginning of a text and marks the cut.
 func cutTo(text string, bytes int64) string {
 	if int64(len(text)) <= bytes {
 		return text
@@ -161,7 +163,7 @@ func cutTo(text string, bytes int64) string {
 	return strings.ToValidUTF8(text[:bytes], "") + fmt.Sprintf("\n(%d bytes left out)", int64(len(text))-bytes)
 }
 
-// ContextRoom is how many tokens of the model's context an agent may be shown beside its task: half of what its answers leave.
+// ContextRoom returns how many tokens of the model's context may be used for shared context: half of what its replies leave.
 func (l Limits) ContextRoom() int64 {
 	if l.ContextTokens == 0 {
 		return defaultRoom
@@ -174,11 +176,11 @@ const (
 	minRoom     = 512
 )
 
-// toolRead is the tool of a workspace that reads a file.
+// toolRead is the workspace tool that reads a file.
 const toolRead = "read"
 
-// readFirst reads the files that a sub-agent is shown. They are calls like any other: allowed by its role, approved where its role asks
-// for that, recorded, made again after a crash, and bounded. Files must not be a way around what a role forbids.
+// readFirst reads the files of a sub-agent's context. They are ordinary tool calls: subject to the role's permissions and
+// approvals, recorded, repeated after a crash, and bounded. Context files must not bypass what a role forbids.
 func readFirst(s State) State {
 	if _, plain := s.plainTool(toolRead); !plain || !s.Config.Offers(toolRead) {
 		return end(s.hear(s.Config.Task.text()), Outcome{Kind: KindInvalidSpec, Error: textNoWorkspace})
@@ -192,7 +194,7 @@ func readFirst(s State) State {
 	return s
 }
 
-// shownFiles makes the first message of what was read.
+// shownFiles appends the first message with the files that were read.
 func (s State) shownFiles() State {
 	task, left := s.Config.Task, s.Config.Limits.ContextRoom()*bytesShown
 	var parts []string

@@ -17,7 +17,7 @@ func delegate(id, mode string) CallRequest {
 	return CallRequest{ID: id, Tool: ToolDelegate, Arguments: `{"role":"coder","task":"work","context":"` + mode + `"}`}
 }
 
-// talk lets an orchestrator hear something and delegate.
+// talk lets an orchestrator handle a message and delegate.
 func talk(calls ...CallRequest) State {
 	return play(State{}, Started{Config: delegating(Orchestrator)}, MessageArrived{Message: "m", Text: "The colour is green."},
 		ModelReplied{Call: "m1", Text: "I will ask a coder.", Calls: calls})
@@ -26,25 +26,25 @@ func talk(calls ...CallRequest) State {
 func TestAFanOutPaysForOneSummary(t *testing.T) {
 	s := talk(delegate("c1", "summary"), delegate("c2", "summary"), delegate("c3", "none"))
 	if s.Request == nil || s.Request.Purpose != PurposeContext || s.Children.Started != 0 {
-		t.Fatalf("no summary is made first: %s", s)
+		t.Fatalf("no summary is requested first: %s", s)
 	}
 	if prompt := BuildPrompt(s); !strings.Contains(prompt.Messages[0].Text, "The colour is green.") || len(prompt.Tools) > 0 {
-		t.Errorf("the summary is made of %q", prompt.Messages[0].Text)
+		t.Errorf("the summary is requested of %q", prompt.Messages[0].Text)
 	}
 	if s.Iterations != 1 {
 		t.Errorf("the summary counts as an iteration: %d", s.Iterations)
 	}
 	s = play(s, ModelReplied{Call: "m2", Text: "It is about green.", Usage: Usage{PromptTokens: 7}})
 	if s.Children.Started != 3 || s.Usage.PromptTokens != 7 {
-		t.Fatalf("%d children were started, and %d tokens counted", s.Children.Started, s.Usage.PromptTokens)
+		t.Fatalf("%d children were started with a usage of %d tokens", s.Children.Started, s.Usage.PromptTokens)
 	}
 	for child, want := range map[string]string{"a-1": "It is about green.", "a-2": "It is about green.", "a-3": "", "nobody": ""} {
 		if got := s.ShownTo(child, 1000); got != want {
-			t.Errorf("%s is shown %q, want %q", child, got, want)
+			t.Errorf("the context of %s is %q, want %q", child, got, want)
 		}
 	}
 	if s.Request == nil || s.Request.Purpose != PurposeTurn {
-		t.Errorf("the turn does not go on: %s", s)
+		t.Errorf("the turn does not continue: %s", s)
 	}
 	for _, c := range s.History.Messages() {
 		if c.Speaker == ToolSpeaker && c.Outcome != ToolSucceeded {
@@ -58,11 +58,11 @@ func TestTheNextSummaryBuildsOnTheLast(t *testing.T) {
 		MessageArrived{Message: "n", Text: "And blue."}, ModelReplied{Call: "m4", Calls: []CallRequest{delegate("c2", "summary")}})
 	text := BuildPrompt(s).Messages[0].Text
 	if !strings.Contains(text, "It is about green.") || !strings.Contains(text, "And blue.") || strings.Contains(text, "The colour is green.") {
-		t.Errorf("the second summary is made of %q", text)
+		t.Errorf("the second summary is requested of %q", text)
 	}
 	first, second := s.ShownTo("a-1", 1000), play(s, ModelReplied{Call: "m5", Text: "Green and blue."})
 	if first != "It is about green." || second.ShownTo("a-1", 1000) != first || second.ShownTo("a-2", 1000) != "Green and blue." {
-		t.Errorf("what a child is shown changes with a later summary: %q", second.ShownTo("a-1", 1000))
+		t.Errorf("a later summary changed the context of an earlier child: %q", second.ShownTo("a-1", 1000))
 	}
 }
 
@@ -88,15 +88,15 @@ func TestEveryCallIsAnsweredWhenNoSummaryCanBeMade(t *testing.T) {
 func TestTheWholeConversationIsWhatItWasWhenTheChildWasAskedFor(t *testing.T) {
 	s := talk(delegate("c1", "full"))
 	if s.Request.Purpose != PurposeTurn {
-		t.Fatalf("no summary is needed: %s", s)
+		t.Fatalf("a summary is requested without need: %s", s)
 	}
 	s = play(s, ModelReplied{Call: "m2", Text: "Started."}, MessageArrived{Message: "n", Text: "Something else."})
 	shown := s.ShownTo("a-1", 1000)
 	if !strings.Contains(shown, "The colour is green.") || !strings.Contains(shown, "I will ask a coder.") || strings.Contains(shown, "Something else.") {
-		t.Errorf("it is shown %q", shown)
+		t.Errorf("the context is %q", shown)
 	}
 	if short := s.ShownTo("a-1", 20); !strings.Contains(short, "earlier messages left out") {
-		t.Errorf("in little room it is shown %q", short)
+		t.Errorf("with few tokens the context is %q", short)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestSelectiveNeedsFiles(t *testing.T) {
 	s := talk(delegate("c1", "selective"))
 	messages := s.History.Messages()
 	if last := messages[len(messages)-1]; last.Outcome != ToolFailed || !strings.Contains(last.Text, "context_files") {
-		t.Errorf("the model reads %q", last.Text)
+		t.Errorf("the answer for the model is %q", last.Text)
 	}
 }
 
@@ -118,17 +118,17 @@ func reading(tools ...Tool) State {
 func TestFilesAreReadBeforeTheFirstCall(t *testing.T) {
 	s := reading(Tool{Name: "read", ReadOnly: true})
 	if s.Phase != PhaseActing || len(Outstanding(s)) != 2 {
-		t.Fatalf("nothing is read: %s, %v", s, Outstanding(s))
+		t.Fatalf("no file is read: %s, %v", s, Outstanding(s))
 	}
 	s = play(s, ToolFinished{Call: "context-2", Outcome: ToolFailed, Text: "no such file"})
 	s = play(s, ToolFinished{Call: "context-1", Outcome: ToolSucceeded, Text: "buy milk"})
 	if s.Phase != PhaseRequesting || s.Opening {
-		t.Fatalf("it does not begin: %s", s)
+		t.Fatalf("the work does not begin: %s", s)
 	}
 	messages := BuildPrompt(s).Messages
 	want := "Files to begin with:\nFile a.txt:\nbuy milk\n\nFile b.txt:\n(could not be read: no such file)\n\nWork."
 	if len(messages) != 1 || messages[0].Text != want {
-		t.Errorf("it begins with %q", messages[0].Text)
+		t.Errorf("the first message is %q", messages[0].Text)
 	}
 }
 
@@ -139,7 +139,7 @@ func TestFilesOfNoWorkspaceAreAFailure(t *testing.T) {
 			s = play(State{}, Started{Config: s.Config})
 		}
 		if s.Phase != PhaseFailed || s.Outcome.Kind != KindInvalidSpec || !strings.Contains(s.Outcome.Error, "workspace") {
-			t.Errorf("%s: it ended as %v", name, s.Outcome)
+			t.Errorf("%s: the outcome is %v", name, s.Outcome)
 		}
 	}
 }
@@ -157,9 +157,9 @@ func TestALogOfAnEarlierReleaseLeadsToWhatItLedTo(t *testing.T) {
 	s := play(State{}, Started{Config: config}, MessageArrived{Message: "m", Text: "The colour is green."},
 		ModelReplied{Call: "m1", Calls: []CallRequest{delegate("c1", "summary"), delegate("c2", "selective")}})
 	if s.Children.Started != 2 || s.Request.Purpose != PurposeTurn {
-		t.Fatalf("it leads elsewhere: %s", s)
+		t.Fatalf("the replay differs: %s", s)
 	}
 	if shown := s.ShownTo("a-1", 1000); !strings.Contains(shown, "The colour is green.") {
-		t.Errorf("its child is shown %q", shown)
+		t.Errorf("the context of its child is %q", shown)
 	}
 }

@@ -3,12 +3,12 @@
 
 package agent
 
-// Shown says that the object of a tool run shows that it has begun; see Config.AwaitShown.
+// Shown: the status of a tool run's object contains that the run has started; see Config.AwaitShown.
 type Shown struct{}
 
 func (Shown) fact() {}
 
-// AwaitsShown says that the tool may not run yet, because the object of the run does not show that it has begun.
+// AwaitsShown reports whether the tool must wait until the object of the run shows that it has started.
 func (s State) AwaitsShown() bool {
 	return s.Config.AwaitShown && !s.Shown && !s.Phase.Terminal()
 }

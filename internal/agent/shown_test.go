@@ -5,27 +5,27 @@ package agent
 
 import "testing"
 
-// If the ledger is lost, the status of its object is all that is left of a tool run: it must say that the run has begun before the
-// tool does anything that must not be done twice.
+// If the ledger is lost, the status of a tool run's object is all that remains of it. The status must show that the run has
+// started before the tool does anything that must not happen twice.
 func TestAToolThatMustNotRunTwiceWaitsUntilItsTaskShowsThatItBegan(t *testing.T) {
 	started := Started{Config: Config{Kind: ToolRun, Name: "task", AwaitShown: true, Call: &PlannedCall{Tool: "write"},
 		Role: Role{Allow: []string{"*"}, Approval: ApproveNever}, Tools: []Tool{{Name: "write"}}}}
 	state, effects := Step(State{}, Event{At: 1000, Fact: started})
 	if len(effects) != 0 || !state.AwaitsShown() || state.Standing() != StandingActive {
-		t.Fatalf("it stands at %s with the effects %v", state.Standing(), effects)
+		t.Fatalf("standing is %s with the effects %v", state.Standing(), effects)
 	}
 	shown, effects := Step(state, Event{At: 2000, Fact: Shown{}})
 	if len(effects) != 1 || effects[0].Key() != (RunTool{Call: "task"}).Key() || shown.AwaitsShown() {
-		t.Errorf("when it is shown it has the effects %v", effects)
+		t.Errorf("after Shown the effects are %v", effects)
 	}
 	if state.Same(shown) {
-		t.Error("that it is shown makes no difference")
+		t.Error("Shown does not change the state")
 	}
 	if again, effects := Step(shown, Event{At: 3000, Fact: Shown{}}); len(effects) != 0 || !again.Same(shown) {
-		t.Errorf("shown once more it has the effects %v", effects)
+		t.Errorf("after a repeated Shown the effects are %v", effects)
 	}
 	if cancelled, _ := Step(state, Event{At: 2000, Fact: Cancelled{}}); cancelled.Phase != PhaseFailed || cancelled.AwaitsShown() {
-		t.Errorf("cancelled before it is shown it is %s", cancelled.Phase)
+		t.Errorf("cancelled before Shown, its phase is %s", cancelled.Phase)
 	}
 }
 

@@ -12,19 +12,19 @@ import (
 	"pgregory.net/rapid"
 )
 
-// simulation drives an agent with random events: answers to what is outstanding in any order, and now and then a
-// repeated event, an event about something unknown, a cancel, a restart, or a jump in time.
+// simulation drives an agent with random events: results of outstanding effects in any order, and sometimes a repeated event, an
+// event about something unknown, a cancel, a restart, or a jump in time.
 type simulation struct {
 	t      *rapid.T
 	state  State
 	events []Event
 	now    Time
 	serial int
-	// rut makes the model call the same tool again and again.
+	// rut makes the model repeat the same tool call.
 	rut bool
 }
 
-// step is what one event did.
+// step is the result of one event.
 type step struct {
 	before, after State
 	event         Event
@@ -48,7 +48,7 @@ func (sim *simulation) apply(fact Fact) step {
 // next draws and applies one event.
 func (sim *simulation) next() step {
 	t := sim.t
-	// Clocks of two drivers may disagree: time can seem to go back.
+	// The clocks of two drivers may disagree, so time can go backwards.
 	sim.now = max(1, sim.now+Time(rapid.SampledFrom([]int{0, 1, 100, 5_000, 100_000, -50}).Draw(t, "elapsed")))
 	switch rapid.IntRange(0, 19).Draw(t, "what") {
 	case 0:
@@ -91,7 +91,7 @@ func (sim *simulation) runningCalls() []string {
 	return ids
 }
 
-// drawOutside draws something that the world does of itself.
+// drawOutside draws an event that is not the result of an effect.
 func (sim *simulation) drawOutside() Fact {
 	t := sim.t
 	agent := fmt.Sprintf("a-%d", rapid.IntRange(1, 4).Draw(t, "agent"))
@@ -115,10 +115,10 @@ func (sim *simulation) drawOutside() Fact {
 	}
 }
 
-// drawSuffix draws what makes another name of one that is taken.
+// drawSuffix draws the suffix of a new name.
 func drawSuffix(t *rapid.T) string { return rapid.StringMatching(`[a-z][a-z0-9]{4}`).Draw(t, "suffix") }
 
-// answer draws what may come of an effect.
+// answer draws a possible result of an effect.
 func (sim *simulation) answer(effect Effect) Fact {
 	t := sim.t
 	switch e := effect.(type) {
@@ -127,7 +127,7 @@ func (sim *simulation) answer(effect Effect) Fact {
 			return ModelFailed{Call: e.Call, Attempt: e.Attempt, Message: "no",
 				Failure: rapid.SampledFrom([]ModelFailure{FailureRetry, FailureRetry, FailureFinal, FailureContext, FailureBudget, FailureMessageBudget}).Draw(t, "failure")}
 		}
-		// A provider may report more than was reserved, and nonsense.
+		// A provider may report more than was reserved, or nonsense.
 		used := rapid.OneOf(rapid.Int64Range(0, e.Reserve.Tokens), rapid.SampledFrom([]int64{e.Reserve.Tokens + 50, -7, math.MaxInt64})).Draw(t, "used")
 		var left *int64
 		if rapid.Bool().Draw(t, "tree") {
@@ -177,7 +177,7 @@ func drawOutcome(t *rapid.T) Outcome {
 	return Outcome{Kind: rapid.SampledFrom([]ErrorKind{KindTimedOut, KindSubAgentError, KindModelError}).Draw(t, "kind"), Error: "sorry"}
 }
 
-// drawCalls draws the calls of a reply, bad ones included.
+// drawCalls draws the calls of a reply, including invalid ones.
 func (sim *simulation) drawCalls() []CallRequest {
 	if sim.rut {
 		return []CallRequest{callChoices[0], callChoices[0]}
@@ -185,7 +185,7 @@ func (sim *simulation) drawCalls() []CallRequest {
 	calls := make([]CallRequest, rapid.IntRange(0, 4).Draw(sim.t, "calls"))
 	for i := range calls {
 		calls[i] = rapid.SampledFrom(callChoices).Draw(sim.t, "call")
-		// Some models number their calls anew in each reply, some give no id at all.
+		// Some models number their calls from 1 in each reply, some send no id at all.
 		calls[i].ID = rapid.SampledFrom([]string{"", fmt.Sprintf("call_%d", i), sim.id("c")}).Draw(sim.t, "id")
 	}
 	return calls
@@ -221,7 +221,7 @@ var callChoices = []CallRequest{
 	{Tool: ToolCancel, Arguments: `{"task":"a-1"}`},
 }
 
-// drawForeign draws an event about something that the agent never heard of.
+// drawForeign draws an event about something unknown to the agent.
 func drawForeign(t *rapid.T) Fact {
 	return rapid.SampledFrom([]Fact{
 		ModelReplied{Call: "m999", Text: "hi"}, ModelFailed{Call: "m999", Attempt: 1, Failure: FailureFinal},
@@ -245,7 +245,7 @@ func drawConfig(t *rapid.T) Config {
 		},
 		Tools: []Tool{
 			{Name: "read", ReadOnly: true, BuiltIn: true}, {Name: "bash"}, {Name: "put", Idempotent: true}, {Name: "secret", BuiltIn: true},
-			{Name: ToolSubmit}, // a tool server that pretends
+			{Name: ToolSubmit}, // a tool server that uses a reserved name
 		},
 		Limits: Limits{
 			MaxIterations:   rapid.IntRange(1, 6).Draw(t, "iterations"),

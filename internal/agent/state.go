@@ -3,20 +3,20 @@
 
 package agent
 
-// Phase is what an agent is doing.
+// Phase is the phase of an agent.
 type Phase string
 
-// The phases of an agent. What an agent in PhaseActing waits for is a question for Standing.
+// The phases of an agent. Standing distinguishes what an agent in PhaseActing waits for.
 const (
-	// PhaseNew: nothing has happened; only Started has an effect.
+	// PhaseNew: only Started has an effect.
 	PhaseNew Phase = ""
 	// PhaseIdle: an orchestrator between two turns.
 	PhaseIdle Phase = "Idle"
-	// PhaseRequesting: a model call is in flight, or waits to be tried again.
+	// PhaseRequesting: a model call is in flight or waits for a retry.
 	PhaseRequesting Phase = "Requesting"
-	// PhaseActing: the calls of the model's last reply are being answered.
+	// PhaseActing: the tool calls of the model's last reply are in flight.
 	PhaseActing Phase = "Acting"
-	// PhaseCancelling: the agent's end is decided; it waits until its children have stopped.
+	// PhaseCancelling: the outcome is decided; the agent waits until its children have stopped.
 	PhaseCancelling Phase = "Cancelling"
 	// PhaseCompleted: it ended with a result.
 	PhaseCompleted Phase = "Completed"
@@ -24,118 +24,117 @@ const (
 	PhaseFailed Phase = "Failed"
 )
 
-// Terminal says whether an agent in this phase has ended.
+// Terminal reports whether an agent in this phase has ended.
 func (p Phase) Terminal() bool { return p == PhaseCompleted || p == PhaseFailed }
 
-// State is all that an agent is. It is plain data: states are never changed, a step returns a new one.
+// State is the complete state of an agent. It is immutable plain data: a step returns a new one.
 type State struct {
 	Config Config `json:"config"`
 	Phase  Phase  `json:"phase"`
 	Clock  Clock  `json:"clock"`
-	// Next is the configuration that takes effect with an orchestrator's next turn, and Hold why none begins.
+	// Next is the configuration that takes effect with an orchestrator's next turn, and Hold is why no turn begins.
 	Next *Config `json:"next,omitempty"`
 	Hold *Hold   `json:"hold,omitempty"`
-	// Edits counts the changes of the configuration.
+	// Edits counts the configuration changes.
 	Edits int `json:"edits,omitempty"`
 
-	// History is what the model sees of the past; Summary stands for what was cut off its beginning.
+	// History is the conversation as the model sees it; Summary replaces its compacted beginning.
 	History History `json:"history"`
 	Summary string  `json:"summary,omitempty"`
 
-	// Request is the model call of PhaseRequesting, Batch the tool calls of PhaseActing.
+	// Request is the model call in PhaseRequesting, Batch the tool calls in PhaseActing.
 	Request *Request `json:"request,omitempty"`
 	Batch   []Call   `json:"batch,omitempty"`
-	// Opening says that the batch reads the files that a sub-agent is shown first, Planned are calls that wait until the conversation
-	// has been summarised for the agents that they ask for, and Digest is the newest such summary.
+	// Opening reports that the batch reads the context files of a sub-agent. Planned are calls that wait for a summary of the
+	// conversation, and Digest is the newest such summary.
 	Opening bool     `json:"opening,omitempty"`
 	Planned *Planned `json:"planned,omitempty"`
 	Digest  *Digest  `json:"digest,omitempty"`
 
 	Children Children `json:"children,omitzero"`
 
-	// Turn, Inbox, Asks and Outbox are an orchestrator's.
+	// Turn, Inbox, Asks and Outbox are used by orchestrators only.
 	Turn   Turn    `json:"turn,omitzero"`
 	Inbox  []Input `json:"inbox,omitempty"`
 	Asks   []Ask   `json:"asks,omitempty"`
 	Outbox []Item  `json:"outbox,omitempty"`
-	// Askers are the people who have said something to the agent.
+	// Askers are the authors of the messages to the agent.
 	Askers Askers `json:"askers,omitzero"`
-	// Window counts what has happened since the last message of a person, and Paused says which of its limits was reached.
+	// Window counts since the last message of a person, and Paused is set when one of its limits was reached.
 	Window Window `json:"window,omitzero"`
 	Paused *Pause `json:"paused,omitempty"`
-	// Trouble is why the last turn of an orchestrator ended badly; the next turn clears it.
+	// Trouble is why the last turn of an orchestrator failed; the next turn clears it.
 	Trouble *Trouble `json:"trouble,omitempty"`
 
 	Budget Budget `json:"budget,omitzero"`
 	Usage  Usage  `json:"usage,omitzero"`
 	Loop   Loop   `json:"loop,omitzero"`
-	// Iterations counts the model calls of the agent, or of the orchestrator's turn, that count.
+	// Iterations counts the iterations of the agent, or of the orchestrator's turn.
 	Iterations int `json:"iterations,omitempty"`
 
-	// Lost is why an orchestrator that had begun is new again.
+	// Lost is why an orchestrator that had begun was reset.
 	Lost *Lost `json:"lost,omitempty"`
-	// Shown says that the object of a tool run shows that it has begun.
+	// Shown reports that the status of a tool run's object contains that the run has started.
 	Shown bool `json:"shown,omitempty"`
-	// Bailout is the limit that was reached, once one is.
+	// Bailout is the limit that was reached, if any.
 	Bailout *Trouble `json:"bailout,omitempty"`
-	// Outcome is how the agent ends, from PhaseCancelling on.
+	// Outcome is the outcome of the agent, set from PhaseCancelling on.
 	Outcome *Outcome `json:"outcome,omitempty"`
 
-	// Counters from which ids derive, and the memories that make repeated events harmless.
+	// Counters for ids, and recent ids to recognise repeated events.
 	Requests int    `json:"requests,omitempty"`
 	Posts    int    `json:"posts,omitempty"`
 	Seen     Recent `json:"seen,omitempty"`
 	CallIDs  Recent `json:"callIDs,omitempty"`
 
-	// byBytes is set while an event is applied that was recorded with EstimateBytes.
+	// byBytes is set while an event recorded with EstimateBytes is applied.
 	byBytes bool
-	// frame is that of the configuration, or nil.
+	// frame belongs to the configuration; it may be nil.
 	frame *frame
 }
 
-// Trouble is a limit that was reached or an error that ended a turn.
+// Trouble is a limit that was reached, or an error that ended a turn.
 type Trouble struct {
 	Kind   ErrorKind `json:"kind"`
 	Reason string    `json:"reason"`
 }
 
-// Purpose is what a model call is for.
+// Purpose is the purpose of a model call.
 type Purpose string
 
-// What a model call is for.
+// The purposes of a model call. Only PurposeTurn counts as an iteration.
 const (
-	// PurposeTurn: the next step of the work.
+	// PurposeTurn continues the work.
 	PurposeTurn Purpose = "turn"
-	// PurposeLastWords: a limit is reached, and the model may say, without tools, how far it got. It does not count as
-	// an iteration.
+	// PurposeLastWords asks, after a limit was reached, for a partial answer without tools.
 	PurposeLastWords Purpose = "last-words"
-	// PurposeCompact: the older part of the history is to become a summary. It does not count as an iteration either.
+	// PurposeCompact summarises the older part of the history.
 	PurposeCompact Purpose = "compact"
-	// PurposeContext: the conversation is to be summarised for agents that are about to be asked for. It does not count either.
+	// PurposeContext summarises the conversation for agents that are about to be started.
 	PurposeContext Purpose = "context"
 )
 
-// Request is a model call in flight, or one that waits to be tried again.
+// Request is a model call that is in flight or waits for a retry.
 type Request struct {
 	ID      string  `json:"id"`
 	Attempt int     `json:"attempt"`
 	Purpose Purpose `json:"purpose"`
-	// RetryAt is when the next attempt may begin; zero when one is in flight.
+	// RetryAt is when the next attempt may start; zero while one is in flight.
 	RetryAt  Time   `json:"retryAt,omitempty"`
 	Reserved Amount `json:"reserved,omitzero"`
-	// Cause is why the attempt before failed, and Words are the provider's, while the next one is waited for.
+	// Cause is why the previous attempt failed and Words the provider's error message, until the next attempt starts.
 	Cause RetryCause `json:"cause,omitempty"`
 	Words string     `json:"words,omitempty"`
 	// Quota is why the call waits for a quota, if it does.
 	Quota *QuotaWait `json:"quota,omitempty"`
-	// Keep is, for a compaction, how many of the newest messages stay as they are.
+	// Keep is, for a compaction, how many of the newest messages are kept.
 	Keep int `json:"keep,omitempty"`
 }
 
-// Standing is where an agent stands, in the words of DESIGN: PhaseActing is told apart by what is waited for.
+// Standing refines Phase: it distinguishes what an agent in PhaseActing waits for.
 type Standing string
 
-// Where an agent stands.
+// The values of Standing.
 const (
 	StandingPending           Standing = "Pending"
 	StandingIdle              Standing = "Idle"
@@ -148,8 +147,8 @@ const (
 	StandingFailed            Standing = "Failed"
 )
 
-// Standing tells where the agent stands. A person comes first: an agent that needs one says so even while other
-// calls of the same reply are still at work.
+// Standing returns where the agent stands. Waiting for a person takes precedence, even while other calls of the same reply are
+// running.
 func (s State) Standing() Standing {
 	switch s.Phase {
 	case PhaseNew:
@@ -191,8 +190,7 @@ func (s State) Standing() Standing {
 	return StandingActive
 }
 
-// WaitsForPerson says that nothing of the agent's own is at work and that all it waits for needs a person, here or
-// further below. Such time does not count.
+// WaitsForPerson reports whether the agent waits only for people, here or further below. Such time does not count.
 func (s State) WaitsForPerson() bool {
 	if s.Phase != PhaseActing {
 		return false
@@ -214,9 +212,9 @@ func (s State) WaitsForPerson() bool {
 	return waits
 }
 
-// Same says that nothing but time has passed between two states of which one is a step after the other. It compares what the
-// step functions replace when they change something, not the contents, so it costs the same for every state; two states
-// that were made apart are not the same to it.
+// Same reports whether nothing but time has passed between two states, one of which was derived from the other by steps. It
+// compares the references that steps replace and not the contents, so its cost is constant; states that were built separately
+// always differ.
 func (s State) Same(t State) bool {
 	return s.Phase == t.Phase && s.Edits == t.Edits && s.History == t.History && s.Summary == t.Summary && s.Request == t.Request &&
 		same(s.Batch, t.Batch) && same(s.Children.Live, t.Children.Live) && same(s.Children.Groups, t.Children.Groups) &&

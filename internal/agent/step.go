@@ -8,22 +8,21 @@ import (
 	"fmt"
 )
 
-// Step is the machine: the state after an event, and the effects that have become necessary with it.
+// Step applies an event to a state. It returns the new state and the effects that became necessary.
 //
-// It is total: every pair of state and event has an answer. An event that is repeated, late, or about something
-// that this agent does not know changes nothing.
+// It is total: it accepts every event in every state. Repeated or late events, and events about unknown things, change nothing.
 //
-// The step functions only change the state. What must be done follows from the state (see Outstanding), and the effects
-// of a step are what it has added, so that a running driver and one that has just restarted cannot disagree.
+// Step functions only change the state. Effects follow from the state (see Outstanding), and a step returns those that it added,
+// so that a running driver and a restarted one always agree.
 func Step(s State, e Event) (State, []Effect) {
 	next := apply(s, e)
 	if _, ok := e.Fact.(Quarantined); ok {
-		return next, nil // what the state asked for may be what failed
+		return next, nil // the state that requested the effects may be what failed
 	}
 	return next, newEffects(s, next)
 }
 
-// Replay folds a log of events into the state that they lead to.
+// Replay folds a log of events into a state.
 func Replay(s State, events []Event) State {
 	for _, e := range events {
 		s = apply(s, e)
@@ -59,7 +58,7 @@ func applyFact(s State, e Event) State {
 	return settle(dispatch(s, e.Fact))
 }
 
-// standstill says whether nobody worked for the agent until a fact.
+// standstill reports whether the time before a fact does not count, because no driver or slot was available.
 func standstill(fact Fact) bool {
 	switch fact.(type) {
 	case Restarted, Resumed:
@@ -68,8 +67,7 @@ func standstill(fact Fact) bool {
 	return false
 }
 
-// dispatch hands a fact to the function that knows it: those that mean the same in every phase first, then one function
-// for each phase.
+// dispatch passes a fact to its function: first those that are handled in every phase, then one function for each phase.
 func dispatch(s State, fact Fact) State {
 	switch f := fact.(type) {
 	case MessageArrived:
@@ -100,12 +98,12 @@ func dispatch(s State, fact Fact) State {
 	case PhaseActing:
 		return stepActing(s, fact)
 	}
-	// An idle orchestrator and an agent that is ending wait for nothing else: late results are recorded and ignored.
+	// An idle orchestrator and an agent that is ending wait for nothing else: late results are ignored.
 	return s
 }
 
-// settle goes on as long as the state alone says what comes next. Time may be up at every turn of it: a call that a person has
-// released, for one, is work again.
+// settle applies the transitions that need no event. It checks the deadline in every iteration, because a transition may make the
+// agent active again, for example when an approved call is released.
 func settle(s State) State {
 	for {
 		s = checkDeadline(s)
@@ -160,8 +158,8 @@ func start(f Started, e Event) State {
 	}
 }
 
-// startToolRun makes the one call of a task of type Tool its batch: approval, cancellation, time limit and crash safety
-// are those of any other call.
+// startToolRun makes the call of a tool run its batch, so that approval, cancellation, time limit and crash safety work as for
+// any other call.
 func startToolRun(s State) State {
 	s.Phase = PhaseActing
 	var planned PlannedCall
@@ -172,7 +170,7 @@ func startToolRun(s State) State {
 	if call.Arguments == "" {
 		call.Arguments = "{}"
 	}
-	// The same bytes as in a log that was written and read again: a decision names their digest.
+	// Normalise the bytes as a log does: a decision contains their digest.
 	if written, err := json.Marshal(planned.Arguments); err == nil && len(planned.Arguments) > 0 {
 		call.Arguments = string(written)
 	}
@@ -183,7 +181,7 @@ func startToolRun(s State) State {
 	return s
 }
 
-// hear appends to the history what the model is told.
+// hear appends a user message to the history.
 func (s State) hear(text string) State {
 	s.History = s.History.Append(Message{Speaker: User, Text: text, At: s.Clock.Now})
 	return s

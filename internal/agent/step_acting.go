@@ -11,7 +11,7 @@ import (
 func stepActing(s State, fact Fact) State {
 	switch f := fact.(type) {
 	case ToolFinished:
-		// Earlier releases ran the calls of a reply in any order: their logs have results of calls that are queued here.
+		// Earlier releases ran the calls of a reply in any order: their logs contain results of calls that are queued here.
 		if i := s.findCall(f.Call, CallRunning, CallQueued); i >= 0 {
 			done := s.Batch[i].done(f.Outcome, s.Batch[i].withComment(f.Text))
 			done.Images = f.Images
@@ -27,7 +27,7 @@ func stepActing(s State, fact Fact) State {
 		}
 	case Restarted:
 		for i, c := range s.Batch {
-			// A call that is queued here may have begun under an earlier release, which did not order the calls of a reply.
+			// A call that is queued here may have started under an earlier release, which did not order the calls of a reply.
 			begun := c.State == CallRunning || c.State == CallQueued
 			if begun && slices.Contains(f.Unknown, c.ID) && !s.Config.Repeatable(c.Tool) {
 				s = s.withCall(i, c.done(ToolUnknown, textUnknownOutcome))
@@ -37,7 +37,7 @@ func stepActing(s State, fact Fact) State {
 	return s
 }
 
-// heard remembers the message that answered or decided something: whoever delivers it again learns that it was heard.
+// heard records that a message was handled, so that a repeated delivery is recognised.
 func (s State) heard(message string) State {
 	if message != "" {
 		s.Seen = s.Seen.with(message)
@@ -45,11 +45,11 @@ func (s State) heard(message string) State {
 	return s
 }
 
-// Heard says whether a message has answered or decided something, or was taken into a turn, not long ago.
+// Heard reports whether a recent message has answered or decided something, or became part of a turn.
 func (s State) Heard(message string) bool { return s.Seen.has(message) }
 
-// decide books a person's decision. An approved call is held until the others of its reply are decided, so that the
-// turn goes on once.
+// decide records a person's decision. An approved call is held until the other calls of its reply are decided, so that the batch
+// continues once.
 func (c Call) decide(f Decided) Call {
 	c.DecidedBy = f.By
 	if !f.Approve {
@@ -59,7 +59,7 @@ func (c Call) decide(f Decided) Call {
 	return c
 }
 
-// withComment adds to a tool's answer what the person who approved it wanted the model to know.
+// withComment appends the comment of the approving person to the tool's answer.
 func (c Call) withComment(text string) string {
 	if c.Comment == "" {
 		return text
@@ -67,7 +67,7 @@ func (c Call) withComment(text string) string {
 	return text + "\n\nThe person who approved this call said: " + c.Comment
 }
 
-// decided says that approved calls are held and that none is left to decide about.
+// decided reports whether there are held calls and no undecided ones.
 func (s State) decided() bool {
 	held := false
 	for _, c := range s.Batch {
@@ -91,8 +91,8 @@ func releaseHeld(s State) State {
 	return s
 }
 
-// answered says that every call of the batch has its answer. An orchestrator does not keep anybody waiting for its
-// tools: when something new has arrived, tools that are still running count as started work, and the turn is over.
+// answered reports whether every call of the batch has its answer. Tools of an orchestrator do not block it: when a new input has
+// arrived, running tools count as started and the turn ends.
 func (s State) answered() bool {
 	for _, c := range s.Batch {
 		detachable := s.Config.Kind == Orchestrator && c.State == CallDelegated && len(s.Inbox) > 0
@@ -103,7 +103,7 @@ func (s State) answered() bool {
 	return true
 }
 
-// endBatch puts the answers into the history, in the model's order, and goes on.
+// endBatch appends the answers to the history in the model's order and continues.
 func endBatch(s State) State {
 	if slices.ContainsFunc(s.Batch, func(c Call) bool { return c.State == CallDelegated }) {
 		return endTurn(s.detach().flush(), "")
@@ -139,7 +139,7 @@ func (s State) flush() State {
 	return s
 }
 
-// abandonBatch answers every open call with a reason, so that the history stays one that a model can be shown.
+// abandonBatch answers every open call with a reason, so that the history stays valid for a model.
 func abandonBatch(s State, reason string) State {
 	s = s.unplanned()
 	s.Batch = slices.Clone(s.Batch)
@@ -162,14 +162,14 @@ func endToolRun(s State, c Call) State {
 	return end(s, Outcome{Kind: KindToolError, Error: c.Answer})
 }
 
-// beginBatch plans the calls of a reply. A sub-agent that submits has finished: other calls of that reply are not made.
+// beginBatch plans the calls of a reply. If a sub-agent submits its result, the other calls of that reply are not made.
 func beginBatch(s State, asked Request, calls []CallRequest, tasksLeft *int64) State {
 	for _, c := range calls {
 		if outcome, ok := s.Config.submission(c); ok {
 			return end(submitted(s, calls, c.ID), outcome)
 		}
 	}
-	var room *int64 // what is left of it while the calls are planned
+	var room *int64 // tasksLeft, reduced as calls are planned
 	if tasksLeft != nil {
 		room = new(int64)
 		*room = *tasksLeft
@@ -184,7 +184,7 @@ func beginBatch(s State, asked Request, calls []CallRequest, tasksLeft *int64) S
 	return s
 }
 
-// submitted answers the calls of a sub-agent's last reply: its history may be the beginning of follow-up work.
+// submitted answers the calls of a sub-agent's last reply: a follow-up task may continue its history.
 func submitted(s State, calls []CallRequest, id string) State {
 	for _, c := range calls {
 		call := Call{CallRequest: c, At: s.Clock.Now}.done(ToolFailed, "Not run: you have submitted.")
@@ -196,7 +196,7 @@ func submitted(s State, calls []CallRequest, id string) State {
 	return s.flush()
 }
 
-// plan decides what becomes of one call. Some calls change more than themselves: they start children or send something.
+// plan decides how to handle one call. Some calls change more than themselves: they start children or send messages.
 func plan(s State, c Call, room *int64) (State, Call) {
 	if !s.Config.Offers(c.Tool) {
 		return s, c.done(ToolFailed, textNoSuchTool(c.Tool, s.Config))
@@ -219,9 +219,8 @@ func plan(s State, c Call, room *int64) (State, Call) {
 	return s, planTool(s, c)
 }
 
-// planTasks plans a call that starts tasks, if it is a valid one and the limits leave room for it. An orchestrator's tasks
-// start at once, or wait as queued children; a sub-agent's wait in the batch. They are charged now in either case: the
-// room that the driver found in the tree is there for this reply only.
+// planTasks plans a call that starts tasks, if it is valid and the limits allow it. An orchestrator's tasks start now, or wait as
+// queued children; a sub-agent's wait in the batch. Both count now, because TasksLeft is valid for this reply only.
 func planTasks(s State, c Call, room *int64) (State, Call) {
 	begun, call := s.delegate(c)
 	tasks := int64(begun.Children.Started - s.Children.Started)
@@ -253,7 +252,7 @@ func (s State) delegate(c Call) (State, Call) {
 	return runAsTask(s, c)
 }
 
-// planTool decides whether a plain tool waits for its turn only, or for a person's decision first.
+// planTool decides whether a plain tool is queued or needs an approval first.
 func planTool(s State, c Call) Call {
 	tool, ok := s.Config.tool(c.Tool)
 	if !ok {

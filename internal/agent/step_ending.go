@@ -5,8 +5,8 @@ package agent
 
 import "fmt"
 
-// bailOut stops the work because a limit is reached. The agent gets one last call without tools for a partial answer,
-// but for an exhausted budget, which leaves nothing to pay it with.
+// bailOut stops the work because a limit is reached. The model gets one last call without tools for a partial answer, unless the
+// budget is exhausted.
 func bailOut(s State, kind ErrorKind, reason string) State {
 	s = s.hangUp(Usage{})
 	if s.Config.Kind == Orchestrator {
@@ -22,7 +22,7 @@ func bailOut(s State, kind ErrorKind, reason string) State {
 	return call(s.hear(textLastWords(reason)), PurposeLastWords, 0)
 }
 
-// lastWords ends what a limit has stopped; text is how far the model said it got.
+// lastWords ends the work that a limit has stopped; text is the model's partial answer.
 func lastWords(s State, text string) State {
 	trouble := *s.Bailout
 	if s.Config.Kind == Orchestrator {
@@ -39,8 +39,8 @@ func lastWords(s State, text string) State {
 	return end(s, outcome)
 }
 
-// checkDeadline stops an agent whose time has run out. It looks after the event was applied, so a result that came in
-// the last moment still counts.
+// checkDeadline stops an agent at its time limit. It runs after the event was applied, so a result that arrives at the deadline
+// still counts.
 func checkDeadline(s State) State {
 	at, ok := s.deadline()
 	finished := s.Config.Kind == ToolRun && s.answered()
@@ -50,7 +50,7 @@ func checkDeadline(s State) State {
 	return bailOut(s, KindTimedOut, fmt.Sprintf("reached the time limit of %d seconds", s.Config.Limits.MaxDuration/1000))
 }
 
-// end decides how a sub-agent or tool run ends. It has ended when its children have.
+// end decides the outcome of a sub-agent or tool run. The agent ends when all of its children have ended.
 func end(s State, outcome Outcome) State {
 	s = abandonBatch(s.hangUp(Usage{}), "Not finished: the agent has ended.")
 	outcome.Iterations = s.Iterations
@@ -60,7 +60,7 @@ func end(s State, outcome Outcome) State {
 	return s
 }
 
-// conclude makes the decided end the end.
+// conclude moves an agent to its terminal phase.
 func conclude(s State) State {
 	outcome := *s.Outcome
 	outcome.Duration = Millis(s.Clock.Now - s.Clock.Started)
@@ -74,7 +74,7 @@ func conclude(s State) State {
 	return s
 }
 
-// cancelled stops an agent with everything below it, or all the work of an orchestrator.
+// cancelled stops an agent and everything below it, or all work of an orchestrator.
 func cancelled(s State, f Cancelled) State {
 	if s.Config.Kind == Orchestrator {
 		return cancelInChat(s, f)

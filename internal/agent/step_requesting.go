@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// defaultRetry is how long to wait before another try when the driver does not say.
+// defaultRetry is the delay before a retry if the driver does not set RetryAt.
 const defaultRetry Millis = 1000
 
 func stepRequesting(s State, fact Fact) State {
@@ -29,7 +29,7 @@ func stepRequesting(s State, fact Fact) State {
 	case Woke:
 		if s.Request.RetryAt > 0 && s.Clock.Now >= s.Request.RetryAt {
 			r := *s.Request
-			if _, ok := s.Budget.Reserve(Amount{}); !ok { // children have used what the next attempt would need
+			if _, ok := s.Budget.Reserve(Amount{}); !ok { // children may have used what the next attempt needs
 				return call(s.hangUp(Usage{}), r.Purpose, r.Keep)
 			}
 			r.RetryAt, r.Cause, r.Words = 0, "", ""
@@ -40,7 +40,7 @@ func stepRequesting(s State, fact Fact) State {
 	return s
 }
 
-// request makes the next model call, if the limits allow one: compaction first if the history is too long.
+// request starts the next model call if the limits allow it. If the history is too long, that is a compaction.
 func request(s State) State {
 	if limit := s.Config.Limits.MaxIterations; limit > 0 && s.Iterations >= limit {
 		return bailOut(s, KindIterationLimit, fmt.Sprintf("reached the limit of %d iterations", limit))
@@ -51,7 +51,7 @@ func request(s State) State {
 	return call(s, PurposeTurn, 0)
 }
 
-// call puts a model call in flight, if the budget allows it.
+// call starts a model call if the budget allows it.
 func call(s State, purpose Purpose, keep int) State {
 	reserve := s.Config.reserveFor(s.promptTokens(purpose, keep))
 	budget, ok := s.Budget.Reserve(reserve)
@@ -73,7 +73,7 @@ func call(s State, purpose Purpose, keep int) State {
 	return s
 }
 
-// Iteration is the number of the iteration that the agent is in: one that the model has not answered yet counts here.
+// Iteration returns the number of the current iteration, including one that waits for the model's reply.
 func (s State) Iteration() int {
 	if s.Request != nil && s.Request.Purpose == PurposeTurn {
 		return s.Iterations + 1
@@ -81,7 +81,7 @@ func (s State) Iteration() int {
 	return s.Iterations
 }
 
-// countIteration counts an iteration: the model was asked for the next step of the work.
+// countIteration counts an iteration if the purpose is one that counts.
 func (s State) countIteration(purpose Purpose) State {
 	if purpose == PurposeTurn {
 		s.Iterations++
@@ -89,7 +89,7 @@ func (s State) countIteration(purpose Purpose) State {
 	return s
 }
 
-// hangUp ends the model call in flight and books what it used.
+// hangUp ends the model call in flight and settles its usage.
 func (s State) hangUp(usage Usage) State {
 	if s.Request == nil {
 		return s
@@ -100,11 +100,11 @@ func (s State) hangUp(usage Usage) State {
 	return s
 }
 
-// charge books what the model call in flight used.
+// charge settles the usage of the model call in flight.
 func (s State) charge(usage Usage) State {
 	used := usage.amount()
 	if usage.ModelCalls > 0 && usage.CostMicros == nil {
-		used.CostMicros = s.Request.Reserved.CostMicros // unknown is not free
+		used.CostMicros = s.Request.Reserved.CostMicros // an unknown cost is settled at the reserved amount
 	}
 	s.Budget = s.Budget.Settle(Amount{}, used)
 	s.Usage = s.Usage.Plus(usage)
@@ -125,7 +125,7 @@ func modelReplied(s State, f ModelReplied) State {
 	case PurposeContext:
 		return digested(s, f)
 	case PurposeLastWords:
-		// Tools were not offered; calls that came all the same are not part of the history.
+		// No tools were offered; calls that the model made anyway are not part of the history.
 		calls = nil
 	}
 	// Providers refuse a history with an empty message in it.
@@ -137,14 +137,14 @@ func modelReplied(s State, f ModelReplied) State {
 		return lastWords(s, f.Text)
 	case len(calls) > 0:
 		if s.Config.Kind == Orchestrator && f.Say {
-			s = s.say(f.Text) // what it says beside its calls is part of the conversation
+			s = s.say(f.Text) // text beside tool calls is part of the conversation
 		}
 		return act(s, asked, calls, f.TasksLeft)
 	}
 	return finalAnswer(s, f)
 }
 
-// finalAnswer handles a reply without calls: the end of a turn, or of a sub-agent's work.
+// finalAnswer handles a reply without calls: the end of a turn or of a sub-agent's work.
 func finalAnswer(s State, f ModelReplied) State {
 	if s.Config.Kind == Orchestrator {
 		return endTurn(s, f.Text)
@@ -176,7 +176,7 @@ func modelFailed(s State, f ModelFailed) State {
 		s.Request = &r
 		return s
 	case FailureContext:
-		// A compaction that does not fit either would go round in circles.
+		// A compaction that does not fit must not lead to another one.
 		if keep, ok := s.compact(); ok && r.Purpose == PurposeTurn {
 			return call(s.hangUp(Usage{}), PurposeCompact, keep)
 		}
@@ -192,7 +192,7 @@ func modelFailed(s State, f ModelFailed) State {
 	return modelLost(s.hangUp(Usage{}).countIteration(r.Purpose), r.Purpose, f.Message)
 }
 
-// modelLost ends what depended on a model call that failed for good.
+// modelLost ends the work that depended on a model call that failed permanently.
 func modelLost(s State, purpose Purpose, words string) State {
 	if purpose == PurposeLastWords {
 		return lastWords(s, "")
@@ -206,7 +206,7 @@ func modelLost(s State, purpose Purpose, words string) State {
 	return end(s, Outcome{Kind: KindModelError, Error: words})
 }
 
-// budgetReason names the limit that a call would exceed: an agent may have both.
+// budgetReason names the limit that a call would exceed.
 func (s State) budgetReason(reserve Amount) string {
 	total := s.Budget.Used.Plus(s.Budget.Reserved).Plus(reserve)
 	if limit := s.Budget.Limit.Tokens; limit > 0 && total.Tokens > limit {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// What the model is told when its reply cannot be used as it is.
+// Texts for the model when its reply cannot be used.
 const (
 	textEmpty     = "[Your reply was empty. Call a tool, or submit your result with submit_result.]"
 	textCutOff    = "[Your reply was cut off by the limit on its length. Go on where it stopped, or submit a shorter result with submit_result.]"
@@ -18,11 +18,11 @@ const (
 	textRaised    = "[You had stopped because the budget was used up. It has been raised: go on where you stopped.]"
 )
 
-// textNoWorkspace is why an agent that is to be shown files cannot begin.
+// textNoWorkspace is why an agent with context files cannot start.
 const textNoWorkspace = "the context Selective shows files that the agent reads, and it has no tool read: give the chat or the standalone task a workspace, " +
 	"let the role allow read, or choose another context"
 
-// textUnknownOutcome is told to the model of a call that was interrupted.
+// textUnknownOutcome is the answer to a tool call that was interrupted.
 const textUnknownOutcome = "The outcome of this call is unknown: it was interrupted, and it may or may not have taken effect. " +
 	"Check before you repeat it."
 
@@ -81,7 +81,7 @@ func textNoSuchTool(name string, c Config) string {
 	return fmt.Sprintf("%s. Your tools are: %s.", text, orNone(names))
 }
 
-// maxListedTools bounds the names in the answer to an unknown tool.
+// maxListedTools bounds the names in the answer to a call of an unknown tool.
 const maxListedTools = 40
 
 func textNotAnObject(tool string) string {

@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// Tools lists the tools that an agent has, in the order in which its model sees them.
+// Tools lists the tools that an agent has, in the order in which the model sees them.
 func Tools(c Config) []Tool {
 	var tools []Tool
 	listed := map[string]bool{}
@@ -23,7 +23,8 @@ func Tools(c Config) []Tool {
 	return tools
 }
 
-// toolCandidates are the names of all tools that an agent may have: plain tools, then delegations, then the other control tools.
+// toolCandidates returns the names of all tools that an agent may have: plain tools, then delegations, then the other control
+// tools.
 func (c Config) toolCandidates() []string {
 	var names []string
 	for _, t := range c.Tools {
@@ -96,7 +97,7 @@ func (c Config) Offers(name string) bool {
 	return ok
 }
 
-// withholds says that a tool exists, but not for this agent.
+// withholds reports whether a tool exists, but not for this agent.
 func (c Config) withholds(name string) bool {
 	control := slices.Contains(controlNames, name)
 	_, plain := c.tool(name)
@@ -114,7 +115,7 @@ func (c Config) SchemaOf(name string) (json.RawMessage, bool) {
 	return t.Parameters, ok
 }
 
-// startsTasks says that a call of the tool starts tasks: it delegates, or it is a plain tool of an orchestrator.
+// startsTasks reports whether a call of the tool starts tasks: it delegates, or it is a plain tool of an orchestrator.
 func (c Config) startsTasks(name string) bool {
 	switch name {
 	case ToolDelegate, ToolSpawn, ToolContinue:
@@ -126,13 +127,13 @@ func (c Config) startsTasks(name string) bool {
 	return c.Kind == Orchestrator && !c.reserved(name)
 }
 
-// reserved says that a name belongs to a control tool or a role, whatever a tool server may call its tools.
+// reserved reports whether a name belongs to a control tool or a role. Tools of servers cannot use these names.
 func (c Config) reserved(name string) bool {
 	_, role := c.roleTool(name)
 	return role || slices.Contains(controlNames, name)
 }
 
-// roleTool finds the role that is offered as a tool of this name.
+// roleTool finds the role that is offered as a tool with this name.
 func (c Config) roleTool(name string) (Delegate, bool) {
 	if !c.mayDelegate() {
 		return Delegate{}, false
@@ -154,7 +155,7 @@ func (c Config) tool(name string) (Tool, bool) {
 	return Tool{}, false
 }
 
-// Repeatable reports whether a tool may be run again when it is not known whether it ran.
+// Repeatable reports whether a tool may be run again if it is unknown whether it ran.
 func (c Config) Repeatable(name string) bool {
 	t, _ := c.tool(name)
 	return t.ReadOnly || t.Idempotent
@@ -168,11 +169,11 @@ func (c Config) toolNames() []string {
 	return names
 }
 
-// allows says whether a role has a tool. A role that does not say has the built-in ones.
+// allows reports whether a role has a tool. A role without an Allow list has the built-in ones.
 func (r Role) allows(t Tool) bool {
 	if slices.ContainsFunc(r.Deny, func(glob string) bool {
 		ok, err := path.Match(glob, t.Name)
-		return ok || err != nil // what cannot be read denies everything rather than nothing
+		return ok || err != nil // a malformed glob denies all tools
 	}) {
 		return false
 	}
@@ -182,7 +183,7 @@ func (r Role) allows(t Tool) bool {
 	return matchesAny(r.Allow, t.Name)
 }
 
-// needsApproval says whether a person must decide about a call of the tool.
+// needsApproval reports whether a call of the tool needs an approval.
 func (r Role) needsApproval(t Tool) bool {
 	if matchesAny(r.ApprovalTools, t.Name) {
 		return true
@@ -196,7 +197,7 @@ func (r Role) needsApproval(t Tool) bool {
 	return !t.ReadOnly
 }
 
-// matchesAny says whether a tool's name fits one of the globs. A malformed glob fits nothing.
+// matchesAny reports whether a tool's name matches one of the globs. A malformed glob matches nothing.
 func matchesAny(globs []string, name string) bool {
 	return slices.ContainsFunc(globs, func(glob string) bool {
 		ok, err := path.Match(glob, name)
@@ -211,7 +212,7 @@ func (d Delegate) display() string {
 	return d.Name
 }
 
-// tool is the role as a tool. Without a schema of its own it takes a task.
+// tool returns the role as a tool. Without an input schema it takes a task.
 func (d Delegate) tool() Tool {
 	schema := d.AsTool.InputSchema
 	if len(schema) == 0 {

@@ -11,12 +11,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawToolName draws from a few names, so that they collide: with each other, with control tools and with roles.
+// drawToolName draws from few names, so that they collide with each other, with control tools and with roles.
 func drawToolName(t *rapid.T, label string) string {
 	return rapid.SampledFrom(append([]string{"read", "bash", "Help", "Search"}, controlNames...)).Draw(t, label)
 }
 
-// drawClashingConfig draws an agent whose tool servers and roles use each other's names.
+// drawClashingConfig draws an agent whose tool servers and roles use the same names.
 func drawClashingConfig(t *rapid.T) Config {
 	c := drawConfig(t)
 	c.Tools, c.Delegates = nil, nil
@@ -58,7 +58,7 @@ func TestWhatIsOfferedIsAccepted(t *testing.T) {
 	})
 }
 
-// accepts reports whether a call in a model's reply is treated as a call of a tool that the agent has.
+// accepts reports whether a call in a model's reply counts as a call of a tool that the agent has.
 func accepts(c Config, name string) bool {
 	call := CallRequest{ID: "c1", Tool: name, Arguments: "{}"}
 	if _, ok := c.submission(CallRequest{ID: "c1", Tool: name, Arguments: `{"result":"x","error":"x"}`}); ok {

@@ -9,60 +9,60 @@ import (
 	"strings"
 )
 
-// InputKind is what an input of an orchestrator is.
+// InputKind is the kind of an input of an orchestrator.
 type InputKind string
 
-// What an input is.
+// The kinds of inputs.
 const (
-	// InputMessage: the person said something.
+	// InputMessage: a person sent a message.
 	InputMessage InputKind = "Message"
-	// InputResults: delegated work came to an end.
+	// InputResults: delegated work ended.
 	InputResults InputKind = "Results"
-	// InputQuestion: an agent asks something that the conversation may already answer.
+	// InputQuestion: an agent asks a question that the conversation may already answer.
 	InputQuestion InputKind = "Question"
-	// InputResumed: work that a limit had stopped may go on.
+	// InputResumed: work that a limit had stopped may continue.
 	InputResumed InputKind = "Resumed"
 )
 
-// Input is something that the next turn of an orchestrator is about.
+// Input is an input of an orchestrator's next turn.
 type Input struct {
 	Kind InputKind `json:"kind"`
 	Text string    `json:"text"`
-	// Message is the person's message.
+	// Message is the name of the person's message.
 	Message string `json:"message,omitempty"`
-	// Trigger is the message that caused the work whose results these are.
+	// Trigger is the message that caused the work with these results.
 	Trigger string `json:"trigger,omitempty"`
-	// Agent and Call are who asks.
+	// Agent and Call identify a question.
 	Agent string `json:"agent,omitempty"`
 	Call  string `json:"call,omitempty"`
-	// Thread is what the input goes back to: the person's message, or the one that caused the work that it is about.
+	// Thread is the person's message, or the one that caused the work that the input is about.
 	Thread string `json:"thread,omitempty"`
-	// Images belong to the results of a tool.
+	// Images are part of the results of a tool.
 	Images []Image `json:"images,omitempty"`
 }
 
-// Turn is what an orchestrator's turn is about.
+// Turn describes the current turn of an orchestrator.
 type Turn struct {
-	// InReplyTo is the message that the turn's answer is a reply to: the newest of the person's, or the one that caused
-	// the work whose results are looked at. Work that the turn starts has it as its trigger.
+	// InReplyTo is the message that the turn's answer replies to: the newest of the person, or the one that caused the work with
+	// the results. It is the trigger of tasks that the turn starts.
 	InReplyTo string `json:"inReplyTo,omitempty"`
-	// Quiet says that the turn is only about agents' questions: the person is not disturbed with what it says.
+	// Quiet reports that the turn contains only questions of agents, so that its text is not posted.
 	Quiet bool `json:"quiet,omitempty"`
-	// Number counts the turns from 1, and Since is when this one began.
+	// Number counts the turns from 1; Since is when this one began.
 	Number int  `json:"number,omitempty"`
 	Since  Time `json:"since,omitempty"`
-	// Thread is the message that everything in the turn goes back to, also if the turn is no reply to it; Follows says that an
-	// earlier turn has taken it.
+	// Thread is the message that led to the turn, even if the turn does not reply to it. Follows reports that the message belongs
+	// to an earlier turn.
 	Thread  string `json:"thread,omitempty"`
 	Follows bool   `json:"follows,omitempty"`
-	// Said is what the person said in the messages of the turn, at most maxSaid bytes of it.
+	// Said is the text of the person's messages in the turn, at most maxSaid bytes.
 	Said string `json:"said,omitempty"`
 }
 
-// maxSaid is how much of a person's messages is kept to recognise an answer that is passed on.
+// maxSaid bounds the text that is kept to recognise an answer that is passed on.
 const maxSaid = 8192
 
-// beginTurn takes everything that has arrived into one turn, unless too many turns have passed without a person.
+// beginTurn begins a turn with everything in the inbox, unless the limits of the window are reached.
 func beginTurn(s State) State {
 	if limit := s.Config.Limits.MaxTurnsPerMessage; limit > 0 && s.Window.Turns >= limit {
 		return pause(s, PausedTurnLimit)
@@ -83,7 +83,7 @@ func beginTurn(s State) State {
 	return request(s)
 }
 
-// take moves inputs into the history and tells the senders of messages.
+// take moves inputs into the history and confirms messages as handled.
 func (s State) take(inputs []Input) State {
 	s.Inbox, s.Turn = nil, Turn{Quiet: true, Number: s.Turn.Number, Thread: threadOf(inputs)}
 	s = s.nobodySpoke()
@@ -107,7 +107,7 @@ func (s State) take(inputs []Input) State {
 	return s
 }
 
-// endTurn posts the orchestrator's answer, if there is one, and lets the next turn begin.
+// endTurn posts the orchestrator's answer, if there is one, and returns to PhaseIdle.
 func endTurn(s State, text string) State {
 	s = s.say(text).postQuestions()
 	s.Phase = PhaseIdle
@@ -117,7 +117,7 @@ func endTurn(s State, text string) State {
 	return s
 }
 
-// say posts what the model said to the person, unless the turn is only about agents' questions.
+// say posts a reply of the model, unless the turn contains only questions of agents.
 func (s State) say(text string) State {
 	if text == "" || s.Turn.Quiet {
 		return s
@@ -125,7 +125,7 @@ func (s State) say(text string) State {
 	return s.post(Item{Text: text, InReplyTo: s.Turn.InReplyTo})
 }
 
-// failTurn ends a turn that could not be finished and says why. The next input tries again.
+// failTurn ends a turn with an error and posts the reason. The next input starts a new turn.
 func failTurn(s State, trouble Trouble) State {
 	s.Trouble = &trouble
 	s = s.post(Item{System: true, Text: textTrouble(trouble), InReplyTo: s.Turn.InReplyTo})
@@ -134,8 +134,8 @@ func failTurn(s State, trouble Trouble) State {
 	return s
 }
 
-// messageArrived puts what the person said into the inbox. A reply to a posted question also goes straight to the agent
-// that asked.
+// messageArrived adds a person's message to the inbox. A reply to a posted question is also sent directly to the agent that
+// asked.
 func messageArrived(s State, f MessageArrived) State {
 	if s.Config.Kind != Orchestrator || s.Seen.has(f.Message) {
 		return s
@@ -151,7 +151,8 @@ func messageArrived(s State, f MessageArrived) State {
 	return s
 }
 
-// cancelInChat stops the turn and every task of the chat. A message that cancels one task is a change of that task's spec and does not get here.
+// cancelInChat stops the turn and every task of the chat. Cancelling a single task is a change of that task's spec and is not
+// handled here.
 func cancelInChat(s State, f Cancelled) State {
 	if f.Message != "" && s.Seen.has(f.Message) {
 		return s
@@ -164,8 +165,8 @@ func cancelInChat(s State, f Cancelled) State {
 	return s.send(Item{ID: "handled/" + f.Message, Kind: ItemHandled, Message: f.Message})
 }
 
-// cancelAll stops the turn and every task. What has arrived and was not looked at belongs to what is cancelled; it stays
-// in the history, and late results of cancelled work start no turn.
+// cancelAll stops the turn and every task. Pending inputs are part of what is cancelled: they are added to the history, and late
+// results of cancelled work start no turn.
 func cancelAll(s State) State {
 	working := func(c Child) bool { return c.pending() && !c.Cancel }
 	if s.Phase == PhaseIdle && len(s.Inbox) == 0 && !slices.ContainsFunc(s.Children.Live, working) {
@@ -203,10 +204,10 @@ func cancelTask(s State, c Call) (State, Call) {
 	return s, c.done(ToolSucceeded, fmt.Sprintf("Task %s is being cancelled.", in.Task))
 }
 
-// maxPost is the longest message that the API takes, in characters.
+// maxPost is the longest message that the API accepts, in characters.
 const maxPost = 65536
 
-// post puts a message for the main chat into the outbox; one that is too long becomes several, in order.
+// post adds a message for the chat to the outbox. A text that is too long becomes several messages, in order.
 func (s State) post(item Item) State {
 	for _, part := range split(item.Text, maxPost) {
 		s.Posts++
@@ -219,7 +220,7 @@ func (s State) post(item Item) State {
 	return s
 }
 
-// send puts an item into the outbox.
+// send adds an item to the outbox.
 func (s State) send(item Item) State {
 	s.Outbox = append(slices.Clip(s.Outbox), item)
 	return s

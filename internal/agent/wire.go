@@ -11,8 +11,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/plainjson"
 )
 
-// The versions of the JSON forms of events and states. A release that changes one in a way that older logs do not fit raises it and reads
-// the older ones as well. Events of version 1 said how their tokens were estimated; since version 2 it is EstimatePieces.
+// The versions of the JSON of events and states. A release with an incompatible change raises the version and still reads older
+// ones. Events of version 1 contain their token estimator; since version 2 it is EstimatePieces.
 const (
 	eventVersion = 2
 	stateVersion = 1
@@ -23,12 +23,12 @@ type envelope struct {
 	Version int    `json:"v"`
 	Type    string `json:"type"`
 	At      Time   `json:"at"`
-	// Tokens is the generation of the estimator in version 1: absent before there was internal/tokens.
+	// Tokens is the generation of the estimator in version 1; logs from before internal/tokens do not have it.
 	Tokens int             `json:"tokens"`
 	Fact   json.RawMessage `json:"fact"`
 }
 
-// written is an envelope that is about to be written.
+// written is an envelope for encoding.
 type written struct {
 	Version int    `json:"v"`
 	Type    string `json:"type"`
@@ -36,7 +36,7 @@ type written struct {
 	Fact    Fact   `json:"fact"`
 }
 
-// facts are the types of facts by the names that logs use. A name, once used, is never given to something else.
+// facts maps the type names in logs to the types of facts. A name is never reused for something else.
 var facts = factTypes(
 	Started{}, MessageArrived{}, ModelReplied{}, ModelFailed{}, ToolFinished{}, Decided{}, Answered{}, ChildFinished{}, ChildWaits{},
 	Asked{}, Settled{}, Cancelled{}, Woke{}, Restarted{}, Delivered{}, NameTaken{}, Resumed{},
@@ -59,7 +59,7 @@ func FactType(f Fact) string {
 	return reflect.TypeOf(f).Name()
 }
 
-// versionOf is the oldest version that says how an event's tokens were estimated.
+// versionOf returns the oldest version that can express the estimator of an event.
 func versionOf(e Estimate) int {
 	if e == EstimateBytes {
 		return 1
@@ -67,7 +67,7 @@ func versionOf(e Estimate) int {
 	return eventVersion
 }
 
-// EncodeEvent writes the versioned form of an event.
+// EncodeEvent encodes an event with its version.
 func EncodeEvent(e Event) ([]byte, error) {
 	data, err := plainjson.Marshal(written{Version: versionOf(e.Estimate), Type: FactType(e.Fact), At: e.At, Fact: e.Fact})
 	if err != nil {
@@ -76,10 +76,10 @@ func EncodeEvent(e Event) ([]byte, error) {
 	return data, nil
 }
 
-// MarshalJSON writes the versioned form of an event.
+// MarshalJSON encodes an event with its version.
 func (e Event) MarshalJSON() ([]byte, error) { return EncodeEvent(e) }
 
-// UnmarshalJSON reads the versioned form of an event.
+// UnmarshalJSON decodes an event with its version.
 func (e *Event) UnmarshalJSON(data []byte) error {
 	var env envelope
 	if err := json.Unmarshal(data, &env); err != nil {
@@ -107,18 +107,18 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Snapshot is a state together with the version of its form, as a ledger keeps it.
+// Snapshot is a state with its version, as stored in a ledger.
 type Snapshot struct {
 	Version int   `json:"v"`
 	State   State `json:"state"`
 }
 
-// EncodeState writes the versioned form of a state.
+// EncodeState encodes a state with its version.
 func EncodeState(s State) ([]byte, error) {
 	return plainjson.Marshal(Snapshot{Version: stateVersion, State: s})
 }
 
-// DecodeState reads the versioned form of a state.
+// DecodeState decodes a state with its version.
 func DecodeState(data []byte) (State, error) {
 	var snapshot Snapshot
 	if err := json.Unmarshal(data, &snapshot); err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// everyFact has one event of each type with every field set. Logs in the field look like testdata/golden/events.jsonl: when
-// that file changes, older logs must still be read.
+// everyFact returns one event of each type with every field set. testdata/golden/events.jsonl represents logs of earlier
+// releases: if it changes, such logs must still be readable.
 func everyFact() []Event {
 	three, cost, left := 3, int64(12), int64(4)
 	config := Config{
@@ -81,7 +81,7 @@ func TestEventsReadAndWriteAsEver(t *testing.T) {
 	}
 	golden := readGolden(t, path, log.Bytes())
 	if diff := cmp.Diff(golden, log.String()); diff != "" {
-		t.Errorf("events are written in another way than they used to be (-golden +now):\n%s", diff)
+		t.Errorf("the encoding of events has changed (-golden +now):\n%s", diff)
 	}
 	var read []Event
 	for line := range strings.Lines(golden) {
@@ -92,10 +92,10 @@ func TestEventsReadAndWriteAsEver(t *testing.T) {
 		read = append(read, e)
 	}
 	if diff := cmp.Diff(events, read); diff != "" {
-		t.Errorf("events are read in another way than they used to be (-want +read):\n%s", diff)
+		t.Errorf("the decoding of events has changed (-want +read):\n%s", diff)
 	}
 	if len(facts) != len(events) {
-		t.Errorf("%d types of facts, %d of them in the golden file", len(facts), len(events))
+		t.Errorf("%d types of facts, but %d in the golden file", len(facts), len(events))
 	}
 }
 
@@ -122,14 +122,14 @@ func TestAnOldLogLeadsToTheSameState(t *testing.T) {
 	}
 	golden := readGolden(t, "testdata/golden/state.json", pretty.Bytes())
 	if diff := cmp.Diff(golden, pretty.String()); diff != "" {
-		t.Errorf("the log leads to another state than it used to (-golden +now):\n%s", diff)
+		t.Errorf("the log replays to a different state (-golden +now):\n%s", diff)
 	}
 	decoded, err := DecodeState([]byte(golden))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if encode(decoded) != encode(s) {
-		t.Error("the state does not survive being written and read")
+		t.Error("the state changes when it is encoded and decoded")
 	}
 }
 
@@ -152,7 +152,7 @@ func TestNewerFormsAreRefused(t *testing.T) {
 	}
 }
 
-// readGolden returns the content of a golden file; with -rewrite it is written first.
+// readGolden returns the content of a golden file. With -rewrite it writes the file first.
 func readGolden(t *testing.T, path string, now []byte) string {
 	t.Helper()
 	if flag.Lookup("rewrite").Value.String() == "true" {
