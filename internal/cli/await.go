@@ -17,8 +17,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
 
-// awaitTask waits for the end of a standalone task, prints the result, and returns an error whose exit code tells the
-// outcome.
+// awaitTask waits until a standalone task has ended, prints the result and returns an error with the matching exit
+// code.
 func (s *session) awaitTask(ctx context.Context, task *v1alpha1.AgentTask, flags *genericclioptions.PrintFlags) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -30,7 +30,7 @@ func (s *session) awaitTask(ctx context.Context, task *v1alpha1.AgentTask, flags
 	for now := range snapshots {
 		node := live.Find(now.Tree(""), task.Name)
 		if node == nil {
-			return exitf(exitCancelled, "the task %s was deleted before it ended", task.Name)
+			return exitf(exitCancelled, "task %s was deleted before it ended", task.Name)
 		}
 		if node.Over() {
 			return s.concluded(&node.Task, flags)
@@ -40,7 +40,7 @@ func (s *session) awaitTask(ctx context.Context, task *v1alpha1.AgentTask, flags
 	return context.Cause(ctx)
 }
 
-// taskWatch says, each thing once, what a person should know of a task that is under way.
+// taskWatch prints notices about a running task, each of them once.
 type taskWatch struct {
 	s    *session
 	told map[string]bool
@@ -60,11 +60,11 @@ func (w taskWatch) tell(now live.Snapshot, node *live.Node) {
 	c := meta.FindStatusCondition(node.Task.Status.Conditions, v1alpha1.ConditionSucceeded)
 	w.standstills(node)
 	if node.Task.Status.Phase == v1alpha1.TaskPending && c != nil && c.Reason != v1alpha1.ReasonPending {
-		w.once(c.Reason+c.Message, "%s has not begun: %s: %s", node.Task.Name, c.Reason, terminal.Line(c.Message))
+		w.once(c.Reason+c.Message, "%s has not started: %s: %s", node.Task.Name, c.Reason, terminal.Line(c.Message))
 	}
 }
 
-// standstills tells what a task and everything below it waits for.
+// standstills prints what a task and its descendants wait for.
 func (w taskWatch) standstills(node *live.Node) {
 	if still, ok := node.Standstill(); ok {
 		w.once(node.Task.Name+still.Reason, "%s (%s) %s", node.Task.Name, node.Role(), terminal.Line(still.String()))
@@ -81,7 +81,7 @@ func (w taskWatch) once(key, format string, args ...any) {
 	}
 }
 
-// concluded prints what came of a task and tells it in the exit code.
+// concluded prints the result of a task and returns an error with the matching exit code.
 func (s *session) concluded(task *v1alpha1.AgentTask, flags *genericclioptions.PrintFlags) error {
 	if *flags.OutputFormat != "" {
 		if err := s.print(flags, task); err != nil {
@@ -100,7 +100,7 @@ func (s *session) concluded(task *v1alpha1.AgentTask, flags *genericclioptions.P
 	if e := task.Status.Error; e != nil && e.Kind != v1alpha1.ErrorCancelled {
 		words += ": " + string(e.Kind) + ": " + terminal.Line(e.Message)
 	}
-	return exitf(code, "the task %s %s", task.Name, words)
+	return exitf(code, "task %s %s", task.Name, words)
 }
 
 func (s *session) printResult(name string, result *v1alpha1.TaskResult) {
@@ -117,6 +117,6 @@ func (s *session) printResult(name string, result *v1alpha1.TaskResult) {
 		s.say("warning: %s", terminal.Line(warning))
 	}
 	if strings.HasSuffix(result.Summary, "…") || strings.HasSuffix(result.Details, "…") {
-		s.say("the result is cut; `kubectl nestor transcript %s` has all of it", name)
+		s.say("the result is truncated; `kubectl nestor transcript %s` prints all of it", name)
 	}
 }

@@ -25,22 +25,22 @@ func newCancel(f *Factory) *cobra.Command {
 	o := cancelOptions{print: printed("cancelled")}
 	cmd := &cobra.Command{
 		Use:   "cancel NAME",
-		Short: "Stop a task, or all the work of a chat",
+		Short: "Stop a task, or all work of a chat",
 		Long: text(`
-			Stop a task, or all the work of a chat.
+			Stop a task, or all work of a chat.
 
-			NAME is a task: it stops with everything below it, model calls in flight included. Or NAME is a chat: all its work
-			stops, and the orchestrator's turn too; the chat itself stays and can be talked to. To remove a chat, delete it with
-			kubectl.
+			If NAME is a task, it stops with everything below it, including model calls in flight. If NAME is a chat, all its
+			work stops, including the orchestrator's turn; the chat remains and can still be used. To remove a chat, delete it
+			with kubectl.
 		`),
 		Example: text(`
 			# Stop one task
 			kubectl nestor cancel first-2
 
-			# Stop everything that goes on in a chat
+			# Stop all work of a chat
 			kubectl nestor cancel first
 
-			# Wait until it has really stopped
+			# Wait until the work has stopped
 			kubectl nestor cancel first-2 --wait
 		`),
 		Args:              args(1, 1, "the name of one chat or task"),
@@ -65,7 +65,7 @@ func (o *cancelOptions) run(ctx context.Context, s *session, args []string) erro
 		return err
 	}
 	if err := s.settled(ctx, message); err != nil {
-		return explainTimeout(err, "waiting for the operator to take note; is it running? `kubectl nestor doctor` tells")
+		return explainTimeout(err, "waiting for the operator; `kubectl nestor doctor` checks whether it is running")
 	}
 	if o.wait {
 		if err := s.stopped(ctx, to); err != nil {
@@ -82,7 +82,7 @@ func (o *cancelOptions) run(ctx context.Context, s *session, args []string) erro
 	return s.print(o.print, object)
 }
 
-// cancellation is the message that stops a target.
+// cancellation returns the message that cancels a target.
 func cancellation(to target) v1alpha1.AgentMessageSpec {
 	switch {
 	case to.chat != nil:
@@ -93,7 +93,7 @@ func cancellation(to target) v1alpha1.AgentMessageSpec {
 	return v1alpha1.AgentMessageSpec{Task: to.task.Name, Cancel: &v1alpha1.Cancel{}}
 }
 
-// stopped waits until nothing of a target goes on.
+// stopped waits until all work of a target has ended.
 func (s *session) stopped(ctx context.Context, to target) error {
 	if to.task != nil {
 		_, err := live.Until(ctx, s.api, to.task, &v1alpha1.AgentTaskList{}, func(t *v1alpha1.AgentTask) bool { return live.Over(t.Status.Phase) })

@@ -25,34 +25,34 @@ func newChat(f *Factory) *cobra.Command {
 		Use:   "chat [NAME]",
 		Short: "Talk to agents on a full screen",
 		Long: text(`
-			Talk to agents on a full screen: the conversation, the tasks that it led to, and what waits for you.
+			Talk to agents on a full screen, which shows the conversation, its tasks, and the questions and approvals that wait for you.
 
-			Without NAME it opens the chat of the namespace if there is one, and makes one if there is none. Leaving does not stop
-			anything: the agents work in the cluster, and the same command comes back to them.
+			Without NAME, it opens the only chat of the namespace, or creates one if there is none. Leaving does not stop the
+			agents: they run in the cluster, and the same command returns to the chat.
 
 			Keys:
-			  enter                 send; while an agent asks something: answer it
-			  alt+enter, ctrl+j     a new line
-			  esc                   while an agent asks: talk to the orchestrator instead, and back
-			  ctrl+y, ctrl+n        approve, deny the call that is shown; what you have written becomes the comment
-			  ctrl+g                show all of that call
-			  tab                   to the tasks and back; there: arrows choose, enter opens, ctrl+x cancels
+			  enter                 send; while an agent asks a question: answer it
+			  alt+enter, ctrl+j     insert a new line
+			  esc                   while an agent asks a question: write to the orchestrator instead, and back
+			  ctrl+y, ctrl+n        approve or deny the call that is shown; the text in the input becomes the comment
+			  ctrl+g                show the whole call
+			  tab                   switch to the tasks and back; there: arrows select, enter opens, ctrl+x cancels
 			  ctrl+o                open or close all tasks
-			  pgup, pgdn            scroll; with nothing written also the arrows, home and end
+			  pgup, pgdn            scroll; with an empty input also the arrows, home and end
 			  ctrl+c                leave
 
 			Lines that begin with a slash are commands: /approve [TASK], /deny [TASK] [COMMENT], /cancel [TASK], /help, /quit.
 
-			Without a terminal, or with --plain, it works line by line: each line of standard input is a message or command and is
-			sent when the one before has been dealt with; at the end of the input the command ends when the work does.
+			Without a terminal, or with --plain, it works line by line: each line of standard input is a message or command, sent
+			when the previous one has been handled. At the end of the input, it waits for the work to end, and exits.
 
 			` + exitCodes + `
 		`),
 		Example: text(`
-			# Talk
+			# Open the only chat of the namespace, or create one
 			kubectl nestor chat
 
-			# In a chat called first, which is made if need be
+			# Open the chat first, and create it if it does not exist
 			kubectl nestor chat first --create
 
 			# From a script
@@ -62,8 +62,8 @@ func newChat(f *Factory) *cobra.Command {
 		ValidArgsFunction: f.firstArg(chats),
 		RunE:              f.runner(o.run),
 	}
-	cmd.Flags().BoolVar(&o.create, "create", false, "Make the chat if it does not exist.")
-	cmd.Flags().BoolVar(&o.plain, "plain", false, "Line by line, also on a terminal.")
+	cmd.Flags().BoolVar(&o.create, "create", false, "Create the chat if it does not exist.")
+	cmd.Flags().BoolVar(&o.plain, "plain", false, "Work line by line, also on a terminal.")
 	return cmd
 }
 
@@ -82,12 +82,12 @@ func (o *chatOptions) run(ctx context.Context, s *session, args []string) error 
 	return s.lineByLine(ctx, name)
 }
 
-// choose finds the chat to open, or makes it.
+// choose returns the name of the chat to open, and creates the chat if needed.
 func (o *chatOptions) choose(ctx context.Context, s *session, name string) (string, error) {
 	if name != "" && o.create {
 		chat := s.newChatObject(name)
 		if err := client.IgnoreAlreadyExists(s.api.Create(ctx, chat)); err != nil {
-			return "", fmt.Errorf("make the chat: %w", err)
+			return "", fmt.Errorf("create the chat: %w", err)
 		}
 		return name, nil
 	}
@@ -102,7 +102,7 @@ func (o *chatOptions) choose(ctx context.Context, s *session, name string) (stri
 	case 0:
 		chat := s.newChatObject("")
 		if err := s.api.Create(ctx, chat); err != nil {
-			return "", fmt.Errorf("make a chat: %w", err)
+			return "", fmt.Errorf("create a chat: %w", err)
 		}
 		s.say("agentchat.nestor.dev/%s created", chat.Name)
 		return chat.Name, nil
@@ -113,10 +113,10 @@ func (o *chatOptions) choose(ctx context.Context, s *session, name string) (stri
 	for _, chat := range list.Items {
 		names = append(names, chat.Name)
 	}
-	return "", usagef("there are several chats in namespace %s, say which: %s", s.namespace, strings.Join(names, ", "))
+	return "", usagef("namespace %s has several chats, name one of them: %s", s.namespace, strings.Join(names, ", "))
 }
 
-// dumb reports whether the terminal can do nothing but print.
+// dumb reports whether the terminal cannot move the cursor.
 func (s *session) dumb() bool {
 	for _, variable := range s.environ {
 		if variable == "TERM=dumb" || variable == "TERM=" {

@@ -63,10 +63,10 @@ func TestChatOnAScreen(t *testing.T) {
 	if code := s.end(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	s.await("The agents go on without you; `kubectl nestor chat first` comes back to them.")
+	s.await("The agents keep running. To return to the chat: kubectl nestor chat first")
 }
 
-// decide presses the key of a decision when the screen says that it may be decided; twice, as a nervous person would.
+// decide presses the key of a decision twice when the screen offers it, to check that it counts once.
 func decide(s *screen, key, done string) {
 	s.t.Helper()
 	s.await("ctrl+y approve")
@@ -104,7 +104,7 @@ func TestTaskBlocksOpenToNestedAgents(t *testing.T) {
 	s.await("Nothing has been said yet.")
 	s.keys("Add authentication to the API." + enter)
 	s.await("five tests pass")
-	s.await("▸ ✓ first-1 coder") // its status may come a moment after the answer
+	s.await("▸ ✓ first-1 coder") // its status may arrive after the answer
 	if strings.Contains(s.text(), "tester") {
 		t.Errorf("a closed block shows what is inside:\n%s", s.text())
 	}
@@ -117,13 +117,13 @@ func TestTaskBlocksOpenToNestedAgents(t *testing.T) {
 	s.await("│ ▾ ✓ first-1-1 tester")
 	s.await("│ │ Write and run tests of the token middleware.")
 
-	// Who types wants to write.
+	// Typing moves the focus back to the input.
 	s.keys("hello")
 	s.await("❯ hello")
 }
 
-// What the program may write: text, and sequences for colours, the cursor, clearing, scrolling, modes, the title that is
-// ours, and questions to the terminal.
+// allowed matches what the program may write: text, and sequences for colours, the cursor, clearing, scrolling,
+// modes, our own title, and queries to the terminal.
 var hostile = regexp.MustCompile(`owned|\x1b\[31mred|\x{9b}`)
 
 func TestModelsCannotActOnTheTerminal(t *testing.T) {
@@ -139,11 +139,11 @@ func TestModelsCannotActOnTheTerminal(t *testing.T) {
 	defer s.mu.Unlock()
 	for _, found := range regexp.MustCompile("\x1b\\][^\x07\x1b]*").FindAllString(s.raw.String(), -1) {
 		if hostile.MatchString(found) {
-			t.Errorf("the model's words were written as a sequence: %q", found)
+			t.Errorf("the model's text was written as an escape sequence: %q", found)
 		}
 	}
 	if strings.Contains(s.raw.String(), "\x1b[31mred") || strings.Contains(s.raw.String(), "\u009b") {
-		t.Error("the model's words were written as they are")
+		t.Error("the model's text was written unescaped")
 	}
 }
 
@@ -155,6 +155,6 @@ func TestNoColourWhereNoneIsWanted(t *testing.T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if colour := regexp.MustCompile(`\x1b\[[0-9;]*\b(3[0-7]|9[0-7]|38|48)[;m]`).FindString(s.raw.String()); colour != "" {
-		t.Errorf("colour %q in spite of NO_COLOR", colour)
+		t.Errorf("colour %q although NO_COLOR is set", colour)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/role"
 )
 
-// completionTime is how long a person who pressed Tab waits for the cluster.
+// completionTime limits how long a completion may take.
 const completionTime = 3 * time.Second
 
 type lister func(ctx context.Context, s *session) []cobra.Completion
@@ -32,7 +32,7 @@ func (f *Factory) firstArg(lists ...lister) cobra.CompletionFunc {
 	}
 }
 
-// complete gathers completions. Errors are not for a shell that is completing: there is simply nothing to offer.
+// complete gathers completions. Errors are dropped: a shell that completes has no place to print them.
 func (f *Factory) complete(cmd *cobra.Command, lists ...lister) ([]cobra.Completion, cobra.ShellCompDirective) {
 	s, err := f.connect()
 	if err != nil {
@@ -61,7 +61,7 @@ func chats(ctx context.Context, s *session) []cobra.Completion {
 	return names
 }
 
-// tasks lists the tasks that want tells apart.
+// tasks lists the tasks that match want.
 func tasks(want func(v1alpha1.AgentTask) bool) lister {
 	return func(ctx context.Context, s *session) []cobra.Completion {
 		var list v1alpha1.AgentTaskList
@@ -114,7 +114,7 @@ func namespaces(ctx context.Context, s *session) []cobra.Completion {
 	return names
 }
 
-// completeFlags completes the flags that name something.
+// completeFlags registers completions for the flags that take the name of an object.
 func completeFlags(root *cobra.Command, f *Factory) {
 	_ = root.RegisterFlagCompletionFunc("namespace", f.flag(namespaces))
 	_ = root.RegisterFlagCompletionFunc("context", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {

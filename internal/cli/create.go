@@ -12,11 +12,11 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// dryRun is kubectl's flag of that name.
+// dryRun is kubectl's --dry-run flag.
 type dryRun struct{ value string }
 
 func (d *dryRun) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&d.value, "dry-run", "none", `"client" only prints the object, "server" has the server check it without storing it.`)
+	cmd.Flags().StringVar(&d.value, "dry-run", "none", `"client" only prints the object, "server" sends it to the server, which validates but does not store it.`)
 	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{"none", "client", "server"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -28,10 +28,10 @@ func (d *dryRun) check() error {
 	return usagef("--dry-run must be none, client or server, not %q", d.value)
 }
 
-// live reports whether objects are really created.
+// live reports whether objects are created, rather than only printed or validated.
 func (d *dryRun) live() bool { return d.value == "none" }
 
-// create creates an object, or does as if.
+// create creates an object, or does a dry run.
 func (s *session) create(ctx context.Context, object client.Object, d dryRun) error {
 	switch d.value {
 	case "client":
@@ -53,7 +53,7 @@ func (o *workspaceOptions) register(cmd *cobra.Command) {
 	flags.StringVar(&o.git, "git", "", "Work on this git repository.")
 	flags.StringVar(&o.ref, "git-ref", "", "With --git: the branch, tag or commit (default: the repository's default branch).")
 	flags.StringVar(&o.gitSecret, "git-secret", "", "With --git: a Secret with username and password, or ssh-privatekey and known_hosts; its annotation nestor.dev/git-hosts names the server.")
-	flags.StringVar(&o.claim, "claim", "", "Work on the files of this PersistentVolumeClaim, which has the label nestor.dev/workspace=true.")
+	flags.StringVar(&o.claim, "claim", "", "Work on the files of this PersistentVolumeClaim, which must have the label nestor.dev/workspace=true.")
 	flags.BoolVar(&o.empty, "empty-dir", false, "Work in a directory that starts empty.")
 	flags.StringVar(&o.directory, "directory", "", "Work in this directory of the operator's machine; for an operator in local mode only.")
 	cmd.MarkFlagsMutuallyExclusive("git", "claim", "empty-dir", "directory")
@@ -61,7 +61,7 @@ func (o *workspaceOptions) register(cmd *cobra.Command) {
 
 func (o *workspaceOptions) workspace() (*v1alpha1.Workspace, error) {
 	if o.git == "" && (o.ref != "" || o.gitSecret != "") {
-		return nil, usagef("--git-ref and --git-secret go with --git")
+		return nil, usagef("--git-ref and --git-secret require --git")
 	}
 	switch {
 	case o.git != "":

@@ -28,23 +28,23 @@ type decideOptions struct {
 
 func newApprove(f *Factory) *cobra.Command {
 	o := &decideOptions{decision: v1alpha1.DecisionApprove, print: printed("approved")}
-	cmd := o.command(f, "approve", "Let a tool call run that waits for a decision")
+	cmd := o.command(f, "approve", "Approve a tool call that waits for a decision")
 	cmd.Long = text(`
-		Let a tool call run that waits for a decision.
+		Approve a tool call that waits for a decision.
 
-		TASK is the task whose agent, or tool, waits. The call is printed before it is approved, every character of it:
-		long arguments are read from the history API, and if that cannot be reached nothing is approved. The decision
-		holds for exactly the call that was printed. If several calls of the task wait, --call says which one is meant,
-		or --all approves them all. Without TASK, everything that waits is listed.
+		TASK is the task whose agent or tool waits. The whole call is printed before it is approved: long arguments are read
+		from the history API, and if that cannot be reached, nothing is approved. The decision applies to exactly the call
+		that was printed. If several calls of the task wait, select one with --call, or all of them with --all. Without
+		TASK, everything that waits is listed.
 	`)
 	cmd.Example = text(`
-		# What waits?
+		# List what waits
 		kubectl nestor approve
 
-		# Let the call of first-2 run
+		# Approve the call of first-2
 		kubectl nestor approve first-2
 
-		# One of several, with a word to the model
+		# Approve one of several calls, with a comment for the model
 		kubectl nestor approve first-2 --call call_7 --comment "Fine, but do not touch the tests."
 	`)
 	return cmd
@@ -52,16 +52,16 @@ func newApprove(f *Factory) *cobra.Command {
 
 func newDeny(f *Factory) *cobra.Command {
 	o := &decideOptions{decision: v1alpha1.DecisionDeny, print: printed("denied")}
-	cmd := o.command(f, "deny", "Refuse a tool call that waits for a decision")
+	cmd := o.command(f, "deny", "Deny a tool call that waits for a decision")
 	cmd.Long = text(`
-		Refuse a tool call that waits for a decision.
+		Deny a tool call that waits for a decision.
 
-		The model is told, with your comment, and goes on without it. TASK is the task whose agent, or tool, waits. If several
-		calls of the task wait, --call says which one is meant, or --all denies them all. Without TASK, everything that waits
-		is listed.
+		The model receives the denial with your comment and continues. TASK is the task whose agent or tool waits. If several
+		calls of the task wait, select one with --call, or all of them with --all. Without TASK, everything that waits is
+		listed.
 	`)
 	cmd.Example = text(`
-		# Refuse the call of first-2 and say why
+		# Deny the call of first-2 and give the reason
 		kubectl nestor deny first-2 --comment "Write into a branch, not into main."
 	`)
 	return cmd
@@ -74,10 +74,10 @@ func (o *decideOptions) command(f *Factory, use, short string) *cobra.Command {
 		ValidArgsFunction: f.firstArg(tasks(needsApproval)),
 		RunE:              f.runner(o.run),
 	}
-	cmd.Flags().StringVar(&o.call, "call", "", "The id of the call, if several wait.")
-	cmd.Flags().BoolVar(&o.all, "all", false, "All calls of the task that wait.")
-	cmd.Flags().StringVarP(&o.comment, "comment", "c", "", "Told to the model.")
-	cmd.Flags().DurationVar(&o.timeout, "timeout", 30*time.Second, "How long to wait for the operator to take note.")
+	cmd.Flags().StringVar(&o.call, "call", "", "The ID of the call, if several wait.")
+	cmd.Flags().BoolVar(&o.all, "all", false, "Decide all calls of the task that wait.")
+	cmd.Flags().StringVarP(&o.comment, "comment", "c", "", "A comment for the model.")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 30*time.Second, "How long to wait for the operator to handle the decision.")
 	cmd.MarkFlagsMutuallyExclusive("call", "all")
 	addPrinted(cmd, o.print)
 	return cmd
@@ -111,14 +111,14 @@ func (o *decideOptions) run(ctx context.Context, s *session, args []string) erro
 	defer cancel()
 	for _, ask := range asks {
 		if err := o.decide(ctx, s, ask); err != nil {
-			return explainTimeout(err, "waiting for the operator to take note; is it running? `kubectl nestor doctor` tells")
+			return explainTimeout(err, "waiting for the operator; `kubectl nestor doctor` checks whether it is running")
 		}
 	}
 	return nil
 }
 
-// waitingAt returns the questions and approvals that are open for a task: those of its own agent or tool, and for a standalone task
-// also those of the agents below it.
+// waitingAt returns the open questions and approvals of a task's own agent or tool, and for a standalone task also
+// those of the agents below it.
 func waitingAt(task *v1alpha1.AgentTask, now live.Snapshot) []live.Ask {
 	var below []*live.Node
 	if node := live.Find(now.Tree(""), task.Name); task.Spec.Chat == "" && node != nil {
@@ -127,7 +127,7 @@ func waitingAt(task *v1alpha1.AgentTask, now live.Snapshot) []live.Ask {
 	return slices.DeleteFunc(now.Asks(task.Spec.Chat), func(a live.Ask) bool { return a.Task != task.Name && live.Find(below, a.Task) == nil })
 }
 
-// meant chooses the calls that are to be decided.
+// meant returns the calls to decide.
 func (o *decideOptions) meant(task string, asks []live.Ask) ([]live.Ask, error) {
 	asks = slices.DeleteFunc(asks, func(a live.Ask) bool { return a.Kind != v1alpha1.WaitingApproval })
 	if o.call != "" {
@@ -135,15 +135,15 @@ func (o *decideOptions) meant(task string, asks []live.Ask) ([]live.Ask, error) 
 	}
 	switch {
 	case len(asks) == 0 && o.call != "":
-		return nil, fmt.Errorf("the task %s does not wait for a decision on the call %s", task, o.call)
+		return nil, fmt.Errorf("task %s does not wait for a decision on call %s", task, o.call)
 	case len(asks) == 0:
-		return nil, fmt.Errorf("the task %s does not wait for a decision: `kubectl nestor approve` lists what does", task)
+		return nil, fmt.Errorf("task %s does not wait for a decision; `kubectl nestor approve` lists what waits", task)
 	case len(asks) > 1 && !o.all:
 		var calls []string
 		for _, a := range asks {
 			calls = append(calls, fmt.Sprintf("\n  --call %s   %s", a.Call, describe(a)))
 		}
-		return nil, usagef("%d calls of %s wait: choose one, or --all of them%s", len(asks), task, fmt.Sprint(calls))
+		return nil, usagef("%d calls of %s wait: select one with --call, or use --all%s", len(asks), task, fmt.Sprint(calls))
 	}
 	return asks, nil
 }
@@ -152,7 +152,7 @@ func describe(a live.Ask) string {
 	return terminal.Fit(terminal.Line(a.Tool+" "+a.Arguments), 100)
 }
 
-// decide decides about one call, and says about which.
+// decide prints one call and sends the decision about it.
 func (o *decideOptions) decide(ctx context.Context, s *session, ask live.Ask) error {
 	if err := s.mayDecide(ctx, ask); err != nil {
 		return err
@@ -180,7 +180,7 @@ func (o *decideOptions) decide(ctx context.Context, s *session, ask live.Ask) er
 	return s.print(o.print, task)
 }
 
-// mayDecide says why the one who runs the command may not decide about a call, before anything is sent.
+// mayDecide returns an error if the user may not decide about a call. It is checked before anything is sent.
 func (s *session) mayDecide(ctx context.Context, ask live.Ask) error {
 	if !ask.Separation {
 		return nil
@@ -192,7 +192,7 @@ func (s *session) mayDecide(ctx context.Context, ask live.Ask) error {
 	return ask.MayDecide(user)
 }
 
-// decision is the message that decides about a call.
+// decision returns the message that decides about a call.
 func decision(ask live.Ask, d v1alpha1.Decision, comment string) v1alpha1.AgentMessageSpec {
 	spec := v1alpha1.AgentMessageSpec{Chat: ask.Chat, Approval: &v1alpha1.Approval{
 		Task: ask.Task, ToolCall: ask.Call, ArgumentsDigest: ask.Digest, Decision: d, Comment: comment,
@@ -203,7 +203,7 @@ func decision(ask live.Ask, d v1alpha1.Decision, comment string) v1alpha1.AgentM
 	return spec
 }
 
-// listAsks lists everything in the namespace that waits for a person.
+// listAsks prints everything in the namespace that waits for a person.
 func (s *session) listAsks(ctx context.Context) error {
 	now, err := s.look(ctx, live.Scope{Namespace: s.namespace})
 	if err != nil {

@@ -1,13 +1,13 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cli is `kubectl nestor`: talking to agents, and looking after them, from a terminal.
+// Package cli implements `kubectl nestor`: using and inspecting agents from a terminal.
 //
-// Everything goes through the Kubernetes API with the user's own identity. What a user says, decides or cancels is an
-// AgentMessage; waiting is a watch; whole histories and usage come from the aggregated API history.nestor.dev, and where
-// that is not served the bounded status of the objects has to do.
+// Everything goes through the Kubernetes API with the user's own identity. Messages, decisions and cancellations are
+// AgentMessages; waiting is a watch; transcripts and usage come from the aggregated API history.nestor.dev or, where
+// that is not served, from the bounded status of the objects.
 //
-// A command is a file: flags, help, and a run function on a session. Packages below hold what commands share: live keeps
-// up with a chat, narrate tells it line by line, chatui shows it on a full screen, history reads the aggregated API,
-// doctor finds out what is wrong, and terminal makes text fit for a terminal.
+// Each command has a file with its flags, help and a run function on a session. Subpackages hold what commands share:
+// live watches a chat, narrate prints it line by line, chatui shows it on a full screen, history reads the aggregated
+// API, doctor diagnoses an installation, and terminal prepares text for a terminal.
 package cli

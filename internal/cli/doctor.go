@@ -21,7 +21,7 @@ type doctorOptions struct {
 	output            format
 }
 
-// defaultOperatorNamespace is where the operator runs unless somebody chose otherwise.
+// defaultOperatorNamespace is the namespace of the operator in a default installation.
 const defaultOperatorNamespace = "nestor-system"
 
 func operatorNamespaceFlag(cmd *cobra.Command, value *string) {
@@ -32,27 +32,27 @@ func newDoctor(f *Factory) *cobra.Command {
 	o := doctorOptions{}
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check what a chat needs, and say what to do about what is missing",
+		Short: "Check what a chat needs, and advise on what is missing",
 		Long: text(`
-			Check what a chat needs, and say what to do about what is missing: the cluster, Nestor's resources, the operator, the
-			model provider and its key, the history API, your rights, and the chats of the namespace.
+			Check what a chat needs, and advise on what is missing: the cluster, Nestor's resources, the operator, the model
+			provider and its key, the history API, your permissions, and the chats of the namespace.
 
-			It only reads. With --probe it also has the operator run its calculator once.
+			It only reads, unless --probe is set: then it also runs a task with the calculator.
 
-			Exit codes: 0 nothing stands in the way; 3 a check failed; 1 the checks could not be made.
+			Exit codes: 0 all checks passed; 3 a check failed; 1 the checks could not be run.
 		`),
 		Example: text(`
 			# Why does my chat not answer?
 			kubectl nestor doctor
 
-			# In another namespace, with a harmless task from end to end
+			# In another namespace, with a test task
 			kubectl nestor doctor -n team-a --probe
 		`),
 		Args: args(0, 0, "no arguments"),
 		RunE: f.runner(func(ctx context.Context, s *session, _ []string) error { return o.run(ctx, s) }),
 	}
 	cmd.Flags().StringVar(&o.provider, "provider", "default", "The ModelProvider that chats use.")
-	cmd.Flags().BoolVar(&o.probe, "probe", false, "Have the operator run its calculator, which costs nothing, and remove the task again.")
+	cmd.Flags().BoolVar(&o.probe, "probe", false, "Run a task with the calculator, which costs nothing, and delete the task.")
 	operatorNamespaceFlag(cmd, &o.operatorNamespace)
 	o.output.register(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("provider", f.flag(providers))

@@ -13,23 +13,23 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/live"
 )
 
-// What the exit code tells.
+// Exit codes.
 const (
 	exitOK        = 0
-	exitError     = 1 // the command could not do what it was asked
-	exitUsage     = 2 // it was called in a wrong way
+	exitError     = 1 // the command itself failed
+	exitUsage     = 2 // wrong usage
 	exitFailed    = 3 // the agents' work failed, or a check of the doctor did
 	exitCancelled = 4 // the work was cancelled
 	exitWaiting   = 5 // the work waits for a person
-	exitTimeout   = 6 // the time that --timeout allows is over
+	exitTimeout   = 6 // --timeout expired
 	exitPaused    = 7 // the chat has reached a limit and is paused
 )
 
-// exitCodes is the help on exit codes, which several commands have in common.
+// exitCodes is the part of the help about exit codes that several commands share.
 const exitCodes = `Exit codes: 0 success; 1 the command itself failed; 2 wrong usage; 3 the work failed; 4 it was cancelled; 5 it waits for a
-person; 6 the time given with --timeout is over; 7 the chat has reached a limit and is paused until a person writes.`
+person; 6 --timeout expired; 7 the chat has reached a limit and is paused until a person writes.`
 
-// exitStatus is an error with an exit code of its own.
+// exitStatus is an error with its own exit code.
 type exitStatus struct {
 	code int
 	err  error
@@ -45,9 +45,9 @@ func exitf(code int, format string, args ...any) error {
 func usagef(format string, args ...any) error { return exitf(exitUsage, format, args...) }
 
 // errTimeout is the cause of a context that --timeout ended.
-var errTimeout = &exitStatus{exitTimeout, errors.New("the time given with --timeout is over")}
+var errTimeout = &exitStatus{exitTimeout, errors.New("--timeout expired")}
 
-// codeOf is the exit code for an error.
+// codeOf returns the exit code for an error.
 func codeOf(err error) int {
 	var status *exitStatus
 	switch {
@@ -56,20 +56,20 @@ func codeOf(err error) int {
 	case errors.As(err, &status):
 		return status.code
 	case errors.Is(err, context.Canceled):
-		return 130 // as the shell says of what Ctrl-C ended
+		return 130 // the shell's exit code after Ctrl-C
 	}
 	return exitError
 }
 
-// explain adds to an error of the API server what the user can do about it.
+// explain adds advice to an error of the API server.
 func explain(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case live.NoSuchAPI(err):
-		return fmt.Errorf("the cluster does not know Nestor's resources (%w): install Nestor, or look at another cluster with --context; `kubectl nestor doctor` tells more", err)
+		return fmt.Errorf("the cluster does not have Nestor's resources (%w): install Nestor, or select another cluster with --context; `kubectl nestor doctor` has details", err)
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%w: ask whoever administers the namespace for the right, or use another one with -n; `kubectl nestor doctor` lists what is missing", err)
+		return fmt.Errorf("%w: ask an administrator of the namespace for the permission, or use another namespace with -n; `kubectl nestor doctor` lists what is missing", err)
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("the cluster does not accept your credentials (%w): log in again, or use another --context", err)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
 )
 
-// fromStatus shows what objects know of a transcript, for clusters that do not serve the history. It is told again when it
-// changes, if it is to be followed.
+// fromStatus prints the part of a transcript that statuses hold, for clusters that do not serve the history. With
+// --follow it prints it again whenever it changes.
 func (o *transcriptOptions) fromStatus(ctx context.Context, s *session, to target) error {
 	scope, task := scopeOf(s.namespace, to)
 	tell := o.printer(s)
@@ -60,7 +60,7 @@ func (o *transcriptOptions) fromStatus(ctx context.Context, s *session, to targe
 	return nil
 }
 
-// bounded makes entries of what the status of a task's agent, or the messages of a chat, tell.
+// bounded returns entries made from the status of a task's agent, or from the messages of a chat.
 func bounded(now live.Snapshot, chat, task string) []historyv1.Entry {
 	if task == "" {
 		return fromMessages(now, chat)

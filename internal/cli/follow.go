@@ -17,23 +17,23 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
 
-// quietTime is how long a chat may look as if nothing went on before that is believed: its status is written a moment
-// after a message was taken.
+// quietTime is how long a chat must look idle before it counts as idle: its status is written a moment after a
+// message was handled.
 const quietTime = 3 * time.Second
 
-// exchange is a message and what comes of it.
+// exchange is a message to a chat and the work that follows from it.
 type exchange struct {
 	s         *session
 	chat      string
 	snapshots <-chan live.Snapshot
 	now       live.Snapshot // the newest
 	message   *v1alpha1.AgentMessage
-	before    map[string]bool // the messages that there were when it was sent, and itself
-	warned    map[string]bool // why work does not go on, by object and reason
+	before    map[string]bool // names of the messages up to and including this one
+	warned    map[string]bool // warnings that were printed, by object and reason
 	lost      bool            // the chat had lost its history when the message was sent
 }
 
-// open begins to watch a chat.
+// open starts a watch on a chat.
 func (s *session) open(ctx context.Context, chat string) (*exchange, error) {
 	snapshots, err := live.Watch(ctx, s.cluster(), live.Scope{Namespace: s.namespace, Chat: chat})
 	if err != nil {
@@ -57,7 +57,7 @@ func (e *exchange) next(ctx context.Context) error {
 	return nil
 }
 
-// send says something in the chat.
+// send posts a message to the chat.
 func (e *exchange) send(ctx context.Context, spec v1alpha1.AgentMessageSpec) (err error) {
 	spec.Chat = e.chat
 	e.lost = readyReason(e.now.Chat(e.chat)) == v1alpha1.ReasonHistoryLost
@@ -71,7 +71,7 @@ func (e *exchange) send(ctx context.Context, spec v1alpha1.AgentMessageSpec) (er
 	return err
 }
 
-// finish waits until the chat has dealt with the message. Every snapshot on the way is told.
+// finish waits until the chat has handled the message, and calls tell with every snapshot meanwhile.
 func (e *exchange) finish(ctx context.Context, tell func(live.Snapshot)) (live.Progress, error) {
 	quiet := time.NewTimer(quietTime)
 	defer quiet.Stop()
@@ -104,7 +104,7 @@ func (e *exchange) finish(ctx context.Context, tell func(live.Snapshot)) (live.P
 	}
 }
 
-// believed is what a chat that has been quiet for long is taken for.
+// believed returns the progress of a chat that has been quiet for quietTime.
 func (e *exchange) believed() live.Progress {
 	chat := e.now.Chat(e.chat)
 	if chat == nil {
@@ -119,16 +119,16 @@ func (e *exchange) believed() live.Progress {
 	return live.Answered
 }
 
-// warn says, once for each reason, why a chat does not take the message, or what its work waits for.
+// warn prints, once for each reason, why a chat does not handle the message or what its work waits for.
 func (e *exchange) warn() {
 	chat := e.now.Chat(e.chat)
 	if chat == nil {
 		return
 	}
 	if still, ok := live.StandstillOf(chat.Status.Conditions); ok && !still.Paused {
-		e.once(e.chat+still.Reason, "the chat %s %s", e.chat, terminal.Line(still.String()))
+		e.once(e.chat+still.Reason, "chat %s %s", e.chat, terminal.Line(still.String()))
 	} else if reason := notReady(chat); reason != "" {
-		e.once(e.chat, "the chat %s is not ready and waits: %s", e.chat, reason)
+		e.once(e.chat, "chat %s is not ready: %s", e.chat, reason)
 	}
 	for _, task := range e.now.Tasks {
 		if node := live.Find(e.now.Tree(e.chat), task.Name); node != nil {
@@ -146,7 +146,7 @@ func (e *exchange) once(key, format string, args ...any) {
 	}
 }
 
-// readyReason is the reason of a chat's condition.
+// readyReason returns the reason of the chat's Ready condition.
 func readyReason(chat *v1alpha1.AgentChat) string {
 	if chat == nil {
 		return ""
@@ -157,12 +157,13 @@ func readyReason(chat *v1alpha1.AgentChat) string {
 	return ""
 }
 
-// needsRepair says that a chat waits for somebody to repair the ledger: that it only does not answer may pass by itself.
+// needsRepair reports whether a person must repair the ledger. A ledger that only does not respond may recover by
+// itself.
 func needsRepair(reason string) bool {
 	return strings.HasPrefix(reason, "Ledger") && reason != v1alpha1.ReasonLedgerUnavailable
 }
 
-// notReady says why a chat cannot be used, or nothing.
+// notReady returns why a chat is not ready, or "".
 func notReady(chat *v1alpha1.AgentChat) string {
 	c := meta.FindStatusCondition(chat.Status.Conditions, v1alpha1.ConditionReady)
 	if c == nil || c.Status != "False" {
@@ -171,32 +172,32 @@ func notReady(chat *v1alpha1.AgentChat) string {
 	return c.Reason + ": " + c.Message
 }
 
-// outcome is the error, with its exit code, for how a chat dealt with a message.
+// outcome returns the error, with its exit code, for the way a chat handled a message.
 func (e *exchange) outcome(progress live.Progress) error {
 	switch progress {
 	case live.NeedsPerson:
 		asks := e.now.Asks(e.chat)
 		if len(asks) == 0 {
-			return exitf(exitWaiting, "the chat waits for a person: look at it with `kubectl nestor chat %s`", e.chat)
+			return exitf(exitWaiting, "the chat waits for a person: open it with `kubectl nestor chat %s`", e.chat)
 		}
 		return exitf(exitWaiting, "the chat waits for a person; %s", narrate.Hint(asks[0]))
 	case live.Refused:
 		return rejection(e.now.Message(e.message.Name))
 	case live.Broken:
-		return exitf(exitFailed, "the chat cannot go on: %s", notReady(e.now.Chat(e.chat)))
+		return exitf(exitFailed, "the chat cannot continue: %s", notReady(e.now.Chat(e.chat)))
 	case live.Paused:
 		still, _ := live.StandstillOf(e.now.Chat(e.chat).Status.Conditions)
-		return exitf(exitPaused, "the chat %s is %s", e.chat, terminal.Line(still.String()))
+		return exitf(exitPaused, "chat %s is %s", e.chat, terminal.Line(still.String()))
 	case live.Gone:
-		return exitf(exitCancelled, "the chat %s was deleted", e.chat)
+		return exitf(exitCancelled, "chat %s was deleted", e.chat)
 	}
 	if e.lost {
-		return exitf(exitFailed, "the ledger had lost the history of the chat %s: the message began a new conversation, whose agents do not know what was said before", e.chat)
+		return exitf(exitFailed, "the ledger lost the history of chat %s: the message started a new conversation without the earlier messages", e.chat)
 	}
 	return nil
 }
 
-// answers are what was said in the chat since the message was sent, by others than people.
+// answers returns the messages that agents posted since the message was sent.
 func (e *exchange) answers() []v1alpha1.AgentMessage {
 	var said []v1alpha1.AgentMessage
 	for _, m := range e.now.Messages {
@@ -207,7 +208,7 @@ func (e *exchange) answers() []v1alpha1.AgentMessage {
 	return said
 }
 
-// explainTimeout makes an error of a wait that took too long say what was waited for.
+// explainTimeout adds to a timeout what the command waited for.
 func explainTimeout(err error, what string) error {
 	if errors.Is(err, errTimeout) {
 		return exitf(exitTimeout, "%s: %w", what, err)

@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
 
-// treeReport is the output of tree for programs.
+// treeReport is the output of tree with -o json or yaml.
 type treeReport struct {
 	Items []branch `json:"items"`
 }
@@ -43,7 +43,7 @@ type waits struct {
 	Call string               `json:"toolCall,omitempty"`
 }
 
-// forest is everything in a snapshot, chats first; or with a task only the tree under it.
+// forest returns the trees of a snapshot, chats first, or only the tree under a task.
 func forest(now live.Snapshot, task string) []branch {
 	var trees []branch
 	if task == "" {
@@ -94,7 +94,7 @@ func branches(now live.Snapshot, nodes []*live.Node, chat string) []branch {
 	return all
 }
 
-// names are the names of everything in the trees, as kubectl takes them.
+// names returns the names of everything in the trees, in kubectl's form.
 func names(trees []branch) []string {
 	var all []string
 	for _, b := range trees {
@@ -108,7 +108,7 @@ func names(trees []branch) []string {
 	return all
 }
 
-// noteWidth is how wide the last column may be.
+// noteWidth limits the width of the last column.
 const noteWidth = 60
 
 func printForest(out io.Writer, trees []branch, now time.Time) {
@@ -119,7 +119,8 @@ func printForest(out io.Writer, trees []branch, now time.Time) {
 	table.Print(out)
 }
 
-// grow adds a branch and what is below it to the table. first is drawn before its name, rest before its children's.
+// grow adds the rows of a branch and its children to the table. first is the prefix of its name, rest that of its
+// children.
 func grow(table *terminal.Table, b branch, first, rest string, now time.Time) {
 	iterations := "-"
 	if b.Kind == "AgentTask" && b.Tool == "" {
@@ -145,7 +146,7 @@ func roleOf(b branch) string {
 	return b.Role
 }
 
-// noteOf says what a person should know of a branch.
+// noteOf returns the note on a branch: what it waits for, its standstill or its error.
 func noteOf(b branch) string {
 	note := cmp.Or(b.Error, b.Standstill)
 	for _, w := range b.Waiting {

@@ -32,17 +32,17 @@ func (s *session) fullScreen(ctx context.Context, chat string) error {
 			program.Send(chatui.Updated(now))
 		}
 		if ctx.Err() == nil {
-			program.Send(chatui.Ended{Err: errors.New("the watch has ended")})
+			program.Send(chatui.Ended{Err: errors.New("the watch ended")})
 		}
 	}()
 	if _, err := program.Run(); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("show the chat: %w", err)
 	}
-	s.say("The agents go on without you; `kubectl nestor chat %s` comes back to them.", chat)
+	s.say("The agents keep running. To return to the chat: kubectl nestor chat %s", chat)
 	return nil
 }
 
-// chatActions does in the cluster what the person does on the screen.
+// chatActions performs the actions of the screen in the cluster.
 type chatActions struct {
 	s    *session
 	chat string
@@ -81,5 +81,5 @@ func (a chatActions) postAndSettle(ctx context.Context, spec v1alpha1.AgentMessa
 	}
 	ctx, cancel := within(ctx, actionTime)
 	defer cancel()
-	return explainTimeout(a.s.settled(ctx, message), "the operator does not answer")
+	return explainTimeout(a.s.settled(ctx, message), "the operator does not respond")
 }

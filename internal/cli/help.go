@@ -9,7 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// usageTemplate is kubectl's way: a command's help shows its own flags, and says where the twenty of every command are.
+// usageTemplate follows kubectl: the help of a command lists its own flags and refers to `options` for the shared
+// ones.
 const usageTemplate = `{{if .HasExample}}Examples:
 {{indent .Example}}
 
@@ -25,7 +26,7 @@ const usageTemplate = `{{if .HasExample}}Examples:
 {{end}}{{end}}Usage:
   {{if .HasAvailableSubCommands}}{{.CommandPath}} [command]{{else}}{{usageLine .}}{{end}}
 
-{{if .HasAvailableSubCommands}}Use "{{.CommandPath}} [command] --help" for more about a command.
+{{if .HasAvailableSubCommands}}Use "{{.CommandPath}} [command] --help" for more information about a command.
 {{end}}Use "kubectl nestor options" for the options that every command has, such as --namespace.
 `
 

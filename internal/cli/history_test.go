@@ -17,7 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/localcluster"
 )
 
-// serveHistory serves the history API until the test ends. The other tests are about clusters that do not have it.
+// serveHistory serves the history API until the test ends. The other tests run without it.
 func serveHistory(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

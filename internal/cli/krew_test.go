@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestTheKrewManifestIsValid fills the manifest in as a release does, and holds it against what krew demands.
-func TestTheKrewManifestIsValid(t *testing.T) {
+// TestKrewManifestIsValid fills in the manifest as a release does, and checks it against krew's rules.
+func TestKrewManifestIsValid(t *testing.T) {
 	data, err := os.ReadFile("../../hack/krew/nestor.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -54,17 +54,17 @@ func TestTheKrewManifestIsValid(t *testing.T) {
 		t.Fatalf("%v\n%s", err, filled.String())
 	}
 	if manifest.Kind != "Plugin" || manifest.Metadata["name"] != "nestor" || !regexp.MustCompile(`^v\d+\.\d+\.\d+$`).MatchString(manifest.Spec.Version) {
-		t.Errorf("the manifest is not one of the plugin nestor: %+v", manifest)
+		t.Errorf("the manifest is not that of the plugin nestor: %+v", manifest)
 	}
 	if short := manifest.Spec.ShortDescription; len(short) > 50 || strings.HasSuffix(short, ".") {
-		t.Errorf("krew wants a short description of at most 50 characters without a full stop, not %q", short)
+		t.Errorf("krew requires a short description of at most 50 characters without a period, got %q", short)
 	}
 	if len(manifest.Spec.Platforms) == 0 {
 		t.Error("the manifest has no platforms")
 	}
 	for _, p := range manifest.Spec.Platforms {
 		if p.Bin != program || !strings.HasPrefix(p.URI, "https://") || len(p.SHA256) != 64 || p.Selector["matchLabels"] == nil {
-			t.Errorf("a platform lacks something: %+v", p)
+			t.Errorf("a platform is incomplete: %+v", p)
 		}
 	}
 }

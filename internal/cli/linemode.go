@@ -18,17 +18,17 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
 
-// lineChat is a chat told line by line.
+// lineChat is a chat in line mode.
 type lineChat struct {
 	*exchange
 	actions  chatActions
 	narrator *narrate.Narrator
 	out      io.Writer
-	done     bool // the person wants to leave
+	done     bool // /quit was entered
 }
 
-// lineByLine takes messages from standard input, one a line, each when the one before has been dealt with, and tells
-// what happens. It returns how the last one came out.
+// lineByLine reads messages from standard input, one per line, sends each when the previous one has been handled, and
+// prints what happens. It returns the outcome of the last one.
 func (s *session) lineByLine(ctx context.Context, chat string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -61,7 +61,7 @@ func (s *session) lineByLine(ctx context.Context, chat string) error {
 	return last
 }
 
-// read waits for a line, and tells what happens meanwhile.
+// read waits for a line and meanwhile prints what happens.
 func (c *lineChat) read(ctx context.Context, lines <-chan string) (string, error) {
 	for {
 		select {
@@ -82,7 +82,7 @@ func (c *lineChat) read(ctx context.Context, lines <-chan string) (string, error
 	}
 }
 
-// handle does what a line says and waits until it has been dealt with.
+// handle runs the command on a line, or sends it, and waits until it has been handled.
 func (c *lineChat) handle(ctx context.Context, line string) error {
 	command, err := chatui.Parse(line, func(name string) bool { return c.now.Task(name) != nil })
 	if err != nil {
@@ -99,7 +99,7 @@ func (c *lineChat) handle(ctx context.Context, line string) error {
 	case "approve", "deny":
 		ask, found := c.approval(command.Task)
 		if !found {
-			return errors.New("nothing of that kind waits for an approval")
+			return errors.New("no such call waits for approval")
 		}
 		verdict := v1alpha1.DecisionApprove
 		if command.Verb == "deny" {
@@ -130,7 +130,7 @@ func (c *lineChat) handle(ctx context.Context, line string) error {
 	return c.outcome(progress)
 }
 
-// question is the message with the question that waits, if there is one: what is said answers it.
+// question returns the posted message with the open question, which the next message answers, or "".
 func (c *lineChat) question() string {
 	for _, ask := range c.now.Asks(c.chat) {
 		if ask.Kind == v1alpha1.WaitingQuestion {
@@ -155,8 +155,7 @@ func (c *lineChat) tell(now live.Snapshot) {
 	}
 }
 
-// readLines reads lines until the input or ctx ends. The goroutine may stay in a read that never returns; it ends with
-// the program.
+// readLines reads lines until the input or ctx ends. A read cannot be interrupted, so the goroutine may outlive ctx.
 func readLines(ctx context.Context, in io.Reader) <-chan string {
 	lines := make(chan string)
 	go func() {

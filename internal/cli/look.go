@@ -9,7 +9,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/live"
 )
 
-// look returns what a scope holds now.
+// look reads the current state of a scope.
 func (s *session) look(ctx context.Context, scope live.Scope) (live.Snapshot, error) {
 	return live.Look(ctx, s.api, scope)
 }

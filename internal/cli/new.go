@@ -29,24 +29,24 @@ func newNew(f *Factory) *cobra.Command {
 	o := newChatOptions{print: printed("created")}
 	cmd := &cobra.Command{
 		Use:   "new [NAME]",
-		Short: "Make a new chat",
+		Short: "Create a chat",
 		Long: text(`
-			Make a new chat.
+			Create a chat.
 
-			Without a name it gets one of its own, which is printed. Everything has a default: the role orchestrator, the model
-			provider called default, no files to work on and no limit on what it may cost.
+			Without NAME, a name is generated and printed. Everything has a default: the role orchestrator, the model provider
+			default, no workspace and no limit on cost.
 		`),
 		Example: text(`
-			# A chat called first
+			# Create the chat first
 			kubectl nestor new first
 
-			# One that works on a repository and may use at most a million tokens
+			# Create one that works on a repository and may use at most a million tokens
 			kubectl nestor new review --git https://example.com/team/shop.git --max-tokens 1000000
 
-			# One that begins with a message; then talk on in it
+			# Create one with a first message, and open it
 			kubectl nestor chat $(kubectl nestor new -m "Plan the move to PostgreSQL." -o name)
 
-			# As a file, for GitOps
+			# Write a manifest, for GitOps
 			kubectl nestor new first --dry-run=client -o yaml > chat.yaml
 		`),
 		Args:              args(0, 1, "at most one name"),
@@ -61,7 +61,7 @@ func newNew(f *Factory) *cobra.Command {
 	flags.Int64Var(&o.maxCost, "max-cost-micros", 0, "What the whole chat may cost, in millionths of the currency; 0 is no limit.")
 	flags.Int32Var(&o.maxDepth, "max-depth", 0, "How deep sub-agents may be nested (default 2).")
 	flags.Int32Var(&o.maxParallel, "max-parallel", 0, "How many sub-agents may work at a time (default 8).")
-	flags.StringVarP(&o.message, "message", "m", "", "Say this in the new chat.")
+	flags.StringVarP(&o.message, "message", "m", "", "Send this message to the new chat.")
 	o.workspace.register(cmd)
 	o.dryRun.register(cmd)
 	addPrinted(cmd, o.print)
@@ -90,13 +90,13 @@ func (o *newChatOptions) run(ctx context.Context, s *session, args []string) err
 	}
 	if o.message != "" && o.dryRun.live() {
 		if _, err := s.post(ctx, v1alpha1.AgentMessageSpec{Chat: chat.Name, Content: o.message}); err != nil {
-			return fmt.Errorf("the chat %s was created, but: %w", chat.Name, err)
+			return fmt.Errorf("chat %s was created, but: %w", chat.Name, err)
 		}
 	}
 	return s.print(o.print, chat)
 }
 
-// newChatObject is a chat that does not exist yet, with a name of its own if none is given.
+// newChatObject returns a chat to create, with a generated name if none is given.
 func (s *session) newChatObject(name string) *v1alpha1.AgentChat {
 	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}
 	if name == "" {

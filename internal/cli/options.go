@@ -17,10 +17,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
 
-// printed returns the -o flag of commands that create an object; without it they say "KIND/NAME done".
+// printed returns the -o flag of commands that create an object; without it they print "KIND/NAME done".
 func printed(done string) *genericclioptions.PrintFlags { return genericclioptions.NewPrintFlags(done) }
 
-// addPrinted adds the -o flag, with those of its companions that few people need out of sight.
+// addPrinted adds the -o flag and hides the less common flags that come with it.
 func addPrinted(cmd *cobra.Command, flags *genericclioptions.PrintFlags) {
 	flags.AddFlags(cmd)
 	for _, name := range []string{"allow-missing-template-keys", "show-managed-fields", "template"} {
@@ -29,7 +29,7 @@ func addPrinted(cmd *cobra.Command, flags *genericclioptions.PrintFlags) {
 	cmd.Flags().Lookup("output").Usage = "Output format: json, yaml, name, or one of kubectl's templates such as jsonpath='{.metadata.name}'."
 }
 
-// print prints an object the way that flags say.
+// print prints an object in the format that the flags select.
 func (s *session) print(flags *genericclioptions.PrintFlags, object runtime.Object) error {
 	printer, err := flags.WithTypeSetter(s.scheme).ToPrinter()
 	if err != nil {
@@ -38,7 +38,8 @@ func (s *session) print(flags *genericclioptions.PrintFlags, object runtime.Obje
 	return printer.PrintObj(object, s.machine())
 }
 
-// machine is where output for programs goes. A terminal gets it without control characters, which JSON need not escape.
+// machine returns the writer of output for programs. On a terminal, control characters are removed, because JSON does
+// not escape all of them.
 func (s *session) machine() io.Writer {
 	if isTerminal(s.Out) {
 		return cleaner{s.Out}
@@ -55,7 +56,7 @@ func (c cleaner) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// format is the -o flag of commands that show a report of their own.
+// format is the -o flag of commands that print a report.
 type format struct {
 	value string
 	names bool // name is one of the formats
@@ -66,7 +67,7 @@ func (f *format) register(cmd *cobra.Command) {
 	if f.names {
 		allowed = append(allowed, "name")
 	}
-	cmd.Flags().StringVarP(&f.value, "output", "o", "", "Output format: "+strings.Join(allowed, ", ")+"; for people if it is left out.")
+	cmd.Flags().StringVarP(&f.value, "output", "o", "", "Output format: "+strings.Join(allowed, ", ")+" (default: text).")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(allowed, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -79,7 +80,7 @@ func (f *format) check() error {
 			return nil
 		}
 	}
-	return usagef("there is no output format %q here: use -o json or -o yaml", f.value)
+	return usagef("unknown output format %q: use -o json or -o yaml", f.value)
 }
 
 // report writes value as JSON or YAML.

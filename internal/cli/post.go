@@ -15,16 +15,16 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/live"
 )
 
-// post creates a message: all that a user writes is one.
+// post creates a message. Everything that a user sends is one.
 func (s *session) post(ctx context.Context, spec v1alpha1.AgentMessageSpec) (*v1alpha1.AgentMessage, error) {
 	user, err := s.user(ctx)
 	if err != nil {
 		return nil, err
 	}
-	spec.User = user // who asked matters to those who decide, and who decided to everybody
+	spec.User = user // approvals depend on who requested the work
 	message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, GenerateName: spec.Chat + spec.Task + "-"}, Spec: spec}
 	if spec.Chat != "" {
-		// The operator would add the label too; with it the message is seen at once by those who watch the chat.
+		// The operator would add the label later. With it, watches of the chat receive the message at once.
 		message.Labels = map[string]string{v1alpha1.LabelChat: spec.Chat}
 	}
 	if err := s.api.Create(ctx, message); err != nil {
@@ -33,16 +33,16 @@ func (s *session) post(ctx context.Context, spec v1alpha1.AgentMessageSpec) (*v1
 	return message, nil
 }
 
-// user is the name under which the API server knows the one who runs the command.
+// user returns the user name under which the API server knows the caller.
 func (s *session) user(ctx context.Context) (string, error) {
 	var me authenticationv1.SelfSubjectReview
 	if err := s.api.Create(ctx, &me); err != nil {
-		return "", fmt.Errorf("ask the API server who you are: %w", err)
+		return "", fmt.Errorf("read your user name: %w", err)
 	}
 	return me.Status.UserInfo.Username, nil
 }
 
-// settled waits until the operator has dealt with a message, and returns an error if it was rejected.
+// settled waits until the operator has handled a message, and returns an error if it was rejected.
 func (s *session) settled(ctx context.Context, message *v1alpha1.AgentMessage) error {
 	now, err := live.Until(ctx, s.api, message, &v1alpha1.AgentMessageList{}, func(m *v1alpha1.AgentMessage) bool {
 		return m.Status.Phase == v1alpha1.MessageHandled || m.Status.Phase == v1alpha1.MessageRejected
@@ -56,7 +56,7 @@ func (s *session) settled(ctx context.Context, message *v1alpha1.AgentMessage) e
 	return nil
 }
 
-// rejection says why a message was rejected.
+// rejection returns the reason of a rejected message as an error.
 func rejection(m *v1alpha1.AgentMessage) error {
 	words := m.Status.Reason
 	if c := meta.FindStatusCondition(m.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil {

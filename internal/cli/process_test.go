@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// outcome is what came of a run of the program.
+// outcome is the result of one run of the program.
 type outcome struct {
 	stdout, stderr string
 	code           int
 }
 
-// command is the program in a process of its own.
+// command returns the program as a separate process.
 func command(dir string, environ []string, args ...string) *exec.Cmd {
 	self, err := os.Executable()
 	if err != nil {
@@ -34,11 +34,11 @@ func call(dir string, environ []string, input string, args ...string) outcome {
 	cmd := command(dir, environ, args...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &stdout, &stderr
-	_ = cmd.Run() // the exit code tells
+	_ = cmd.Run() // the exit code is checked
 	return outcome{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 }
 
-// masks replace what differs from run to run.
+// masks replace text that differs between runs.
 var masks = []struct {
 	pattern *regexp.Regexp
 	with    string

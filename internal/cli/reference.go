@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Reference is the reference of all commands as Markdown: their help, in the order of the groups.
+// Reference returns the reference of all commands as Markdown: their help, ordered by group.
 func Reference(root *cobra.Command) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "# kubectl nestor\n\n<!-- Generated from the commands by `make generate`: do not edit. -->\n\n%s\n", paragraphs(root.Long))
@@ -30,7 +30,7 @@ func Reference(root *cobra.Command) string {
 	return out.String()
 }
 
-// documented are the commands of a group that are ours; cobra's own explain themselves.
+// documented returns our own commands of a group, without cobra's.
 func documented(root *cobra.Command, group string) []*cobra.Command {
 	var commands []*cobra.Command
 	for _, cmd := range root.Commands() {
@@ -51,7 +51,7 @@ func writeCommand(out *strings.Builder, cmd *cobra.Command) {
 	}
 }
 
-// paragraphs is a help text as Markdown: lines that are indented stay as they are.
+// paragraphs returns a help text as Markdown; indented lines become code blocks.
 func paragraphs(text string) string {
 	parts := strings.Split(text, "\n\n")
 	for i, part := range parts {
@@ -74,7 +74,7 @@ func flagTable(flags *pflag.FlagSet) string {
 		}
 		kind, usage := pflag.UnquoteUsage(f)
 		fallback := f.DefValue
-		if fallback == "[]" || fallback == "false" || strings.Contains(usage, "(default:") || f.Name == "cache-dir" { // that one differs from machine to machine
+		if fallback == "[]" || fallback == "false" || strings.Contains(usage, "(default:") || f.Name == "cache-dir" { // cache-dir differs between machines
 			fallback = ""
 		}
 		if fallback != "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli"
 )
 
-func TestTheReferenceIsCurrent(t *testing.T) {
+func TestReferenceIsCurrent(t *testing.T) {
 	want := cli.Reference(cli.NewCommand(genericiooptions.NewTestIOStreamsDiscard(), nil))
 	got, err := os.ReadFile("../../docs/reference/cli.md")
 	if err != nil {
@@ -26,7 +26,7 @@ func TestTheReferenceIsCurrent(t *testing.T) {
 	}
 }
 
-func TestEveryCommandExplainsItself(t *testing.T) {
+func TestEveryCommandIsDocumented(t *testing.T) {
 	root := cli.NewCommand(genericiooptions.NewTestIOStreamsDiscard(), nil)
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "options" {

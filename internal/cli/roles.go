@@ -34,16 +34,16 @@ func newRoles(f *Factory) *cobra.Command {
 		Use:   "roles [NAME]",
 		Short: "List the roles that agents can have",
 		Long: text(`
-			List the roles that agents can have: those of the namespace, those that the operator's namespace shares, and those
-			that are built in. An AgentRole with the name of a built-in role changes it.
+			List the roles that agents can have: those of the namespace, those shared by the operator's namespace, and the
+			built-in ones. An AgentRole with the name of a built-in role overrides it.
 
-			With NAME, one role in full, its prompt included.
+			With NAME, print one role in full, including its prompt.
 		`),
 		Example: text(`
-			# What is there?
+			# List all roles
 			kubectl nestor roles
 
-			# The prompt and the limits of one
+			# Print one role with its prompt and limits
 			kubectl nestor roles coder
 		`),
 		Args:              args(0, 1, "at most one name of a role"),
@@ -55,12 +55,12 @@ func newRoles(f *Factory) *cobra.Command {
 	return cmd
 }
 
-// roleEntry is a role as the command shows it.
+// roleEntry is a role in the output of the command.
 type roleEntry struct {
 	role.Role `json:",inline"`
 	// Source is where the role comes from.
 	Source string `json:"source"`
-	// Problem is why it cannot be used.
+	// Problem is why the role cannot be used.
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -75,7 +75,7 @@ func (o *rolesOptions) run(ctx context.Context, s *session, args []string) error
 	if len(args) == 1 {
 		entries = slices.DeleteFunc(entries, func(e roleEntry) bool { return e.Name != args[0] })
 		if len(entries) == 0 {
-			return fmt.Errorf("there is no role %q in namespace %s: `kubectl nestor roles` lists those there are", args[0], s.namespace)
+			return fmt.Errorf("there is no role %q in namespace %s: `kubectl nestor roles` lists all roles", args[0], s.namespace)
 		}
 	}
 	switch {
@@ -94,7 +94,7 @@ func (o *rolesOptions) run(ctx context.Context, s *session, args []string) error
 	return nil
 }
 
-// gather finds the roles that the namespace may use, as the operator would find them.
+// gather returns the roles that the namespace may use, resolved as the operator does.
 func (o *rolesOptions) gather(ctx context.Context, s *session) ([]roleEntry, error) {
 	var here, shared v1alpha1.AgentRoleList
 	if err := s.api.List(ctx, &here, client.InNamespace(s.namespace)); err != nil {
@@ -102,7 +102,7 @@ func (o *rolesOptions) gather(ctx context.Context, s *session) ([]roleEntry, err
 	}
 	finder := resolve.Finder{Reader: s.api, Live: s.api, OperatorNamespace: o.operatorNamespace}
 	if err := s.api.List(ctx, &shared, client.InNamespace(o.operatorNamespace)); err != nil || s.namespace == o.operatorNamespace {
-		// Most users may not read the operator's namespace; what it shares is then not listed.
+		// Most users may not read the operator's namespace; its shared roles are then not listed.
 		finder.OperatorNamespace, shared.Items = s.namespace, nil
 	}
 	objects := map[string]*v1alpha1.AgentRole{}
@@ -130,8 +130,8 @@ func union(a, b []string) []string {
 	return slices.Compact(all)
 }
 
-// entryOf is the role of a name, given the AgentRole of that name, if there is one. A shared role that this namespace may
-// not use is none.
+// entryOf returns the role with a name, given the AgentRole of that name if there is one. It reports false for a
+// shared role that this namespace may not use.
 func (s *session) entryOf(ctx context.Context, finder resolve.Finder, name string, object *v1alpha1.AgentRole) (roleEntry, bool, error) {
 	builtIn, isBuiltIn := role.BuiltIn(name)
 	found, err := finder.Role(ctx, s.namespace, name)
@@ -154,7 +154,7 @@ func (s *session) entryOf(ctx context.Context, finder resolve.Finder, name strin
 		entry.Source = "shared"
 	}
 	if isBuiltIn {
-		entry.Source += ", changes a built-in one"
+		entry.Source += ", overrides a built-in role"
 	}
 	if c := meta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Status == "False" {
 		entry.Problem = c.Reason + ": " + c.Message

@@ -19,9 +19,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// Run runs the command that args say and returns its exit code.
+// Run runs the command in args and returns its exit code.
 func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams, environ []string) int {
-	// Libraries log about reconnecting and the like. What the user should know of it, commands say themselves.
+	// Libraries log reconnects and the like. Commands print what the user needs to know.
 	klog.SetLogger(klog.Logger{})
 	log.SetLogger(klog.Logger{})
 	root := NewCommand(streams, environ)
@@ -31,7 +31,7 @@ func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams,
 		return exitOK
 	}
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, errTimeout) {
-		return 130 // as the shell says of what Ctrl-C ended; the user knows
+		return 130 // the shell's exit code after Ctrl-C
 	}
 	code := codeOf(err)
 	fmt.Fprintln(streams.ErrOut, "error:", err)
@@ -44,11 +44,11 @@ func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams,
 // The groups of commands in the help.
 const (
 	groupTalk  = "talk"
-	groupLook  = "look"
+	groupLook  = "inspect"
 	groupSetup = "setup"
 )
 
-// NewCommand returns the whole of `kubectl nestor`.
+// NewCommand returns the root command of `kubectl nestor`.
 func NewCommand(streams genericiooptions.IOStreams, environ []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:         "nestor",
@@ -57,17 +57,18 @@ func NewCommand(streams genericiooptions.IOStreams, environ []string) *cobra.Com
 		Long: text(`
 			Talk to hierarchical LLM agents that run in Kubernetes.
 
-			You talk to an orchestrator in a chat. It answers, or delegates tasks to sub-agents, which work with tools, ask you,
-			wait for your approval and delegate further. Everything is a Kubernetes resource and is done with your own rights.
+			You talk to an orchestrator in a chat. It answers, or delegates tasks to sub-agents, which use tools, ask you
+			questions, wait for your approval and delegate further. Everything is a Kubernetes resource, and all commands act
+			with your own permissions.
 		`),
 		Example: text(`
-			# A conversation on a full screen
+			# Open a chat on a full screen
 			kubectl nestor chat
 
-			# One question, in a script
+			# Ask one question, in a script
 			kubectl nestor send my-chat "Summarise what was released this year." --wait
 
-			# Is everything set up?
+			# Check the installation
 			kubectl nestor doctor
 		`),
 		SilenceUsage: true, SilenceErrors: true,
@@ -80,7 +81,7 @@ func NewCommand(streams genericiooptions.IOStreams, environ []string) *cobra.Com
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitStatus{exitUsage, err} })
 	root.AddGroup(
 		&cobra.Group{ID: groupTalk, Title: "Talk to agents:"},
-		&cobra.Group{ID: groupLook, Title: "Look at what they do:"},
+		&cobra.Group{ID: groupLook, Title: "Inspect agents:"},
 		&cobra.Group{ID: groupSetup, Title: "Set up:"},
 	)
 	flags := genericclioptions.NewConfigFlags(true)
@@ -104,7 +105,7 @@ func NewCommand(streams genericiooptions.IOStreams, environ []string) *cobra.Com
 	return root
 }
 
-// knownCommand refuses what is not a command, and says which may have been meant.
+// knownCommand returns an error for an unknown command, with similar commands as suggestions.
 func knownCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -115,7 +116,7 @@ func knownCommand(root *cobra.Command, args []string) error {
 	return usagef("there is no command %q", args[0])
 }
 
-// text takes the indentation of the source, which is that of the first line, out of a help text.
+// text removes the indentation of the source, which is that of the first line, from a help text.
 func text(s string) string {
 	s = strings.Trim(s, "\n")
 	indentation := s[:len(s)-len(strings.TrimLeft(s, "\t"))]
@@ -126,7 +127,7 @@ func text(s string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// args returns the arguments check of a command, with a message that says what is expected.
+// args returns the check of a command's arguments, with a message that names what is expected.
 func args(least, most int, expected string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, given []string) error {
 		if len(given) < least || (most >= 0 && len(given) > most) {

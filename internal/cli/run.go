@@ -31,13 +31,13 @@ func newRun(f *Factory) *cobra.Command {
 	o := runOptions{print: printed("created")}
 	cmd := &cobra.Command{
 		Use:   "run ROLE INSTRUCTION",
-		Short: "Run an agent on a task of its own, without a chat",
+		Short: "Run a standalone task, without a chat",
 		Long: text(`
-			Run an agent on a task of its own, without a chat: a job, for scripts and pipelines.
+			Run a standalone task, without a chat, for example in a script or a pipeline.
 
-			With --wait the command waits for the end, prints the result on standard output, and its exit code tells the outcome.
-			If the agent asks something, or needs an approval, the command says on standard error what to type, and goes on
-			waiting. The instruction may also come from standard input, with "-".
+			With --wait, the command waits until the task has ended, prints the result on standard output, and exits with a code
+			for the outcome. If the agent asks a question or needs an approval, it prints on standard error what to type, and
+			keeps waiting. With "-", the instruction is read from standard input.
 
 			` + exitCodes + `
 		`),
@@ -45,11 +45,11 @@ func newRun(f *Factory) *cobra.Command {
 			# Review a repository in a pipeline, for at most ten minutes
 			kubectl nestor run reviewer "Review the last commit." --git https://example.com/team/shop.git --wait --timeout 10m
 
-			# Begin now, look later
+			# Start now, and follow later
 			kubectl nestor run researcher "Summarise the releases of 2024." --name releases
 			kubectl nestor transcript releases -f
 
-			# The instruction from a file, the whole task as JSON
+			# Read the instruction from a file, and print the task as JSON
 			kubectl nestor run planner - --wait -o json < plan.md
 		`),
 		Args:              args(1, -1, "a role and an instruction"),
@@ -57,18 +57,18 @@ func newRun(f *Factory) *cobra.Command {
 		RunE:              f.runner(o.run),
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&o.wait, "wait", false, "Wait for the end, print the result, and tell the outcome in the exit code.")
-	flags.DurationVar(&o.timeout, "timeout", 0, "With --wait: give up after this time, for example 10m. 0 waits for ever. The task goes on.")
-	flags.StringVar(&o.name, "name", "", "The name of the task (default: one that begins with the role's).")
-	flags.StringVar(&o.criteria, "criteria", "", "How to tell that the work is done.")
+	flags.BoolVar(&o.wait, "wait", false, "Wait until the task has ended, print the result, and exit with a code for the outcome.")
+	flags.DurationVar(&o.timeout, "timeout", 0, "With --wait: give up after this time, for example 10m. 0 waits forever. The task keeps running.")
+	flags.StringVar(&o.name, "name", "", "The name of the task (default: generated from the role's name).")
+	flags.StringVar(&o.criteria, "criteria", "", "The acceptance criteria of the work.")
 	flags.StringVar(&o.input, "input", "", "The input, as JSON, of a role that has an input schema.")
-	flags.StringSliceVar(&o.contextFiles, "context-file", nil, "A file of the workspace to look at first; may be repeated.")
+	flags.StringSliceVar(&o.contextFiles, "context-file", nil, "A file of the workspace that the agent should read first; may be repeated.")
 	flags.StringVar(&o.provider, "provider", "", "The ModelProvider (default: the role's, else the one named default).")
 	flags.StringVar(&o.model, "model", "", "The model (default: the role's, else the provider's).")
 	flags.Int32Var(&o.maxIterations, "max-iterations", 0, "How many model calls the agent may make; can only tighten the role's limit.")
-	flags.DurationVar(&o.maxDuration, "max-duration", 0, "How long the work may take, time spent waiting for a person not counted; can only tighten the role's limit.")
+	flags.DurationVar(&o.maxDuration, "max-duration", 0, "How long the work may take, not counting time spent waiting for a person; can only tighten the role's limit.")
 	flags.DurationVar(&o.ttl, "ttl", -1, "Delete the task this long after it has ended; 0s deletes it at once (default: keep it).")
-	flags.Lookup("ttl").DefValue = "0s" // the help would say -1ns beside the words
+	flags.Lookup("ttl").DefValue = "0s" // otherwise the help would print -1ns
 	o.workspace.register(cmd)
 	o.dryRun.register(cmd)
 	addPrinted(cmd, o.print)
@@ -97,12 +97,12 @@ func (o *runOptions) run(ctx context.Context, s *session, args []string) error {
 	defer cancel()
 	err = s.awaitTask(waiting, task, o.print)
 	if waiting.Err() != nil {
-		s.say("the task goes on: `kubectl nestor tree` shows it, `kubectl nestor cancel %s` stops it", task.Name)
+		s.say("the task keeps running: `kubectl nestor tree` shows it, `kubectl nestor cancel %s` stops it", task.Name)
 	}
 	return explainTimeout(err, "waiting for the task "+task.Name)
 }
 
-// task is the task that the flags describe.
+// task returns the task that the flags describe.
 func (o *runOptions) task(s *session, args []string) (*v1alpha1.AgentTask, error) {
 	if err := o.dryRun.check(); err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (o *runOptions) task(s *session, args []string) (*v1alpha1.AgentTask, error
 	return task, err
 }
 
-// seconds rounds a duration up: a second and a half are not over after one.
+// seconds converts a duration to seconds, rounded up.
 func seconds(d time.Duration) *int32 {
 	s := int32((d + time.Second - 1) / time.Second)
 	return &s

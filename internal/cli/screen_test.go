@@ -17,7 +17,7 @@ import (
 	"github.com/creack/pty"
 )
 
-// screen is the program on a terminal: what it writes is drawn by an emulator, and can be read as a person would.
+// screen runs the program on a pseudo-terminal and emulates the screen.
 type screen struct {
 	t       *testing.T
 	cmd     *exec.Cmd
@@ -30,10 +30,10 @@ type screen struct {
 	raw      strings.Builder
 }
 
-// patience is how long a test waits for the screen to show something.
+// patience is how long a test waits for a text on the screen.
 const patience = 60 * time.Second
 
-// start runs the program on a terminal of a size.
+// start runs the program on a terminal of the given size.
 func start(t *testing.T, cmd *exec.Cmd, width, height int) *screen {
 	t.Helper()
 	cmd.Env = append(cmd.Env, "TERM=xterm-256color")
@@ -47,7 +47,7 @@ func start(t *testing.T, cmd *exec.Cmd, width, height int) *screen {
 		defer close(drawn)
 		s.draw()
 	}()
-	go func() { _, _ = io.Copy(file, s.emulator) }() // answers to what the program asks the terminal
+	go func() { _, _ = io.Copy(file, s.emulator) }() // replies to the program's queries
 	go func() { s.exited <- cmd.Wait() }()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
@@ -57,7 +57,7 @@ func start(t *testing.T, cmd *exec.Cmd, width, height int) *screen {
 	return s
 }
 
-// draw passes what the program writes to the emulator until the terminal is closed.
+// draw copies the program's output to the emulator until the terminal is closed.
 func (s *screen) draw() {
 	buffer := make([]byte, 4096)
 	for {
@@ -78,7 +78,7 @@ func (s *screen) draw() {
 	}
 }
 
-// text is what the screen shows.
+// text returns the content of the screen.
 func (s *screen) text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +105,7 @@ func (s *screen) await(texts ...string) string {
 	}
 }
 
-// gone waits until the screen does not show a text any more.
+// gone waits until the screen no longer shows a text.
 func (s *screen) gone(text string) {
 	s.t.Helper()
 	timeout := time.NewTimer(patience)
@@ -119,7 +119,7 @@ func (s *screen) gone(text string) {
 	}
 }
 
-// keys types.
+// keys types text.
 func (s *screen) keys(text string) {
 	s.t.Helper()
 	if _, err := io.WriteString(s.pty, text); err != nil {

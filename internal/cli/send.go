@@ -33,10 +33,11 @@ func newSend(f *Factory) *cobra.Command {
 		Long: text(`
 			Send a message to a chat, or answer an agent's question.
 
-			NAME is a chat: the message is for its orchestrator. Or NAME is a task whose agent has asked something: the message is
-			the answer and goes straight to that agent. The message may also come from standard input, with "-" or without MESSAGE.
+			If NAME is a chat, the message goes to its orchestrator. If NAME is a task whose agent has asked a question, the
+			message is the answer and goes directly to that agent. With "-" or without MESSAGE, the message is read from standard
+			input.
 
-			Without --wait or --follow the command ends when the message is stored, and prints its name.
+			Without --wait or --follow, the command prints the name of the message and exits when the message is stored.
 
 			` + exitCodes + `
 		`),
@@ -44,7 +45,7 @@ func newSend(f *Factory) *cobra.Command {
 			# Ask, and print the answer
 			kubectl nestor send first "What is 17 * 23?" --wait
 
-			# See everything that happens on the way
+			# Print everything that happens meanwhile
 			kubectl nestor send first "Review the authentication module." --follow
 
 			# Answer the question of the agent that works on the task first-1
@@ -58,8 +59,8 @@ func newSend(f *Factory) *cobra.Command {
 		RunE:              f.runner(o.run),
 	}
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the work is done and print the answer.")
-	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "Wait, and print everything that is said and done meanwhile.")
-	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "With --wait or --follow: give up after this time, for example 5m. 0 waits for ever. The work goes on.")
+	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "Wait, and print messages and tasks meanwhile.")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "With --wait or --follow: give up after this time, for example 5m. 0 waits forever. The work continues.")
 	addPrinted(cmd, o.print)
 	return cmd
 }
@@ -99,7 +100,7 @@ func (o *sendOptions) run(ctx context.Context, s *session, args []string) error 
 	return explainTimeout(o.exchange(ctx, s, chat, spec), "waiting for an answer in "+chat)
 }
 
-// words are the message: the arguments, or standard input.
+// words returns the message from the arguments or from standard input.
 func (s *session) words(args []string) (string, error) {
 	content := strings.Join(args, " ")
 	if content == "-" || len(args) == 0 {
@@ -127,7 +128,7 @@ func (o *sendOptions) only(ctx context.Context, s *session, spec v1alpha1.AgentM
 	return s.print(o.print, message)
 }
 
-// exchange sends a message and waits for what comes of it.
+// exchange sends a message and waits until it has been handled.
 func (o *sendOptions) exchange(ctx context.Context, s *session, chat string, spec v1alpha1.AgentMessageSpec) error {
 	e, err := s.open(ctx, chat)
 	if err != nil {
@@ -171,7 +172,7 @@ func (o *sendOptions) printAnswers(s *session, answers []v1alpha1.AgentMessage) 
 	return nil
 }
 
-// answerStandalone answers the question of a standalone task, and waits for the task if that is wanted.
+// answerStandalone answers the question of a standalone task and, with --wait or --follow, waits for the task.
 func (o *sendOptions) answerStandalone(ctx context.Context, s *session, task *v1alpha1.AgentTask, content string) error {
 	message, err := s.post(ctx, v1alpha1.AgentMessageSpec{Task: task.Name, Content: content})
 	if err != nil {
@@ -186,7 +187,7 @@ func (o *sendOptions) answerStandalone(ctx context.Context, s *session, task *v1
 	return explainTimeout(s.awaitTask(ctx, task, o.print), "waiting for the task "+task.Name)
 }
 
-// questionOf is the posted message that holds the question of a chat's task.
+// questionOf returns the name of the posted message with the question of a chat's task.
 func (s *session) questionOf(ctx context.Context, task *v1alpha1.AgentTask) (string, error) {
 	now, err := s.look(ctx, live.Scope{Namespace: s.namespace, Chat: task.Spec.Chat})
 	if err != nil {
@@ -197,5 +198,5 @@ func (s *session) questionOf(ctx context.Context, task *v1alpha1.AgentTask) (str
 			return ask.Message, nil
 		}
 	}
-	return "", fmt.Errorf("the agent of %s waits for no answer: to say something to the orchestrator, send it to the chat %s", task.Name, task.Spec.Chat)
+	return "", fmt.Errorf("the agent of %s does not wait for an answer: to write to the orchestrator, use the chat's name, %s", task.Name, task.Spec.Chat)
 }

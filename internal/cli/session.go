@@ -27,7 +27,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// Factory makes sessions from the flags that every kubectl command has.
+// Factory creates sessions from the flags that every kubectl command has.
 type Factory struct {
 	getter  genericclioptions.RESTClientGetter
 	streams genericiooptions.IOStreams
@@ -46,7 +46,7 @@ type session struct {
 	now       func() time.Time
 }
 
-// connect makes a session. It does not talk to the server yet.
+// connect returns a session. It sends no request.
 func (f *Factory) connect() (*session, error) {
 	config, err := f.getter.ToRESTConfig()
 	if err != nil {
@@ -56,7 +56,7 @@ func (f *Factory) connect() (*session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the namespace: %w", err)
 	}
-	// A person waits: the usual limit of a client is for programs that run for long.
+	// The default rate limit suits long-running programs, not a command that a person waits for.
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = 50, 100
 	s := &session{IOStreams: f.streams, config: config, namespace: namespace, environ: f.environ, now: time.Now}
@@ -81,7 +81,7 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// newMapper knows the resources that commands use, which saves every command the requests that discover them.
+// newMapper returns a mapper with the resources that commands use, which saves the discovery requests.
 func newMapper(scheme *runtime.Scheme) meta.RESTMapper {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	for _, version := range scheme.PrioritizedVersionsAllGroups() {
@@ -96,7 +96,7 @@ func newMapper(scheme *runtime.Scheme) meta.RESTMapper {
 	return mapper
 }
 
-// clusterScoped are the kinds without a namespace that commands use.
+// clusterScoped lists the cluster-scoped kinds that commands use.
 var clusterScoped = map[string]bool{
 	"Namespace": true, "SelfSubjectAccessReview.authorization.k8s.io": true, "SelfSubjectReview.authentication.k8s.io": true,
 }
@@ -107,13 +107,13 @@ func (s *session) cluster() live.Cluster {
 
 func (s *session) history() *history.Reader { return history.NewReader(s.config, s.api, s.namespace) }
 
-// paper is where output for people goes: with colours if somebody looks.
+// paper returns the writer of output for people, with colours on a terminal.
 func (s *session) paper() io.Writer { return terminal.Writer(s.Out, s.environ) }
 
-// say tells the user something beside the output.
+// say prints a notice on standard error.
 func (s *session) say(format string, args ...any) { fmt.Fprintf(s.ErrOut, format+"\n", args...) }
 
-// interactive reports whether a person sits at both ends.
+// interactive reports whether standard input and output are terminals.
 func (s *session) interactive() bool { return isTerminal(s.In) && isTerminal(s.Out) }
 
 func isTerminal(stream any) bool {
@@ -121,7 +121,7 @@ func isTerminal(stream any) bool {
 	return ok && terminal.IsTerminal(file.Fd())
 }
 
-// within gives a context at most so long; 0 is no limit.
+// within returns a context with a timeout; 0 means none.
 func within(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	if timeout <= 0 {
 		return context.WithCancel(ctx)
@@ -129,7 +129,7 @@ func within(ctx context.Context, timeout time.Duration) (context.Context, contex
 	return context.WithTimeoutCause(ctx, timeout, errTimeout)
 }
 
-// runner makes the run function of a command: it connects, and explains what goes wrong.
+// runner returns the run function of a command: it connects, runs, and explains errors.
 func (f *Factory) runner(run func(ctx context.Context, s *session, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		s, err := f.connect()

@@ -18,26 +18,26 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/live"
 )
 
-// actionTime is how long the operator may take to do what the person asked for.
+// actionTime is how long an action of the screen waits for the operator.
 const actionTime = 30 * time.Second
 
-// maxStreams is how many agents are listened to at once; the others are seen by their status.
+// maxStreams limits how many agents stream at once; the others are shown by their status.
 const maxStreams = 12
 
-// streams listens to the replies of a chat's agents while they stream in. Where the history is not served nothing streams,
-// and the chat is told by its messages alone.
+// streams receives the replies of a chat's agents while they stream in. Without the history API nothing streams, and
+// only messages are shown.
 type streams struct {
 	reader    *history.Reader
 	tell      func(tea.Msg)
 	listening map[string]context.CancelFunc
-	unserved  chan struct{} // closed when the history turns out not to be served
+	unserved  chan struct{} // closed when the history API is found not to be served
 }
 
 func newStreams(reader *history.Reader, tell func(tea.Msg)) *streams {
 	return &streams{reader: reader, tell: tell, listening: map[string]context.CancelFunc{}, unserved: make(chan struct{}, 1)}
 }
 
-// follow listens to the orchestrator and to the agents at work, and to nobody else. It is called by one goroutine.
+// follow streams the orchestrator and the active agents. Only one goroutine may call it.
 func (s *streams) follow(ctx context.Context, chat string, now live.Snapshot) {
 	select {
 	case <-s.unserved:
@@ -68,7 +68,7 @@ func (s *streams) listen(ctx context.Context, agent, transcript string) {
 	go s.stream(ctx, s.reader, agent, transcript)
 }
 
-// stream passes on the pieces of an agent's replies. A stream that breaks is taken up again.
+// stream forwards the deltas of an agent's replies, and reconnects when a stream breaks.
 func (s *streams) stream(ctx context.Context, reader *history.Reader, agent, transcript string) {
 	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Steps: 6, Cap: 30 * time.Second}
 	for ctx.Err() == nil {
@@ -98,7 +98,8 @@ func (s *streams) stream(ctx context.Context, reader *history.Reader, agent, tra
 	}
 }
 
-// pass tells the screen of a piece. One of another call begins anew: a call that failed is made again.
+// pass forwards a delta to the screen. The first delta of another model call replaces the text, because a failed call
+// is retried.
 func (s *streams) pass(agent string, e historyv1.Entry, another bool) {
 	switch {
 	case e.Kind == historyv1.EntryDelta && e.Delta != nil:
@@ -106,7 +107,7 @@ func (s *streams) pass(agent string, e historyv1.Entry, another bool) {
 			s.tell(chatui.Piece{Agent: agent, Text: e.Delta.Text, Reset: another})
 		}
 	case e.Kind == historyv1.EntryAssistant && agent == "":
-		// The orchestrator's reply stays until its message is there, so that the text does not vanish for a moment.
+		// Keep the orchestrator's reply until its message arrives, so that the text does not flicker.
 		s.tell(chatui.Piece{Said: e.Content, Reset: e.Content == ""})
 	case e.Kind == historyv1.EntryAssistant:
 		s.tell(chatui.Piece{Agent: agent, Reset: true})

@@ -38,7 +38,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
 
-// world is what the tests share: a control plane, an operator and a scripted model.
+// world holds what the tests share: a control plane, an operator and a scripted model.
 var world struct {
 	cluster  *localcluster.Cluster
 	api      client.Client
@@ -48,17 +48,17 @@ var world struct {
 	serial   atomic.Int32
 }
 
-// operatorNamespace is where an operator in a cluster would run.
+// operatorNamespace is the namespace of an operator in a cluster.
 const operatorNamespace = "nestor-system"
 
-// program is the name under which the test binary is kubectl-nestor, in a process of its own.
+// program is the name under which the test binary acts as kubectl-nestor in a separate process.
 const program = "kubectl-nestor"
 
 func TestMain(m *testing.M) {
 	testscript.Main(suite{m}, map[string]func(){program: func() { os.Exit(cli.Main()) }})
 }
 
-// suite starts the world before the tests and ends it after them.
+// suite starts the shared environment before the tests and stops it afterwards.
 type suite struct{ *testing.M }
 
 func (s suite) Run() int {
@@ -120,7 +120,7 @@ func build(ctx context.Context, cancel context.CancelFunc, dir string) (stop fun
 	}, nil
 }
 
-// model plays the tests' own script before the built-in ones.
+// model serves the tests' own script before the built-in ones.
 func model(noDelay bool) (*httptest.Server, error) {
 	data, err := os.ReadFile("testdata/model.yaml")
 	if err != nil {
@@ -139,7 +139,7 @@ func model(noDelay bool) (*httptest.Server, error) {
 	return httptest.NewServer(scripted.NewServer(options)), nil
 }
 
-// newNamespace makes a namespace with a model provider, and a kubeconfig that leads there.
+// newNamespace creates a namespace with a model provider, and a kubeconfig for it.
 func newNamespace(dir, modelURL string) (namespace, kubeconfig string, err error) {
 	ctx := context.Background()
 	namespace = fmt.Sprintf("cli-%d", world.serial.Add(1))
@@ -159,7 +159,7 @@ func newNamespace(dir, modelURL string) (namespace, kubeconfig string, err error
 	return namespace, kubeconfig, clientcmd.WriteToFile(*config, kubeconfig)
 }
 
-// careful makes the general agent of a namespace ask before it uses a tool.
+// careful returns a role that makes the general agent ask for approval before it uses a tool.
 func careful(namespace string) *v1alpha1.AgentRole {
 	role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "general"}}
 	role.Spec.Approval = &v1alpha1.ApprovalPolicy{Mode: v1alpha1.ApprovalAlways}
@@ -188,8 +188,8 @@ func runScripts(t *testing.T, dir string) {
 	})
 }
 
-// nestor runs kubectl-nestor with what differs between runs masked in its output. `nestor CODE ARGS...` expects that
-// exit code, `nestor CODE <FILE ARGS...` feeds it a file.
+// nestor runs kubectl-nestor and masks what differs between runs in its output. `nestor CODE ARGS...` expects that
+// exit code; `nestor CODE <FILE ARGS...` also passes it a file on standard input.
 func nestor(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: nestor CODE [<FILE] ARGS...")

@@ -30,7 +30,7 @@ func (t target) name() string {
 	return t.chat.Name
 }
 
-// find looks up what a name means. chat/NAME and task/NAME say which, should both exist.
+// find resolves a name. chat/NAME and task/NAME select one if both exist.
 func (s *session) find(ctx context.Context, name string) (target, error) {
 	kind, rest, qualified := strings.Cut(name, "/")
 	if !qualified {
@@ -58,7 +58,7 @@ func (s *session) findEither(ctx context.Context, name string) (target, error) {
 	}
 	switch {
 	case errChat == nil && errTask == nil:
-		return target{}, usagef("there is a chat and a task called %q: say chat/%s or task/%s", name, name, name)
+		return target{}, usagef("both a chat and a task are called %q: use chat/%s or task/%s", name, name, name)
 	case errChat == nil:
 		return target{chat: chat}, nil
 	case errTask == nil:
@@ -83,11 +83,11 @@ func (s *session) get(ctx context.Context, name string, into client.Object) erro
 	return s.api.Get(ctx, types.NamespacedName{Namespace: s.namespace, Name: name}, into)
 }
 
-// mustExist makes sure that there is a chat, or says how to get one.
+// mustExist returns an error with advice if there is no such chat.
 func (s *session) mustExist(ctx context.Context, name string) error {
 	_, err := s.getChat(ctx, name)
 	if apierrors.IsNotFound(err) && !live.NoSuchAPI(err) {
-		return fmt.Errorf("there is no chat %q in namespace %s: `kubectl nestor new %s` makes it, `kubectl nestor tree` lists those there are", name, s.namespace, name)
+		return fmt.Errorf("there is no chat %q in namespace %s: `kubectl nestor new %s` creates it, `kubectl nestor tree` lists all chats", name, s.namespace, name)
 	}
 	return err
 }

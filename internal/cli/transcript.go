@@ -30,33 +30,33 @@ func newTranscript(f *Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "transcript NAME",
 		Aliases: []string{"log", "logs"},
-		Short:   "Show all that an agent heard, said and did",
+		Short:   "Print the full history of an agent",
 		Long: text(`
-			Show all that an agent heard, said and did.
+			Print the full history of an agent.
 
-			NAME is a chat, for its orchestrator, or a task, for its sub-agent or tool run. What is gone from the cluster can still
-			be read: say chat.NAME, subagent.NAME or task.NAME for it, as in ` + "`kubectl get transcripts.history.nestor.dev`" + `.
+			NAME is a chat, for its orchestrator, or a task, for its sub-agent or tool run. To read the transcript of a deleted
+			object, use chat.NAME, subagent.NAME or task.NAME, as listed by ` + "`kubectl get transcripts.history.nestor.dev`" + `.
 
-			The transcript comes from the ledger by way of history.nestor.dev. Where the cluster does not serve that API, the
-			newest part is shown, shortened, from the status of the objects.
+			The transcript comes from the ledger through history.nestor.dev. If the cluster does not serve that API, the newest
+			part is printed, shortened, from the status of the objects.
 		`),
 		Example: text(`
 			# The orchestrator of a chat
 			kubectl nestor transcript first
 
-			# A sub-agent at work, word by word
+			# A running sub-agent, with replies as they stream in
 			kubectl nestor transcript first-1 -f
 
-			# The newest ten entries as JSON, one a line
+			# The newest ten entries as JSON, one per line
 			kubectl nestor transcript first --tail 10 -o json
 		`),
 		Args:              args(1, 1, "the name of one chat or task"),
 		ValidArgsFunction: f.firstArg(chats, tasks(anyTask)),
 		RunE:              f.runner(o.run),
 	}
-	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "Go on until the agent has ended, with replies as they stream in.")
-	cmd.Flags().Int64Var(&o.tail, "tail", 0, "Begin with this many of the newest entries; 0 is all.")
-	cmd.Flags().Int64Var(&o.since, "since", 0, "Leave out the entries up to this number.")
+	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "Continue until the agent has ended, with replies as they stream in.")
+	cmd.Flags().Int64Var(&o.tail, "tail", 0, "Start with this many of the newest entries; 0 prints all.")
+	cmd.Flags().Int64Var(&o.since, "since", 0, "Omit the entries up to this number.")
 	cmd.Flags().BoolVar(&o.prompts, "prompts", false, "Show the system prompt too.")
 	cmd.MarkFlagsMutuallyExclusive("since", "tail")
 	o.output.register(cmd)
@@ -78,15 +78,15 @@ func (o *transcriptOptions) run(ctx context.Context, s *session, args []string) 
 	err = s.history().Log(ctx, name, query, o.printer(s))
 	switch {
 	case errors.Is(err, history.ErrNotServed) && to != nil:
-		s.say("%v: here is the newest part, shortened, from the status; `kubectl nestor doctor` tells more", err)
+		s.say("%v: printing the newest part, shortened, from the status; `kubectl nestor doctor` has details", err)
 		return o.fromStatus(ctx, s, *to)
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("the ledger has no transcript %s in namespace %s: it has not begun yet, or its history has been removed", name, s.namespace)
+		return fmt.Errorf("the ledger has no transcript %s in namespace %s: the agent has not started, or its history was pruned", name, s.namespace)
 	}
 	return err
 }
 
-// transcriptOf is the name of a transcript, and the object that it is of, if that exists.
+// transcriptOf returns the name of a transcript, and its object if that exists.
 func (s *session) transcriptOf(ctx context.Context, name string) (string, *target, error) {
 	if _, _, _, whole := historyv1.ParseTranscriptName(name); whole {
 		return name, nil, nil
@@ -104,7 +104,7 @@ func (s *session) transcriptOf(ctx context.Context, name string) (string, *targe
 	return historyv1.TranscriptName("SubAgent", live.AgentName(to.task)), &to, nil
 }
 
-// printer is what to do with each entry.
+// printer returns the function that prints an entry.
 func (o *transcriptOptions) printer(s *session) func(historyv1.Entry) error {
 	if o.output.value == "" {
 		teller := narrate.NewTeller(s.paper())

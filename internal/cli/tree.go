@@ -27,14 +27,14 @@ func newTree(f *Factory) *cobra.Command {
 		Long: text(`
 			Show chats, their tasks and the sub-agents under them: phase, role, iterations, tokens, cost and age.
 
-			A task and the sub-agent that does it are one line; tokens and cost include everything below.
-			A cost of "-" is unknown, which is not free. NAME is a chat or a task; without it everything in the namespace is shown.
+			A task and its sub-agent are one line; tokens and cost include everything below. A cost of "-" is unknown, not zero.
+			NAME is a chat or a task; without it, everything in the namespace is shown.
 		`),
 		Example: text(`
 			# Everything in the namespace
 			kubectl nestor tree
 
-			# One chat, again whenever something changes
+			# One chat, printed again whenever it changes
 			kubectl nestor tree first -w
 
 			# The names of its tasks, for scripts
@@ -44,7 +44,7 @@ func newTree(f *Factory) *cobra.Command {
 		ValidArgsFunction: f.firstArg(chats, tasks(anyTask)),
 		RunE:              f.runner(o.run),
 	}
-	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "Show the tree again whenever it changes, until Ctrl-C.")
+	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "Print the tree again whenever it changes, until Ctrl-C.")
 	o.output.register(cmd)
 	return cmd
 }
@@ -72,7 +72,7 @@ func (o *treeOptions) run(ctx context.Context, s *session, args []string) error 
 	return o.show(s, s.paper(), now, task)
 }
 
-// scopeOf is what to look at for a target, and the task to narrow it to.
+// scopeOf returns the scope to watch for a target, and the task to restrict the output to.
 func scopeOf(namespace string, to target) (live.Scope, string) {
 	if to.chat != nil {
 		return live.Scope{Namespace: namespace, Chat: to.chat.Name}, ""
@@ -80,7 +80,7 @@ func scopeOf(namespace string, to target) (live.Scope, string) {
 	return live.Scope{Namespace: namespace, Chat: to.task.Spec.Chat, Standalone: to.task.Spec.Chat == ""}, to.task.Name
 }
 
-// show prints the trees of a snapshot, or with a task the tree under it.
+// show prints the trees of a snapshot, or only the tree under a task.
 func (o *treeOptions) show(s *session, out io.Writer, now live.Snapshot, task string) error {
 	trees := forest(now, task)
 	switch o.output.value {
@@ -93,17 +93,17 @@ func (o *treeOptions) show(s *session, out io.Writer, now live.Snapshot, task st
 		return s.report(o.output, treeReport{Items: trees})
 	}
 	if len(trees) == 0 {
-		s.say("There are no chats and no tasks in namespace %s: `kubectl nestor new` makes a chat.", s.namespace)
+		s.say("No chats or tasks found in namespace %s; `kubectl nestor new` creates a chat.", s.namespace)
 		return nil
 	}
 	printForest(out, trees, s.now())
 	return nil
 }
 
-// clearScreen takes the cursor home and clears what is there.
+// clearScreen moves the cursor home and clears the screen.
 const clearScreen = "\x1b[H\x1b[2J\x1b[3J"
 
-// follow shows the tree whenever it has changed. On a terminal each picture takes the place of the one before.
+// follow prints the tree whenever it has changed. On a terminal, each print replaces the previous one.
 func (o *treeOptions) follow(ctx context.Context, s *session, scope live.Scope, task string) error {
 	snapshots, err := live.Watch(ctx, s.cluster(), scope)
 	if err != nil {

@@ -18,23 +18,23 @@ func newUI(f *Factory) *cobra.Command {
 	o := uiOptions{}
 	cmd := &cobra.Command{
 		Use:   "ui",
-		Short: "Serve the web page on this machine, with your own rights",
+		Short: "Serve the web page on this machine, with your own permissions",
 		Long: text(`
-			Serve the web page on this machine until Ctrl-C. It acts with your own rights, as kubectl does.
+			Serve the web page on this machine until Ctrl-C. Like kubectl, it acts with your own permissions.
 
-			The link that it prints signs you in, once: whoever opens it acts as you, so do not pass it on.
+			The link that it prints signs you in once. Anyone who opens it acts as you: do not share it.
 		`),
 		Example: text(`
 			# Open the link that it prints in a browser
 			kubectl nestor ui
 
-			# On a port of your choice, for another namespace
+			# On a given port, for another namespace
 			kubectl nestor ui -n team-a --address 127.0.0.1:8088
 		`),
 		Args: args(0, 0, "no arguments"),
 		RunE: f.runner(func(ctx context.Context, s *session, _ []string) error { return o.run(ctx, s) }),
 	}
-	cmd.Flags().StringVar(&o.address, "address", "", "Where to listen, on loopback. Default: a free port.")
+	cmd.Flags().StringVar(&o.address, "address", "", "The loopback address to listen on (default: a free port).")
 	return cmd
 }
 
@@ -44,6 +44,6 @@ func (o *uiOptions) run(ctx context.Context, s *session) error {
 		return err
 	}
 	fmt.Fprintf(s.Out, "%s\n", link)
-	fmt.Fprintln(s.ErrOut, "The link signs you in, once. Ctrl-C ends the page.")
+	fmt.Fprintln(s.ErrOut, "The link signs you in once. Press Ctrl-C to stop.")
 	return <-done
 }

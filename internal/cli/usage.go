@@ -33,14 +33,14 @@ func newUsage(f *Factory) *cobra.Command {
 	o := usageOptions{}
 	cmd := &cobra.Command{
 		Use:   "usage [CHAT]",
-		Short: "Show what agents have used, by role, model and chat",
+		Short: "Show usage by role, model and chat",
 		Long: text(`
-			Show what agents have used: model calls, tokens and cost, by role, by model and by chat; of the whole namespace, or of
+			Show the usage of agents (model calls, tokens and cost) by role, by model and by chat, for the whole namespace or for
 			one chat.
 
-			The figures come from the ledger by way of history.nestor.dev and cover chats that are gone. Where the cluster does
-			not serve that API they come from the status of what is there now. A cost of "-" is unknown, which is not free; a "+"
-			after a cost says that the price of some calls is unknown.
+			The figures come from the ledger through history.nestor.dev and include deleted chats. If the cluster does not serve
+			that API, they come from the status of existing objects. A cost of "-" is unknown, not zero; a "+" after a cost means
+			that the price of some calls is unknown.
 		`),
 		Example: text(`
 			# The namespace
@@ -56,8 +56,8 @@ func newUsage(f *Factory) *cobra.Command {
 		ValidArgsFunction: f.firstArg(chats),
 		RunE:              f.runner(o.run),
 	}
-	cmd.Flags().StringSliceVar(&o.by, "by", []string{"role", "model", "chat"}, "What to sum for: role, model, chat.")
-	cmd.Flags().DurationVar(&o.since, "since", 0, "Only what began in this time, for example 24h. 0 is everything.")
+	cmd.Flags().StringSliceVar(&o.by, "by", []string{"role", "model", "chat"}, "Group by role, model, chat.")
+	cmd.Flags().DurationVar(&o.since, "since", 0, "Only calls that started within this time, for example 24h; 0 includes everything.")
 	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions([]string{"role", "model", "chat"}, cobra.ShellCompDirectiveNoFileComp))
 	o.output.register(cmd)
 	return cmd
@@ -92,19 +92,20 @@ func (o *usageOptions) run(ctx context.Context, s *session, args []string) error
 	return s.printExhausted(ctx)
 }
 
-// printExhausted names the quotas that runs of the namespace wait for. Who may not see quotas is told nothing of them.
+// printExhausted prints the exhausted quotas that runs of the namespace wait for. Users without access to quotas get
+// no notice.
 func (s *session) printExhausted(ctx context.Context) error {
 	exhausted, err := doctor.Exhausted(ctx, s.api, s.namespace)
 	if err != nil && !apierrors.IsForbidden(err) && !meta.IsNoMatchError(err) {
 		return err
 	}
 	for _, q := range exhausted {
-		s.say("the AgentQuota %s is used up, and runs wait for it: kubectl get agentquota %s -n %s", q.Name, q.Name, s.namespace)
+		s.say("AgentQuota %s is exhausted, and runs wait for it: kubectl get agentquota %s -n %s", q.Name, q.Name, s.namespace)
 	}
 	return nil
 }
 
-// read gets the figures from the history, or from the status of what is there.
+// read returns the usage from the history API, or from the status of existing objects.
 func (o *usageOptions) read(ctx context.Context, s *session, chat string) ([]historyv1.Usage, error) {
 	narrow := fields.Set{}
 	if chat != "" {
@@ -115,7 +116,7 @@ func (o *usageOptions) read(ctx context.Context, s *session, chat string) ([]his
 	}
 	all, err := s.history().Usages(ctx, narrow)
 	if errors.Is(err, history.ErrNotServed) {
-		s.say("%v: the figures are of what exists now, from its status; --since does not count", err)
+		s.say("%v: the figures come from the status of existing objects; --since is ignored", err)
 		return o.fromStatus(ctx, s, chat)
 	}
 	if err != nil {
@@ -141,7 +142,7 @@ func (o *usageOptions) fromStatus(ctx context.Context, s *session, chat string) 
 	return slices.DeleteFunc(now.Usages(), func(u historyv1.Usage) bool { return !o.wants(u.By) }), nil
 }
 
-// barWidth is how wide the longest bar is.
+// barWidth is the width of the longest bar.
 const barWidth = 20
 
 func (o *usageOptions) print(s *session, usages []historyv1.Usage) {

@@ -17,7 +17,7 @@ func newVersion(f *Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of this program",
-		Long:  "Print the version of this program. It does not talk to the cluster; `kubectl nestor doctor` does.",
+		Long:  "Print the version of this program. It does not contact the cluster; `kubectl nestor doctor` does.",
 		Example: text(`
 			kubectl nestor version
 			kubectl nestor version -o json

@@ -13,17 +13,17 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/live"
 )
 
-// errFound ends the reading of a transcript.
+// errFound stops the reading of a transcript.
 var errFound = errors.New("found")
 
-// whole returns an ask with the whole arguments of its call, which the status has only the beginning of. What it returns has the digest that
-// the operator gave the call, or it is an error.
+// whole returns an ask with the full arguments of its call, of which the status has only the beginning. It returns an
+// error if they do not match the digest that the operator published.
 func (s *session) whole(ctx context.Context, ask live.Ask) (live.Ask, error) {
 	if !ask.Cut {
 		return ask, nil
 	}
 	kind, call := "SubAgent", ask.Call
-	if call == "" { // a task of type Tool is one call, of its own name
+	if call == "" { // the call of a tool run has the name of its task
 		kind, call = "AgentTask", ask.Task
 	}
 	found := ask
@@ -44,8 +44,8 @@ func (s *session) whole(ctx context.Context, ask live.Ask) (live.Ask, error) {
 	case errors.Is(err, errFound):
 		return found, nil
 	case err == nil:
-		err = errors.New("the history does not have it")
+		err = errors.New("the call is not in the history")
 	}
-	return ask, fmt.Errorf("not approved: the call is too long to be shown from the status, and all of it cannot be read: %w. "+
-		"`kubectl nestor doctor` tells why; `kubectl nestor deny %s` needs no look at it", err, ask.Task)
+	return ask, fmt.Errorf("not approved: the call is too long for the status, and the full arguments cannot be read: %w; "+
+		"`kubectl nestor doctor` shows why; `kubectl nestor deny %s` does not need them", err, ask.Task)
 }

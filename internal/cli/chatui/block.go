@@ -17,8 +17,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
 
-// writeBlock writes a task: a line, and below it what it is doing or, if it is open, all that its status tells, with the
-// blocks of its sub-agents inside.
+// writeBlock writes a task as one line and below it its activity or, if the block is open, the details of its status
+// with the blocks of its sub-agents inside.
 func (m Model) writeBlock(s *sheet, n *live.Node, indent string) {
 	at := len(s.blocks)
 	s.blocks = append(s.blocks, place{task: n.Task.Name, line: len(s.lines)})
@@ -49,7 +49,7 @@ func (m Model) writeBlock(s *sheet, n *live.Node, indent string) {
 
 var selectedStyle = lipgloss.NewStyle().Reverse(true)
 
-// activity is what a closed block tells in one line: what goes on, or what came of it.
+// activity returns the line of a closed block: the current work, or its outcome.
 func (m Model) activity(n *live.Node) string {
 	status := n.Task.Status
 	still, stands := n.Standstill()
@@ -77,7 +77,7 @@ func (m Model) activity(n *live.Node) string {
 	return terminal.Line(instruction(n))
 }
 
-// tail is the end of a text that is too long.
+// tail returns the end of a text that is too long.
 func tail(text string, width int) string {
 	runes := []rune(text)
 	if len(runes) <= width/2 {
@@ -93,10 +93,10 @@ func instruction(n *live.Node) string {
 	return n.Task.Spec.Instruction
 }
 
-// detailLines is how many lines of each text an open block shows.
+// detailLines limits the lines of each text in an open block.
 const detailLines = 8
 
-// details are what an open block tells of the work.
+// details returns the lines of an open block.
 func (m Model) details(n *live.Node, width int) []string {
 	lines, rest := cut(terminal.Wrap(terminal.Clean(instruction(n)), width), detailLines)
 	if rest > 0 {
@@ -124,7 +124,7 @@ func (m Model) details(n *live.Node, width int) []string {
 	return lines
 }
 
-// callPhase is a tool call's phase in the words of a task's, which have signs.
+// callPhase maps the phase of a tool call to that of a task, for which there are signs.
 func callPhase(p v1alpha1.ToolCallPhase) string {
 	switch p {
 	case v1alpha1.ToolCallDenied, v1alpha1.ToolCallUnknown:
@@ -133,7 +133,7 @@ func callPhase(p v1alpha1.ToolCallPhase) string {
 	return string(p)
 }
 
-// ending is what came of the work.
+// ending returns the lines about the outcome of the work.
 func (m Model) ending(n *live.Node, width int) []string {
 	var lines []string
 	if e := n.Task.Status.Error; e != nil {
@@ -151,7 +151,7 @@ func (m Model) ending(n *live.Node, width int) []string {
 	return lines
 }
 
-// took is how long the work took, or has taken so far.
+// took returns how long the work took, or has taken so far.
 func (m Model) took(n *live.Node) string {
 	status := n.Task.Status
 	switch {

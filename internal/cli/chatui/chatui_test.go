@@ -20,7 +20,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/live"
 )
 
-// recorder remembers what the person did.
+// recorder records the person's actions.
 type recorder struct {
 	did   []string
 	whole string
@@ -50,7 +50,7 @@ func (r *recorder) Cancel(_ context.Context, task string) error {
 	return r.err
 }
 
-// stage is a model being played with.
+// stage drives a model in a test.
 type stage struct {
 	t       *testing.T
 	model   tea.Model
@@ -65,7 +65,7 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// send lets something happen. Commands that act run at once; those that wait for time are left out.
+// send delivers a message. Commands that act run at once; those that wait for time are skipped.
 func (s *stage) send(msg tea.Msg) {
 	s.t.Helper()
 	var cmd tea.Cmd
@@ -74,7 +74,7 @@ func (s *stage) send(msg tea.Msg) {
 		return
 	}
 	if _, isSnapshot := msg.(Updated); isSnapshot {
-		return // it may arm the prompt, which takes time
+		return // it may arm the prompt, which waits for time
 	}
 	switch result := cmd().(type) {
 	case acted, fetched:
@@ -127,7 +127,7 @@ func (s *stage) did(want ...string) {
 	}
 }
 
-// chat is a chat in which something waits.
+// chat returns a snapshot of a chat with open asks.
 func chat(waiting ...v1alpha1.ChatWaitingItem) live.Snapshot {
 	c := v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
 	c.Status.Phase, c.Status.Waiting = v1alpha1.ChatIdle, waiting
@@ -150,7 +150,7 @@ func approval(task string) v1alpha1.ChatWaitingItem {
 	return v1alpha1.ChatWaitingItem{Task: task, Waiting: v1alpha1.Waiting{Kind: v1alpha1.WaitingApproval, Text: `bash {"command":"rm x"}`, ToolCall: "c-" + task}}
 }
 
-func TestWhatIsWrittenIsSent(t *testing.T) {
+func TestEnterSendsTheInput(t *testing.T) {
 	s := newStage(t)
 	s.send(Updated(chat()))
 	s.shows("Nothing has been said yet.")
@@ -159,14 +159,14 @@ func TestWhatIsWrittenIsSent(t *testing.T) {
 	s.hides("❯ hello")
 }
 
-func TestWhatCouldNotBeSentIsNotLost(t *testing.T) {
+func TestFailedMessageStaysInTheInput(t *testing.T) {
 	s := newStage(t)
 	s.actions.err = errors.New("no right to do that")
 	s.keys("hello", "enter")
 	s.shows("no right to do that", "❯ hello")
 }
 
-func TestAnAnswerGoesToTheAgentThatAskedUnlessThePersonTurnsAside(t *testing.T) {
+func TestAnswerGoesToTheAskingAgentUnlessEscIsPressed(t *testing.T) {
 	s := newStage(t)
 	s.send(Updated(chat(question("chat-1"))))
 	s.shows("? coder (chat-1) asks: Which one?", "enter answers it")
@@ -176,7 +176,7 @@ func TestAnAnswerGoesToTheAgentThatAskedUnlessThePersonTurnsAside(t *testing.T) 
 	s.hides("Which one?")
 }
 
-func TestACallIsDecidedOnceAndOnlyWhenItCouldBeRead(t *testing.T) {
+func TestCallIsDecidedOnceAndOnlyAfterItWasShown(t *testing.T) {
 	s := newStage(t)
 	s.send(Updated(chat(approval("chat-1"), approval("chat-2"))))
 	s.shows("! coder (chat-1) wants to run bash  (1 of 2)", "command: rm x")
@@ -185,7 +185,7 @@ func TestACallIsDecidedOnceAndOnlyWhenItCouldBeRead(t *testing.T) {
 	s.did()
 	s.shows("only just appeared")
 
-	s.send(armed("chat-2/c-chat-2")) // another's time is not its own
+	s.send(armed("chat-2/c-chat-2")) // the timer of another call
 	s.keys("ctrl+y")
 	s.did()
 	s.send(armed("chat-1/c-chat-1"))
@@ -199,13 +199,13 @@ func TestACallIsDecidedOnceAndOnlyWhenItCouldBeRead(t *testing.T) {
 	s.did("Approve chat-1/c-chat-1 \"\"", "Deny chat-2/c-chat-2 \"no way\"")
 }
 
-func TestADecisionThatFailedCanBeTakenAgain(t *testing.T) {
+func TestFailedDecisionCanBeRepeated(t *testing.T) {
 	s := newStage(t)
 	s.send(Updated(chat(approval("chat-1"))))
 	s.send(armed("chat-1/c-chat-1"))
-	s.actions.err = errors.New("the operator does not answer")
+	s.actions.err = errors.New("the operator does not respond")
 	s.keys("ctrl+y")
-	s.shows("the operator does not answer")
+	s.shows("the operator does not respond")
 	s.actions.err = nil
 	s.keys("ctrl+y")
 	s.did("Approve chat-1/c-chat-1 \"\"", "Approve chat-1/c-chat-1 \"\"")
@@ -220,19 +220,19 @@ func TestSlashCommands(t *testing.T) {
 	s.shows("there is no command /nonsense", "❯ /nonsense")
 }
 
-func TestCancellingATaskTakesTwoKeys(t *testing.T) {
+func TestCancellingATaskNeedsTheKeyTwice(t *testing.T) {
 	s := newStage(t)
 	s.send(Updated(chat(question("chat-1"))))
 	s.keys("tab", "ctrl+x")
 	s.did()
 	s.shows("press ctrl+x again to cancel chat-1")
-	s.keys("enter", "ctrl+x") // something else in between
+	s.keys("enter", "ctrl+x") // another key resets it
 	s.did()
 	s.keys("ctrl+x")
 	s.did("cancel chat-1")
 }
 
-func TestAReplyStreamsInAndIsReplacedByItsMessage(t *testing.T) {
+func TestStreamedReplyIsReplacedByItsMessage(t *testing.T) {
 	s := newStage(t)
 	s.send(Updated(chat()))
 	s.send(Piece{Text: "Hello\x1b[2J wor"})
@@ -249,7 +249,7 @@ func TestAReplyStreamsInAndIsReplacedByItsMessage(t *testing.T) {
 	s.hides("nestor …")
 }
 
-func TestWordsBesideACallStayUntilTheyArePosted(t *testing.T) {
+func TestTextBesideAToolCallStaysUntilItIsPosted(t *testing.T) {
 	s := newStage(t)
 	s.send(Updated(chat()))
 	s.send(Piece{Text: "Let me ask a resear"})
@@ -257,7 +257,7 @@ func TestWordsBesideACallStayUntilTheyArePosted(t *testing.T) {
 	m := v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "p1"}}
 	m.Spec.Role, m.Spec.Content = v1alpha1.RoleAssistant, "Agent Coder needs input: Which one?"
 	other.Messages = append(other.Messages, m)
-	s.send(Updated(other)) // somebody else's message
+	s.send(Updated(other)) // a message of another agent
 	s.shows("nestor …", "Let me ask a resear")
 	s.send(Piece{Said: "Let me ask a researcher."})
 	s.shows("nestor …", "Let me ask a researcher.")
@@ -266,7 +266,7 @@ func TestWordsBesideACallStayUntilTheyArePosted(t *testing.T) {
 	s.send(Updated(other))
 	s.shows("Let me ask a researcher.")
 	s.hides("nestor …")
-	s.send(Piece{Said: "Let me ask a researcher."}) // the stream may be behind
+	s.send(Piece{Said: "Let me ask a researcher."}) // the stream may lag
 	s.hides("nestor …")
 
 	s.send(Piece{Said: "Nobody posts this."})
@@ -275,12 +275,12 @@ func TestWordsBesideACallStayUntilTheyArePosted(t *testing.T) {
 	s.hides("Nobody posts this.")
 }
 
-func TestTroubleIsShown(t *testing.T) {
+func TestProblemsAreShown(t *testing.T) {
 	s := newStage(t)
 	now := chat()
 	now.Trouble = errors.New("connection refused")
 	s.send(Updated(now))
-	s.shows("connection lost, trying again: connection refused")
+	s.shows("connection lost, retrying:  connection refused")
 	now.Trouble, now.Chats = nil, nil
 	s.send(Updated(now))
 	s.shows("this chat has been deleted")
@@ -309,7 +309,7 @@ func TestEverythingFitsIntoAnyWindow(t *testing.T) {
 	}
 }
 
-func TestNoWordOfAnAnswerIsLostInANarrowWindow(t *testing.T) {
+func TestNarrowWindowShowsTheWholeAnswer(t *testing.T) {
 	s := newStage(t)
 	now := chat()
 	m := v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "p1"}}
@@ -328,7 +328,7 @@ func TestNoWordOfAnAnswerIsLostInANarrowWindow(t *testing.T) {
 	}
 }
 
-// longApproval is a call whose arguments do not fit into a status.
+// longApproval returns a call whose arguments do not fit into a status.
 func longApproval(task string) (item v1alpha1.ChatWaitingItem, arguments string) {
 	arguments = `{"command":"` + strings.Repeat(`echo line\n`, 100) + `echo the\u202e end"}`
 	item = approval(task)
@@ -336,7 +336,7 @@ func longApproval(task string) (item v1alpha1.ChatWaitingItem, arguments string)
 	return item, arguments
 }
 
-func TestALongCallIsFetchedAndApprovedOnlyWhenAllOfItWasShown(t *testing.T) {
+func TestLongCallIsFetchedAndApprovedOnlyWhenAllOfItWasShown(t *testing.T) {
 	s := newStage(t)
 	item, arguments := longApproval("chat-1")
 	s.send(Updated(chat(item)))
@@ -361,7 +361,7 @@ func TestALongCallIsFetchedAndApprovedOnlyWhenAllOfItWasShown(t *testing.T) {
 	s.did("Approve chat-1/c-chat-1 \"\"")
 }
 
-func TestALongCallMayBeDeniedUnread(t *testing.T) {
+func TestLongCallCanBeDeniedUnread(t *testing.T) {
 	s := newStage(t)
 	item, _ := longApproval("chat-1")
 	s.send(Updated(chat(item)))
@@ -370,7 +370,7 @@ func TestALongCallMayBeDeniedUnread(t *testing.T) {
 	s.did("Deny chat-1/c-chat-1 \"\"")
 }
 
-func TestALongCallThatIsNamedIsShownFirst(t *testing.T) {
+func TestApprovingALongCallByNameShowsItFirst(t *testing.T) {
 	s := newStage(t)
 	item, arguments := longApproval("chat-2")
 	s.actions.whole = arguments
@@ -380,7 +380,7 @@ func TestALongCallThatIsNamedIsShownFirst(t *testing.T) {
 	s.shows("coder (chat-2) wants to run bash", "read it below")
 }
 
-func TestAStandstillIsShown(t *testing.T) {
+func TestStandstillIsShown(t *testing.T) {
 	s := newStage(t)
 	now := chat()
 	now.Chats[0].Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "PausedLoop", Message: "The same delegation came five times."}}

@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// Command is what a line that the person wrote asks for.
+// Command is a parsed line of input.
 type Command struct {
 	// Verb is say, approve, deny, cancel, help or quit.
 	Verb string
-	// Task is the task that the command names, or nothing.
+	// Task is the task that the command names, or "".
 	Task string
-	// Text is what is said, or the comment on a decision.
+	// Text is the message, or the comment on a decision.
 	Text string
 }
 
 // Help lists the commands.
 const Help = "/approve [TASK] · /deny [TASK] [COMMENT] · /cancel [TASK] · /quit"
 
-// Parse reads a line. One that begins with a slash is a command; two slashes stand for one that is said. isTask tells the
-// names of tasks from other words.
+// Parse parses a line. A line that begins with a slash is a command; a leading double slash stands for a literal
+// slash. isTask reports whether a word is the name of a task.
 func Parse(line string, isTask func(string) bool) (Command, error) {
 	line = strings.TrimSpace(line)
 	if literal, ok := strings.CutPrefix(line, "//"); ok {
@@ -40,11 +40,11 @@ func Parse(line string, isTask func(string) bool) (Command, error) {
 			c.Task, c.Text = first, strings.TrimSpace(others)
 		}
 		if verb == "cancel" && c.Text != "" {
-			return c, fmt.Errorf("there is no task %q: /cancel TASK stops one, /cancel alone stops everything", c.Text)
+			return c, fmt.Errorf("there is no task %q: /cancel TASK stops a task, /cancel stops everything", c.Text)
 		}
 		return c, nil
 	case "help", "quit":
 		return c, nil
 	}
-	return c, fmt.Errorf("there is no command /%s: there are %s; begin with // to say a slash", verb, Help)
+	return c, fmt.Errorf("there is no command /%s: use %s; to send a text that begins with a slash, begin it with //", verb, Help)
 }

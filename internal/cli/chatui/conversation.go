@@ -13,13 +13,13 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
 
-// place is where a block begins and ends.
+// place is the range of lines of a block.
 type place struct {
 	task      string
 	line, end int
 }
 
-// sheet is the conversation being written.
+// sheet collects the lines of the conversation.
 type sheet struct {
 	lines  []string
 	blocks []place
@@ -27,14 +27,14 @@ type sheet struct {
 
 func (s *sheet) write(lines ...string) { s.lines = append(s.lines, lines...) }
 
-// gap leaves a blank line, unless there is one.
+// gap writes a blank line unless the last line is blank.
 func (s *sheet) gap() {
 	if n := len(s.lines); n > 0 && s.lines[n-1] != "" {
 		s.write("")
 	}
 }
 
-// conversation writes what was said, with the tasks under the message that caused them.
+// conversation renders the messages, each followed by the tasks that it led to.
 func (m Model) conversation() sheet {
 	var s sheet
 	tree := m.snapshot.Tree(m.chat)
@@ -83,7 +83,7 @@ func (m Model) writeMessage(s *sheet, message v1alpha1.AgentMessage) {
 	s.write(terminal.Indent(m.pages.markdown(message.Spec.Content, m.width-2), "  ")...)
 }
 
-// fate says of a person's message what became of it, where that is not what one expects.
+// fate returns a note on the state of a person's message, if it was rejected or is not handled yet.
 func fate(message v1alpha1.AgentMessage) string {
 	switch {
 	case message.Spec.Role != v1alpha1.RoleUser || message.Status.Phase == v1alpha1.MessageHandled:
@@ -91,10 +91,10 @@ func fate(message v1alpha1.AgentMessage) string {
 	case message.Status.Phase == v1alpha1.MessageRejected:
 		return terminal.Bad.Render(" · rejected: " + terminal.Line(message.Status.Reason))
 	}
-	return terminal.Faint.Render(" · not taken yet")
+	return terminal.Faint.Render(" · not handled yet")
 }
 
-// deed is a decision or a cancellation, in one line.
+// deed renders a decision or a cancellation as one line.
 func (m Model) deed(message v1alpha1.AgentMessage) string {
 	sign := terminal.Mark("Success")
 	if message.Spec.Cancel != nil || message.Spec.Approval.Decision == v1alpha1.DecisionDeny {
@@ -107,10 +107,10 @@ func asksApproval(message v1alpha1.AgentMessage) bool {
 	return message.Annotations[v1alpha1.AnnotationCall] != "" && strings.Contains(message.Spec.Content, " asks for approval of ")
 }
 
-// requestLines is how many lines of a call's arguments the conversation shows.
+// requestLines limits the lines of a call's arguments in the conversation.
 const requestLines = 6
 
-// request writes the request for an approval: who wants to run what, and the call's arguments.
+// request renders a request for approval: the agent, the tool and the arguments.
 func (m Model) request(message v1alpha1.AgentMessage) []string {
 	sentence, arguments, _ := strings.Cut(message.Spec.Content, ":\n")
 	sentence, _, _ = strings.Cut(sentence, " (task ")
@@ -125,7 +125,8 @@ func (m Model) request(message v1alpha1.AgentMessage) []string {
 	return lines
 }
 
-// cut keeps the first lines and says how many it left out. One line more is shown rather than announced.
+// cut returns the first lines and the number of lines left out. It never leaves out a single line, because the note
+// about it would take as much room.
 func cut(lines []string, most int) ([]string, int) {
 	if len(lines) <= most+1 {
 		return lines, 0
@@ -133,7 +134,7 @@ func cut(lines []string, most int) ([]string, int) {
 	return lines[:most], len(lines) - most
 }
 
-// title is who does a piece of work and where it stands.
+// title returns the role, phase and figures of a task.
 func (m Model) title(n *live.Node) string {
 	parts := []string{terminal.Phase(n.Phase())}
 	if it := n.Iterations(); it > 0 {

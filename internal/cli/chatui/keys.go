@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// press handles a key: first those that mean the same everywhere, then those of the part that has the focus.
+// press handles a key: first the global keys, then those of the focused part.
 func (m Model) press(k tea.KeyPressMsg) (Model, tea.Cmd) {
 	m.notice = notice{}
 	if k.String() != "ctrl+x" {
@@ -115,18 +115,18 @@ func (m Model) pressInBlocks(k tea.KeyPressMsg) (Model, tea.Cmd) {
 	if k.Text == "" {
 		return m, nil
 	}
-	m.focused = false // who types wants to write
+	m.focused = false // typing moves the focus to the input
 	m.input.Focus()
 	return m.pressInInput(k)
 }
 
-// open opens or closes the selected block, and shows as much of it as there is room for.
+// open opens or closes the selected block and scrolls to it.
 func (m Model) open(open bool) Model {
 	m.opened[m.selected] = open
 	return m.layout().reveal()
 }
 
-// changeFocus goes from the input to the newest block and back.
+// changeFocus moves the focus from the input to the newest block, or back.
 func (m Model) changeFocus() Model {
 	if m.focused || len(m.blocks) == 0 {
 		if !m.focused {
@@ -155,7 +155,7 @@ func (m Model) selectNext(step int) Model {
 	return m.reveal()
 }
 
-// reveal scrolls to the selected block: to its end, and then to its beginning, which is seen in any case.
+// reveal scrolls to the selected block. If it does not fit, its beginning is visible.
 func (m Model) reveal() Model {
 	if i := m.blockAt(m.selected); i >= 0 {
 		m.pane.EnsureVisible(m.blocks[i].end, 0, 0)
@@ -173,7 +173,7 @@ func (m Model) openAll() Model {
 	return m
 }
 
-// cancelSelected stops the selected task when the key is pressed a second time.
+// cancelSelected cancels the selected task when the key is pressed twice.
 func (m Model) cancelSelected() (Model, tea.Cmd) {
 	if m.doomed != m.selected {
 		m.doomed = m.selected

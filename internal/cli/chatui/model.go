@@ -18,9 +18,9 @@ import (
 
 // Actions are what the person can do in a chat.
 type Actions interface {
-	// Say sends a message; with inReplyTo it answers the question that the message of that name holds.
+	// Say sends a message. With inReplyTo it answers the question in the message of that name.
 	Say(ctx context.Context, text, inReplyTo string) error
-	// Whole returns an ask with the whole arguments of its call.
+	// Whole returns an ask with the full arguments of its call.
 	Whole(ctx context.Context, ask live.Ask) (live.Ask, error)
 	// Decide decides about a tool call.
 	Decide(ctx context.Context, ask live.Ask, decision v1alpha1.Decision, comment string) error
@@ -28,21 +28,21 @@ type Actions interface {
 	Cancel(ctx context.Context, task string) error
 }
 
-// Updated says that the chat has changed.
+// Updated is sent when the chat has changed.
 type Updated live.Snapshot
 
-// Piece is a piece of a reply that streams in.
+// Piece is a delta of a streamed reply.
 type Piece struct {
-	// Agent is the sub-agent that speaks; empty: the orchestrator.
+	// Agent is the sub-agent that replies, or "" for the orchestrator.
 	Agent string
 	Text  string
-	// Reset says that what came before is void, or that the reply is complete and a message has it.
+	// Reset drops the text so far: the call is retried, or a message has the complete reply.
 	Reset bool
-	// Said is the whole reply of the orchestrator, at its end. A message has it already, or will in a moment.
+	// Said is the complete reply of the orchestrator. Its message may arrive before or after it.
 	Said string
 }
 
-// Ended says that the chat cannot be watched any more.
+// Ended is sent when the watch of the chat has ended.
 type Ended struct{ Err error }
 
 // Model is the state of the screen. Use New.
@@ -56,8 +56,8 @@ type Model struct {
 	now           time.Time
 	snapshot      live.Snapshot
 	streams       map[string]string
-	said          time.Time // when the orchestrator's reply was complete that stands in streams
-	seen          bool      // a snapshot has come
+	said          time.Time // when the orchestrator's reply in streams was complete
+	seen          bool      // a snapshot has arrived
 
 	input    textarea.Model
 	pane     viewport.Model
@@ -65,17 +65,17 @@ type Model struct {
 	focused  bool    // on the blocks rather than on the input
 	selected string  // the task of the selected block
 	opened   map[string]bool
-	doomed   string // the task that is cancelled if the key is pressed once more
+	doomed   string // the task to cancel if the key is pressed again
 
 	prompt prompt
-	chosen string   // the call that the person named, to be shown before others
-	whole  live.Ask // the call that is shown, if the status has only the beginning of it
-	aside  bool     // what is written is for the orchestrator though a question waits
+	chosen string   // the call that the person named, shown before others
+	whole  live.Ask // the shown call with its full arguments, if the status has only the beginning
+	aside  bool     // send the input to the orchestrator although a question waits
 	notice notice
 	pages  *pages
 }
 
-// notice is something to tell in the footer.
+// notice is a message in the footer.
 type notice struct {
 	text string
 	bad  bool
@@ -97,20 +97,20 @@ func New(ctx context.Context, chat, namespace string, actions Actions, now time.
 	}
 }
 
-// maxMessage is how long a message may be.
+// maxMessage is the maximum length of a message.
 const maxMessage = 65536
 
 // Init starts the clock.
 func (m Model) Init() tea.Cmd { return tick() }
 
-// ticked says that a second has passed.
+// ticked is sent every second.
 type ticked time.Time
 
 func tick() tea.Cmd {
 	return tea.Tick(time.Second, func(t time.Time) tea.Msg { return ticked(t) })
 }
 
-// status is the chat's, or an empty one before it is known.
+// status returns the chat's status, or an empty one before the first snapshot.
 func (m Model) status() v1alpha1.AgentChatStatus {
 	if c := m.snapshot.Chat(m.chat); c != nil {
 		return c.Status
@@ -118,7 +118,7 @@ func (m Model) status() v1alpha1.AgentChatStatus {
 	return v1alpha1.AgentChatStatus{}
 }
 
-// asked returns the first thing of a kind that waits for the person, and how many there are.
+// asked returns the first ask of a kind and how many there are.
 func (m Model) asked(kind v1alpha1.WaitingKind) (first live.Ask, count int) {
 	for _, ask := range m.snapshot.Asks(m.chat) {
 		if ask.Kind != kind {

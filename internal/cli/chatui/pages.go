@@ -9,8 +9,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
 
-// pages remembers rendered Markdown, which is slow to make and needed for every picture. It is a cache: what it returns
-// depends on its arguments alone.
+// pages caches rendered Markdown, which is slow to render and needed for every frame.
 type pages struct {
 	width    int
 	renderer *terminal.Renderer
@@ -43,7 +42,7 @@ func (p *pages) markdown(text string, width int) []string {
 	return lines
 }
 
-// live renders a text that will be longer in a moment, which is not worth remembering.
+// live renders a text that still grows, without caching it.
 func (p *pages) live(text string, width int) []string {
 	return terminal.Wrap(strings.TrimRight(terminal.Clean(text), "\n"), width)
 }

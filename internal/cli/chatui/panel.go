@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
 
-// panel tells what waits for the person, in at most so many lines. What to do comes last and is never cut off.
+// panel renders what waits for the person in at most most lines. The keys come last and are never cut off.
 func (m Model) panel(most int) []string {
 	var asked []string
 	if ask, count := m.asked(v1alpha1.WaitingQuestion); count > 0 {
@@ -50,9 +50,10 @@ func (m Model) approval(ask live.Ask, count, most int) []string {
 	return append(lines, terminal.Fit(m.choice(), m.width))
 }
 
-// callPage is which lines of a call's arguments the panel shows, if it has so many lines at most. One line more is shown rather than announced.
+// callPage returns the range of a call's argument lines that fits into a panel of at most most lines. It never leaves
+// out a single line, because the note about it would take as much room.
 func (m Model) callPage(lines, most int) (from, to int) {
-	room := max(1, most-4) // the head, the remark on what is left out, and the choice
+	room := max(1, most-4) // the head, the note on hidden lines, and the keys
 	if !m.prompt.whole {
 		room = min(room, requestLines)
 	}
@@ -63,7 +64,7 @@ func (m Model) callPage(lines, most int) (from, to int) {
 	return from, from + room
 }
 
-// callLines are the lines of the call that waits, and those of them that the panel shows.
+// callLines returns the number of argument lines of the call that waits, and the visible range.
 func (m Model) callLines() (lines, from, to int) {
 	ask, count := m.asked(v1alpha1.WaitingApproval)
 	if count == 0 {
@@ -81,7 +82,7 @@ func (m Model) scrollCall(pages int) Model {
 	return m
 }
 
-// noteRead remembers that the last line of the call has been on the screen.
+// noteRead records that the last line of the call has been on the screen.
 func (m Model) noteRead() Model {
 	ask, _ := m.asked(v1alpha1.WaitingApproval)
 	if lines, _, to := m.callLines(); lines > 0 && to == lines && !ask.Cut {
@@ -90,11 +91,11 @@ func (m Model) noteRead() Model {
 	return m
 }
 
-// choice says which keys decide about the call that is shown, once they do.
+// choice returns the keys that decide about the call, once they are active.
 func (m Model) choice() string {
 	switch {
 	case m.prompt.decided:
-		return terminal.Faint.Render("  your decision is on its way")
+		return terminal.Faint.Render("  sending your decision")
 	case !m.prompt.ready:
 		return terminal.Faint.Render("  …")
 	}
@@ -121,7 +122,7 @@ func who(ask live.Ask) string {
 	return fmt.Sprintf("%s (%s)", terminal.Line(ask.Role), ask.Task)
 }
 
-// argumentLines shows the arguments of a call: one a line, with texts as they are rather than as JSON.
+// argumentLines renders the arguments of a call, one per line, with strings unquoted.
 func argumentLines(arguments string, width int) []string {
 	decoder := json.NewDecoder(strings.NewReader(arguments))
 	var fields orderedFields
@@ -146,7 +147,7 @@ func argumentLines(arguments string, width int) []string {
 	return lines
 }
 
-// plainName reports whether the name of an argument can be taken for nothing else.
+// plainName reports whether the name of an argument cannot be mistaken for anything else.
 func plainName(name string) bool {
 	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") == ""
 }
@@ -156,7 +157,7 @@ type field struct {
 	value json.RawMessage
 }
 
-// text is a string as it is, and anything else as JSON.
+// text returns a string value unquoted, and any other value as JSON.
 func (f field) text() string {
 	var s string
 	if json.Unmarshal(f.value, &s) == nil {
@@ -165,7 +166,7 @@ func (f field) text() string {
 	return string(f.value)
 }
 
-// orderedFields is a JSON object whose fields stay in order: what comes first was meant to be read first.
+// orderedFields is a JSON object that keeps the order of its fields.
 type orderedFields []field
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -9,24 +9,24 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// prompt is the approval that the panel shows. It can be decided only after it has been there for a moment: who presses
-// the key twice must not decide about a call that they have not seen.
+// prompt is the approval in the panel. It accepts a decision only after a delay, so that a key pressed twice does not
+// decide about the next call unseen.
 type prompt struct {
 	key     string
 	ready   bool
 	whole   bool // the panel shows more of the arguments, which scroll
 	top     int  // the first line of the arguments that it shows
 	read    bool // the last line has been shown
-	decided bool // the decision is on its way
+	decided bool // the decision is being sent
 }
 
 // armTime is how long an approval is shown before it can be decided.
 const armTime = 400 * time.Millisecond
 
-// armed says that an approval has been shown for long enough.
+// armed is sent when an approval has been shown for armTime.
 type armed string
 
-// show makes the prompt show an approval.
+// show returns the prompt for an approval.
 func (p prompt) show(key string) (prompt, tea.Cmd) {
 	if p.key == key {
 		return p, nil

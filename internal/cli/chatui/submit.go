@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/live"
 )
 
-// submit does what was written.
+// submit runs the command in the input.
 func (m Model) submit() (Model, tea.Cmd) {
 	text := strings.TrimSpace(m.input.Value())
 	if text == "" {
@@ -62,7 +62,7 @@ func (m Model) cancel(task string) tea.Cmd {
 	return func() tea.Msg { return acted{done: done, err: m.actions.Cancel(m.ctx, task)} }
 }
 
-// decide decides about the call that is shown; what is written becomes the comment.
+// decide decides about the shown call; the input becomes the comment.
 func (m Model) decide(d v1alpha1.Decision) (Model, tea.Cmd) {
 	ask, approvals := m.asked(v1alpha1.WaitingApproval)
 	switch {
@@ -78,7 +78,7 @@ func (m Model) decide(d v1alpha1.Decision) (Model, tea.Cmd) {
 	if d == v1alpha1.DecisionApprove {
 		switch {
 		case ask.Cut:
-			m.notice = notice{"the whole call is not here yet: it is being fetched once more", true}
+			m.notice = notice{"the full call has not arrived yet: fetching it again", true}
 			return m, m.fetch(ask)
 		case !m.prompt.read:
 			m.prompt.whole = true
@@ -92,7 +92,7 @@ func (m Model) decide(d v1alpha1.Decision) (Model, tea.Cmd) {
 	return m, m.decideOn(ask, d, comment)
 }
 
-// decideNamed decides about the call of the task that a command names, or about the one that is shown.
+// decideNamed decides about the call of the task that a command names, or about the shown one.
 func (m Model) decideNamed(c Command, d v1alpha1.Decision) (Model, tea.Cmd) {
 	for _, ask := range m.snapshot.Asks(m.chat) {
 		if ask.Kind != v1alpha1.WaitingApproval || (c.Task != "" && ask.Task != c.Task) {

@@ -14,7 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/live"
 )
 
-// Update is what the model becomes by what happened.
+// Update implements tea.Model.
 func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var cmd tea.Cmd
 	switch msg := msg.(type) {
@@ -34,7 +34,7 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case fetched:
 		m = m.fetched(msg)
 	case Ended:
-		m.notice = notice{fmt.Sprintf("the chat cannot be watched any more: %v", msg.Err), true}
+		m.notice = notice{fmt.Sprintf("lost the watch of the chat: %v", msg.Err), true}
 	case tea.KeyPressMsg:
 		m, cmd = m.press(msg)
 	case tea.PasteMsg:
@@ -46,11 +46,11 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m.layout(), cmd
 }
 
-// updated takes in a snapshot.
+// updated handles a snapshot.
 func (m Model) updated(s live.Snapshot) (Model, tea.Cmd) {
 	m.snapshot, m.seen = s, true
 	if m.posted(m.streams[""]) {
-		delete(m.streams, "") // what streamed in stands in a message now
+		delete(m.streams, "") // a message has the streamed reply now
 	}
 	for agent := range m.streams {
 		if task := s.Task(agent); task != nil && live.Over(task.Status.Phase) {
@@ -70,7 +70,7 @@ func (m Model) updated(s live.Snapshot) (Model, tea.Cmd) {
 	return m, cmd
 }
 
-// showApproval makes the panel show a call, all of which is fetched if the status has only the beginning.
+// showApproval shows a call in the panel and, if the status has only the beginning, fetches the rest.
 func (m Model) showApproval(ask live.Ask) (Model, tea.Cmd) {
 	shown := m.prompt.key == ask.Key()
 	var cmd tea.Cmd
@@ -81,7 +81,7 @@ func (m Model) showApproval(ask live.Ask) (Model, tea.Cmd) {
 	return m, tea.Batch(cmd, m.fetch(ask))
 }
 
-// fetched is a call with all of its arguments, or why they cannot be had.
+// fetched is a call with its full arguments, or the error of reading them.
 type fetched struct {
 	ask live.Ask
 	err error
@@ -103,10 +103,10 @@ func (m Model) fetched(f fetched) Model {
 	return m
 }
 
-// recentMessages is among how many messages that of a reply is looked for.
+// recentMessages limits the search for the message of a reply.
 const recentMessages = 8
 
-// posted reports whether a recent message of the orchestrator holds a reply, or as much of it as has streamed in.
+// posted reports whether a recent message of the orchestrator has the reply, as far as it has streamed in.
 func (m Model) posted(reply string) bool {
 	reply = strings.TrimSpace(reply)
 	messages := m.snapshot.Messages
@@ -122,10 +122,10 @@ func (m Model) posted(reply string) bool {
 	return false
 }
 
-// postTime is how long a complete reply is shown that no message holds: not all that an orchestrator says is posted.
+// postTime is how long a complete reply stays without a message: some replies of an orchestrator are not posted.
 const postTime = 5 * time.Second
 
-// forgetReply drops a complete reply for which no message came.
+// forgetReply drops a complete reply that was not posted within postTime.
 func (m Model) forgetReply() Model {
 	if !m.said.IsZero() && m.now.Sub(m.said) > postTime {
 		delete(m.streams, "")
@@ -154,10 +154,10 @@ func (m Model) streamed(p Piece) Model {
 	return m
 }
 
-// acted is the outcome of something that the person did.
+// acted is the outcome of an action of the person.
 type acted struct {
-	done string // what to say of it
-	text string // what to put back into the input if it failed
+	done string // the notice for success
+	text string // the input to restore after a failure
 	err  error
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
 
-// layout fits everything into the window. The conversation gets what the others leave, and stays at its end if it was there.
+// layout computes the size of all parts. The conversation gets the remaining height and stays scrolled to its end.
 func (m Model) layout() Model {
 	m.input.SetWidth(m.width)
 	m.input.MaxHeight = max(1, min(6, m.height/4))
@@ -44,8 +44,8 @@ func (m Model) layout() Model {
 	return m.noteRead()
 }
 
-// panelLines is the panel, no higher than half of the window and than what the header, the input, the rule, the footer and a
-// line of the conversation leave.
+// panelLines returns the panel, limited to half of the window and to the height that header, input, rule, footer and
+// one line of the conversation leave.
 func (m Model) panelLines() []string {
 	most := m.panelRoom()
 	lines := m.panel(most)
@@ -66,7 +66,7 @@ func (m Model) placeholder() string {
 	return "Write a message"
 }
 
-// header tells which chat it is and how it is, and what stands in its way.
+// header renders the chat's name, phase and figures, and any problem.
 func (m Model) header() []string {
 	status := m.status()
 	left := terminal.Bold.Render(m.chat) + terminal.Faint.Render(" "+m.where)
@@ -74,7 +74,7 @@ func (m Model) header() []string {
 	if m.seen {
 		right = terminal.Phase(string(status.Phase))
 		if active := status.Tasks.Running + status.Tasks.Waiting + status.Tasks.Pending; active > 0 {
-			right += fmt.Sprintf(" · %d at work", active)
+			right += fmt.Sprintf(" · %d active", active)
 		}
 		if status.Usage.TotalTokens > 0 {
 			right += " · " + terminal.Count(status.Usage.TotalTokens) + " tokens"
@@ -98,10 +98,10 @@ func (m Model) header() []string {
 	return lines
 }
 
-// trouble is what stands in the way of the chat.
+// trouble returns why the chat does not work, or "".
 func (m Model) trouble() string {
 	if m.snapshot.Trouble != nil {
-		return "connection lost, trying again: " + terminal.Line(m.snapshot.Trouble.Error())
+		return "connection lost, retrying:  " + terminal.Line(m.snapshot.Trouble.Error())
 	}
 	if m.seen && m.snapshot.Chat(m.chat) == nil {
 		return "this chat has been deleted"
@@ -113,7 +113,7 @@ func (m Model) trouble() string {
 	return ""
 }
 
-// footer tells what keys do, or what has just happened.
+// footer renders the notice, or the keys of the focused part.
 func (m Model) footer() string {
 	switch {
 	case m.notice.bad:

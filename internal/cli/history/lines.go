@@ -19,7 +19,7 @@ type lines struct{ decoder *json.Decoder }
 
 func newLines(in io.Reader) lines { return lines{json.NewDecoder(in)} }
 
-// next reads the next entry. A server that fails while it streams ends with a Status in place of an entry.
+// next reads the next entry. A server that fails while streaming sends a Status in place of an entry.
 func (l lines) next(entry *historyv1.Entry) error {
 	var raw json.RawMessage
 	if err := l.decoder.Decode(&raw); err != nil {
@@ -34,7 +34,7 @@ func (l lines) next(entry *historyv1.Entry) error {
 
 func decode(data []byte, into any) error {
 	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("decode what the server said: %w", err)
+		return fmt.Errorf("decode the response: %w", err)
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/live"
 )
 
-// ErrNotServed says that the cluster does not serve the API, for now or at all.
+// ErrNotServed means that the cluster does not serve the API, temporarily or at all.
 var ErrNotServed = errors.New("the cluster does not serve history.nestor.dev")
 
 // Reader reads the history of a namespace.
@@ -38,7 +38,7 @@ func NewReader(config *rest.Config, api client.Client, namespace string) *Reader
 	return &Reader{config, api, namespace}
 }
 
-// Usages returns what model calls and runs came to, narrowed by field selectors such as by=Role.
+// Usages returns the usage of model calls and runs, filtered by field selectors such as by=Role.
 func (r *Reader) Usages(ctx context.Context, by fields.Set) ([]historyv1.Usage, error) {
 	var list historyv1.UsageList
 	err := r.api.List(ctx, &list, client.InNamespace(r.namespace), client.MatchingFieldsSelector{Selector: by.AsSelector()})
@@ -62,12 +62,12 @@ func (r *Reader) Newest(ctx context.Context, transcript string) (int64, error) {
 	return t.Status.LastSeq, nil
 }
 
-// Query says which part of a transcript is wanted.
+// Query selects a part of a transcript.
 type Query struct {
-	Since  int64 // leave out entries up to this seq
-	Tail   int64 // begin with so many of the newest instead
-	Follow bool  // go on until the agent has ended
-	Deltas bool  // with pieces of replies that stream in
+	Since  int64 // omit entries up to this seq
+	Tail   int64 // start with this many of the newest entries instead
+	Follow bool  // continue until the agent has ended
+	Deltas bool  // include deltas of streamed replies
 }
 
 func (q Query) values() url.Values {
@@ -81,8 +81,8 @@ func (q Query) values() url.Values {
 	return v
 }
 
-// Log gives the entries of a transcript to each, in order. It ends with the transcript, with ctx, or with the first error
-// of each.
+// Log calls each with the entries of a transcript, in order. It returns at the end of the transcript, when ctx ends,
+// or with the first error of each.
 func (r *Reader) Log(ctx context.Context, transcript string, q Query, each func(historyv1.Entry) error) error {
 	stream, err := rawClient{r}.stream(ctx, transcript, "log", q.values())
 	if err != nil {
@@ -105,7 +105,7 @@ func (r *Reader) Log(ctx context.Context, transcript string, q Query, each func(
 	}
 }
 
-// classify tells an API that is not served from a transcript that does not exist.
+// classify distinguishes an API that is not served from a transcript that does not exist.
 func classify(doing string, err error) error {
 	if live.NoSuchAPI(err) {
 		return ErrNotServed
@@ -116,7 +116,7 @@ func classify(doing string, err error) error {
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
-// rawClient reaches what the ordinary client does not: subresources that stream, and query parameters of our own.
+// rawClient sends requests that the typed client cannot: streaming subresources and custom query parameters.
 type rawClient struct{ *Reader }
 
 func (r rawClient) client() (*rest.RESTClient, error) {

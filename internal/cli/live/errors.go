@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NoSuchAPI tells a resource that the server does not know from an object that is not there: of the former the server
-// says nothing but "404 page not found".
+// NoSuchAPI reports whether the server does not know the resource, as opposed to the object: for an unknown resource
+// it answers just "404 page not found".
 func NoSuchAPI(err error) bool {
 	if meta.IsNoMatchError(err) {
 		return true

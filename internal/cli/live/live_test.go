@@ -16,7 +16,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
-// said makes a message of somebody at a second.
+// said returns a message that was created at the given second.
 func said(second int, role v1alpha1.MessageRole, name string, change ...func(*v1alpha1.AgentMessage)) v1alpha1.AgentMessage {
 	m := v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: at(second)}}
 	m.Spec.Chat, m.Spec.Role, m.Status.Phase = "chat", role, v1alpha1.MessageHandled
@@ -42,7 +42,7 @@ func approves(task string) func(*v1alpha1.AgentMessage) {
 	return func(m *v1alpha1.AgentMessage) { m.Spec.Approval = &v1alpha1.Approval{Task: task} }
 }
 
-// task makes a task; children name their parent.
+// task returns a task; children name their parent.
 func task(name, parent string, change ...func(*v1alpha1.AgentTask)) v1alpha1.AgentTask {
 	t := v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}, CreationTimestamp: at(1)}}
 	t.Spec.Chat, t.Spec.Type, t.Spec.Role = "chat", v1alpha1.TaskAgent, "coder"
@@ -55,7 +55,7 @@ func task(name, parent string, change ...func(*v1alpha1.AgentTask)) v1alpha1.Age
 	return t
 }
 
-func TestMessagesAreInTheOrderOfTheConversation(t *testing.T) {
+func TestMessagesAreInConversationOrder(t *testing.T) {
 	tasks := []v1alpha1.AgentTask{task("chat-1", "", func(t *v1alpha1.AgentTask) { t.Spec.TriggerMessage = "u1" })}
 	for name, c := range map[string]struct {
 		messages []v1alpha1.AgentMessage
@@ -97,8 +97,8 @@ func TestMessagesAreInTheOrderOfTheConversation(t *testing.T) {
 	}
 }
 
-// The sub-agent of a task that was deleted has its name, and the task that was created again has one of its own.
-func TestASubAgentIsThatOfItsOwner(t *testing.T) {
+// The sub-agent of a deleted task may have the name that the sub-agent of the re-created task would have.
+func TestSubAgentIsMatchedByOwner(t *testing.T) {
 	controls := true
 	owned := func(name, uid string) v1alpha1.SubAgent {
 		return v1alpha1.SubAgent{ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{Kind: "AgentTask", UID: types.UID(uid), Controller: &controls}}}}
@@ -125,11 +125,11 @@ func TestTree(t *testing.T) {
 		t.Errorf("phases are %s and %s", roots[0].Phase(), roots[1].Phase())
 	}
 	if Find(roots, "chat-2-1") == nil || Find(roots, "other") != nil || len(s.Tree("")) != 1 {
-		t.Error("the tree has not just what belongs to the chat")
+		t.Error("the tree is not limited to the chat")
 	}
 }
 
-// waiting is a chat that waits for something.
+// waiting returns a chat with open asks.
 func waiting(items ...v1alpha1.ChatWaitingItem) v1alpha1.AgentChat {
 	c := v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
 	c.Status.Phase, c.Status.Waiting = v1alpha1.ChatWaiting, items
@@ -145,7 +145,7 @@ func TestAsks(t *testing.T) {
 	s := Snapshot{Chats: []v1alpha1.AgentChat{waiting(question, approval)}, Messages: []v1alpha1.AgentMessage{request}, Tasks: []v1alpha1.AgentTask{task("chat-2", "")}}
 	want := []Ask{{Kind: v1alpha1.WaitingApproval, Chat: "chat", Task: "chat-2", Role: "coder", Call: "w", Tool: "write", Arguments: `{"content":"long"}`, Message: "chat-post-2"}}
 	if diff := cmp.Diff(want, s.Asks("chat")); diff != "" {
-		t.Errorf("a question that has not been posted is not asked, and a request is whole: %s", diff)
+		t.Errorf("a question that is not posted must be omitted, and a request must be complete: %s", diff)
 	}
 	s.Messages = append(s.Messages, said(1, v1alpha1.RoleAssistant, "chat-post-1", about("chat-1", "q")))
 	if asks := s.Asks("chat"); len(asks) != 2 || asks[0].Question != "Which?" || asks[0].Message != "chat-post-1" {
@@ -153,7 +153,7 @@ func TestAsks(t *testing.T) {
 	}
 }
 
-func TestAStandaloneAgentMayWaitForSeveralApprovals(t *testing.T) {
+func TestStandaloneAgentMayWaitForSeveralApprovals(t *testing.T) {
 	s := Snapshot{
 		Tasks:  []v1alpha1.AgentTask{task("job", "", func(t *v1alpha1.AgentTask) { t.Spec.Chat = "" })},
 		Agents: []v1alpha1.SubAgent{{ObjectMeta: metav1.ObjectMeta{Name: "job"}}},
@@ -188,9 +188,9 @@ func TestProgress(t *testing.T) {
 		messages []v1alpha1.AgentMessage
 		want     Progress
 	}{
-		"not taken":                    {chat(v1alpha1.ChatIdle, 1, false), []v1alpha1.AgentMessage{pending}, Working},
-		"taken, and at work":           {chat(v1alpha1.ChatRunning, 1, false), []v1alpha1.AgentMessage{mine}, Working},
-		"taken, nothing to see yet":    {chat(v1alpha1.ChatIdle, 1, false), []v1alpha1.AgentMessage{mine}, Quiet},
+		"not handled":                  {chat(v1alpha1.ChatIdle, 1, false), []v1alpha1.AgentMessage{pending}, Working},
+		"handled, running":             {chat(v1alpha1.ChatRunning, 1, false), []v1alpha1.AgentMessage{mine}, Working},
+		"handled, nothing visible yet": {chat(v1alpha1.ChatIdle, 1, false), []v1alpha1.AgentMessage{mine}, Quiet},
 		"answered, status not written": {chat(v1alpha1.ChatIdle, 1, false), []v1alpha1.AgentMessage{mine, answer}, Working},
 		"answered":                     {chat(v1alpha1.ChatIdle, 2, false), []v1alpha1.AgentMessage{mine, answer}, Answered},
 		"asked, not posted yet":        {chat(v1alpha1.ChatWaiting, 2, false, question), []v1alpha1.AgentMessage{mine, answer}, Working},
@@ -205,7 +205,7 @@ func TestProgress(t *testing.T) {
 			}
 			s.Tasks = []v1alpha1.AgentTask{task("chat-1", "")}
 			if got := s.ProgressOf("chat", "m", 1); got == Answered {
-				t.Errorf("progress %d while a task is at work", got)
+				t.Errorf("progress %d while a task is running", got)
 			}
 		})
 	}
@@ -230,7 +230,7 @@ func TestUsagesCountNothingTwice(t *testing.T) {
 	}
 }
 
-func TestOnlyArgumentsWithTheDigestAreWhole(t *testing.T) {
+func TestOnlyArgumentsThatMatchTheDigestAreComplete(t *testing.T) {
 	const arguments = `{"command":"make everything"}`
 	w := v1alpha1.Waiting{Kind: v1alpha1.WaitingApproval, Text: "bash " + arguments, ToolCall: "c1", ArgumentsDigest: agent.CallDigest("bash", arguments)}
 	if ask := newAsk("chat", "chat-1", w); ask.Cut || ask.Arguments != arguments {
@@ -257,12 +257,12 @@ func TestOnlyArgumentsWithTheDigestAreWhole(t *testing.T) {
 		t.Errorf("the first part of a request: %+v", got)
 	}
 	if _, ok := ask.WithArguments(`{"command":"make something else"}`); ok {
-		t.Error("other arguments were taken for those of the call")
+		t.Error("arguments with another digest were accepted")
 	}
 }
 
 func condition(kind string, status metav1.ConditionStatus, reason string) []metav1.Condition {
-	return []metav1.Condition{{Type: kind, Status: status, Reason: reason, Message: "The words"}}
+	return []metav1.Condition{{Type: kind, Status: status, Reason: reason, Message: "The message"}}
 }
 
 func TestStandstills(t *testing.T) {
@@ -270,14 +270,14 @@ func TestStandstills(t *testing.T) {
 		conditions []metav1.Condition
 		want       string
 	}{
-		"at work":      {condition("Ready", "True", "Ready"), ""},
-		"broken":       {condition("Ready", "False", "ModelError"), ""},
-		"paused":       {condition("Ready", "True", "PausedTurnLimit"), "paused (PausedTurnLimit): The words. Send a message to go on."},
-		"paused, told": {[]metav1.Condition{{Type: "Ready", Status: "True", Reason: "PausedLoop", Message: "Paused: a loop. Send a message to go on."}}, "paused (PausedLoop): a loop. Send a message to go on."},
-		"retrying":     {condition("Progressing", "False", "RateLimited"), "waits (RateLimited): The words"},
-		"queued":       {condition("Progressing", "False", "QueuedForProvider"), "waits (QueuedForProvider): The words"},
-		"chat, quota":  {condition("Ready", "False", "QuotaExhausted"), "waits (QuotaExhausted): The words"},
-		"run, quota":   {condition("Succeeded", "Unknown", "QuotaExhausted"), "waits (QuotaExhausted): The words"},
+		"working":             {condition("Ready", "True", "Ready"), ""},
+		"broken":              {condition("Ready", "False", "ModelError"), ""},
+		"paused":              {condition("Ready", "True", "PausedTurnLimit"), "paused (PausedTurnLimit): The message. Send a message to go on."},
+		"paused, with advice": {[]metav1.Condition{{Type: "Ready", Status: "True", Reason: "PausedLoop", Message: "Paused: a loop. Send a message to go on."}}, "paused (PausedLoop): a loop. Send a message to go on."},
+		"retrying":            {condition("Progressing", "False", "RateLimited"), "waits (RateLimited): The message"},
+		"queued":              {condition("Progressing", "False", "QueuedForProvider"), "waits (QueuedForProvider): The message"},
+		"chat, quota":         {condition("Ready", "False", "QuotaExhausted"), "waits (QuotaExhausted): The message"},
+		"run, quota":          {condition("Succeeded", "Unknown", "QuotaExhausted"), "waits (QuotaExhausted): The message"},
 	} {
 		still, ok := StandstillOf(c.conditions)
 		if ok != (c.want != "") || (ok && still.String() != c.want) {
@@ -286,7 +286,7 @@ func TestStandstills(t *testing.T) {
 	}
 }
 
-func TestAPausedChatIsNotWaitedForAndOneThatRetriesIs(t *testing.T) {
+func TestProgressEndsForAPausedChatButNotForARetry(t *testing.T) {
 	chat := v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
 	chat.Status.Phase, chat.Status.Messages = v1alpha1.ChatIdle, 2
 	asked, answer := said(1, v1alpha1.RoleUser, "m"), said(2, v1alpha1.RoleSystem, "p")

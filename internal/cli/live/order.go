@@ -12,9 +12,9 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// sortMessages puts messages into the order of the conversation. Times of creation have whole seconds, so within one
-// second what is known of cause and effect decides: the operator numbers what it posts, an answer comes after what it
-// answers, what an agent asks comes after the message that led to its task, and else a person's message comes last.
+// sortMessages sorts messages in conversation order. Creation times have whole seconds, so within one second cause
+// and effect decide: the operator numbers its posts, an answer follows its question, a question of an agent follows
+// the message that led to its task, and any other message of a person comes last.
 func sortMessages(messages []v1alpha1.AgentMessage, tasks []v1alpha1.AgentTask) {
 	triggers := map[string]string{}
 	for _, task := range tasks {
@@ -49,7 +49,7 @@ func sortSecond(messages []v1alpha1.AgentMessage, triggers map[string]string) {
 	copy(messages, posted)
 }
 
-// placeOf is where a person's message belongs: right after the message that it answers, else right before the first
+// placeOf returns the index of a person's message: after the message that it answers, else before the first message
 // that it led to, else at the end.
 func placeOf(m v1alpha1.AgentMessage, among []v1alpha1.AgentMessage, triggers map[string]string) int {
 	if m.Spec.Approval != nil || m.Spec.Cancel != nil {
@@ -69,8 +69,8 @@ func placeOf(m v1alpha1.AgentMessage, among []v1alpha1.AgentMessage, triggers ma
 	return len(among)
 }
 
-// placeOfDecision puts a decision after the request for it, and else first: what was posted in the same second is more
-// likely to be its effect.
+// placeOfDecision returns the index after the request for the decision, else 0: a post of the same second is more
+// likely an effect of the decision.
 func placeOfDecision(m v1alpha1.AgentMessage, among []v1alpha1.AgentMessage) int {
 	for i, o := range slices.Backward(among) {
 		if m.Spec.Approval != nil && o.Spec.About == m.Spec.Approval.Task && o.Annotations[v1alpha1.AnnotationCall] != "" {

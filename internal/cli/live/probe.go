@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// probe asks until the server answers again, because a watch that has been taken up again says nothing until something
+// probe sends requests until the server responds again. A resumed watch alone reports nothing until something
 // changes.
 func (w *watcher) probe(ctx context.Context) {
 	backoff := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Steps: 8, Cap: 5 * time.Second, Jitter: 0.2}

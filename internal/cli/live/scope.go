@@ -14,7 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// Scope says what to keep up with: a chat, the standalone tasks of a namespace, or, with neither, all of the namespace.
+// Scope selects what to watch: a chat, the standalone tasks of a namespace, or with neither the whole namespace.
 type Scope struct {
 	Namespace  string
 	Chat       string
@@ -35,7 +35,7 @@ func (s Scope) selector() labels.Selector {
 var unlabelled = func() labels.Selector {
 	requirement, err := labels.NewRequirement(v1alpha1.LabelChat, selection.DoesNotExist, nil)
 	if err != nil {
-		panic(err) // the label is ours
+		panic(err) // the label is a constant
 	}
 	return labels.NewSelector().Add(*requirement)
 }()
@@ -47,7 +47,7 @@ func (s Scope) chatField() fields.Selector {
 	return fields.OneTermEqualSelector("metadata.name", s.Chat)
 }
 
-// options are how to list a kind of the scope.
+// options returns the list options for a kind.
 func (s Scope) options(list client.ObjectList) []client.ListOption {
 	options := []client.ListOption{client.InNamespace(s.Namespace)}
 	if _, isChat := list.(*v1alpha1.AgentChatList); isChat {
@@ -56,7 +56,7 @@ func (s Scope) options(list client.ObjectList) []client.ListOption {
 	return append(options, client.MatchingLabelsSelector{Selector: s.selector()})
 }
 
-// Look returns what a scope holds now.
+// Look reads the current state of a scope.
 func Look(ctx context.Context, api client.Reader, scope Scope) (Snapshot, error) {
 	return read(ctx, api, scope.options)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// A user who may not decide gets the reason before anything is sent.
+// TestWhoAskedMayNotDecide checks that the client explains the separation of duties before it sends anything.
 func TestWhoAskedMayNotDecide(t *testing.T) {
 	waiting := v1alpha1.Waiting{Kind: v1alpha1.WaitingApproval, ToolCall: "c1", Text: "bash {}", Separation: true}
 	chat := func(owner string, askers ...string) Snapshot {
@@ -29,12 +29,12 @@ func TestWhoAskedMayNotDecide(t *testing.T) {
 		asks []Ask
 		want string
 	}{
-		"a speaker of the chat":            {chat("", "alice", "bob").Asks("chat"), "you (bob) did"},
+		"an author in the chat":            {chat("", "alice", "bob").Asks("chat"), "you (bob) did"},
 		"the user of the chat":             {chat("bob", "alice").Asks("chat"), "you (bob) did"},
-		"somebody else":                    {chat("alice", "alice").Asks("chat"), ""},
-		"a chat with an unknown speaker":   {chat("alice").Asks("chat"), "not known who did"},
+		"another user":                     {chat("alice", "alice").Asks("chat"), ""},
+		"a chat with an unknown author":    {chat("alice").Asks("chat"), "not known who did"},
 		"the user of a standalone task":    {task("bob").Asks(""), "you (bob) did"},
-		"somebody else, for a task":        {task("alice").Asks(""), ""},
+		"another user, for a task":         {task("alice").Asks(""), ""},
 		"a standalone task without a name": {task("").Asks(""), "not known who did"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,32 +10,32 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// Progress is how far a chat has dealt with a message.
+// Progress is how far a chat has handled a message.
 type Progress int
 
-// How far a chat has dealt with a message.
+// Values of Progress.
 const (
-	// Working: an answer is on its way.
+	// Working: the chat is still handling the message.
 	Working Progress = iota
-	// Quiet: nothing goes on, but nothing has been said since either. A chat looks like this for a moment before the status
-	// shows that it has begun, and for good when the model had nothing to say.
+	// Quiet: the chat is idle and has posted nothing since the message. This is a transient state until the status
+	// shows that work started, and the final one when the model had nothing to say.
 	Quiet
-	// Answered: something was said, and no work goes on.
+	// Answered: a reply was posted, and no work is in progress.
 	Answered
 	// NeedsPerson: the chat waits for a question to be answered or a call to be approved.
 	NeedsPerson
 	// Refused: the message was rejected; its status says why.
 	Refused
-	// Broken: the model fails for good; the next message tries again.
+	// Broken: the model call failed permanently; the next message retries.
 	Broken
-	// Paused: the chat has reached a limit; a person's next message lets it go on.
+	// Paused: the chat has reached a limit; a person's next message resumes it.
 	Paused
 	// Gone: the chat has been deleted.
 	Gone
 )
 
-// ProgressOf tells how far a chat has dealt with a message. before is how many messages the chat had when it was sent,
-// the message itself included.
+// ProgressOf returns how far a chat has handled a message. before is the number of messages in the chat up to and
+// including it.
 func (s Snapshot) ProgressOf(chat, message string, before int) Progress {
 	c, m := s.Chat(chat), s.Message(message)
 	if c == nil {
@@ -47,11 +47,11 @@ func (s Snapshot) ProgressOf(chat, message string, before int) Progress {
 	if m.Status.Phase == v1alpha1.MessageRejected {
 		return Refused
 	}
-	// The status counts messages: as long as it does not count all that are there, its phase is of an earlier moment.
+	// The status counts messages. While it counts fewer than there are, its phase is outdated.
 	if c.Status.Phase == v1alpha1.ChatRunning || int(c.Status.Messages) < len(s.Messages) {
 		return Working
 	}
-	// An agent that has just been answered goes on before the chat's phase says so.
+	// An agent that was just answered continues before the chat's phase changes.
 	if c.Status.Phase == v1alpha1.ChatIdle && s.atWork(chat) {
 		return Working
 	}
@@ -59,7 +59,7 @@ func (s Snapshot) ProgressOf(chat, message string, before int) Progress {
 	still, stands := StandstillOf(c.Status.Conditions)
 	switch {
 	case stands && !still.Paused:
-		return Working // it goes on by itself
+		return Working // it resumes by itself
 	case c.Status.Phase == v1alpha1.ChatWaiting && !s.posted(chat):
 		return Working
 	case said && c.Status.Phase == v1alpha1.ChatWaiting:
@@ -74,7 +74,7 @@ func (s Snapshot) ProgressOf(chat, message string, before int) Progress {
 	return Quiet
 }
 
-// posted reports whether all that a chat waits for has been put before the person.
+// posted reports whether all asks of a chat have been posted.
 func (s Snapshot) posted(chat string) bool {
 	asks := s.Asks(chat)
 	for _, ask := range asks {

@@ -11,17 +11,17 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// Snapshot is what a scope holds at one moment.
+// Snapshot is the state of a scope at one moment.
 type Snapshot struct {
 	Chats    []v1alpha1.AgentChat
 	Messages []v1alpha1.AgentMessage // in the order of the conversation
 	Tasks    []v1alpha1.AgentTask
 	Agents   []v1alpha1.SubAgent
-	// Trouble is why the snapshot may be old: the connection is lost. Nil: it is current.
+	// Trouble is why the snapshot may be outdated: the connection is lost. It is nil while the snapshot is current.
 	Trouble error
 }
 
-// Chat returns the chat of that name, or nil.
+// Chat returns the chat with the name, or nil.
 func (s Snapshot) Chat(name string) *v1alpha1.AgentChat {
 	for i := range s.Chats {
 		if s.Chats[i].Name == name {
@@ -31,7 +31,7 @@ func (s Snapshot) Chat(name string) *v1alpha1.AgentChat {
 	return nil
 }
 
-// Message returns the message of that name, or nil.
+// Message returns the message with the name, or nil.
 func (s Snapshot) Message(name string) *v1alpha1.AgentMessage {
 	for i := range s.Messages {
 		if s.Messages[i].Name == name {
@@ -41,7 +41,7 @@ func (s Snapshot) Message(name string) *v1alpha1.AgentMessage {
 	return nil
 }
 
-// Task returns the task of that name, or nil.
+// Task returns the task with the name, or nil.
 func (s Snapshot) Task(name string) *v1alpha1.AgentTask {
 	for i := range s.Tasks {
 		if s.Tasks[i].Name == name {
@@ -51,8 +51,8 @@ func (s Snapshot) Task(name string) *v1alpha1.AgentTask {
 	return nil
 }
 
-// AgentOf returns the sub-agent of a task, or nil. It mostly has the task's name; one that has it may also be that of a task which was
-// deleted, so its owner decides.
+// AgentOf returns the sub-agent of a task, or nil. It is matched by owner, because a sub-agent with the task's name
+// may belong to a deleted task.
 func (s Snapshot) AgentOf(task *v1alpha1.AgentTask) *v1alpha1.SubAgent {
 	for i := range s.Agents {
 		owner := metav1.GetControllerOf(&s.Agents[i])
@@ -63,7 +63,7 @@ func (s Snapshot) AgentOf(task *v1alpha1.AgentTask) *v1alpha1.SubAgent {
 	return nil
 }
 
-// AgentName is the name of a task's sub-agent.
+// AgentName returns the name of a task's sub-agent.
 func AgentName(task *v1alpha1.AgentTask) string {
 	return cmp.Or(task.Status.SubAgent, task.Name)
 }

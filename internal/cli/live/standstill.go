@@ -12,18 +12,19 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// Standstill is why a chat or a run makes no progress although nothing has failed: the chat is paused at a limit, or a model call waits for
-// its provider or for a quota.
+// Standstill is why a chat or a run makes no progress although nothing failed: the chat is paused at a limit, or a
+// model call waits for its provider or a quota.
 type Standstill struct {
 	Reason, Message string
-	// Paused says that a chat has reached a limit and goes on with a person's next message. Else the work goes on by itself.
+	// Paused is set if only a person's next message resumes the chat. Otherwise the work resumes by itself.
 	Paused bool
 }
 
-// pausedPrefix is what the reasons of a paused chat have in common.
+// pausedPrefix is the common prefix of the reasons of a paused chat.
 const pausedPrefix = "Paused"
 
-// StandstillOf reads conditions. It reports false if work goes on, or cannot.
+// StandstillOf returns the standstill that the conditions describe. It reports false if the work progresses or has
+// failed.
 func StandstillOf(conditions []metav1.Condition) (Standstill, bool) {
 	for _, c := range conditions {
 		waits := (c.Type == v1alpha1.ConditionProgressing && c.Status == metav1.ConditionFalse) ||
@@ -36,7 +37,7 @@ func StandstillOf(conditions []metav1.Condition) (Standstill, bool) {
 	return Standstill{}, false
 }
 
-// Standstill is why the work of a node makes no progress.
+// Standstill returns why the work of a node makes no progress.
 func (n *Node) Standstill() (Standstill, bool) {
 	if n.Over() {
 		return Standstill{}, false
@@ -49,7 +50,7 @@ func (n *Node) Standstill() (Standstill, bool) {
 	return StandstillOf(n.Task.Status.Conditions)
 }
 
-// String is the standstill in a sentence, with what to do about it.
+// String returns the standstill as a sentence, with advice.
 func (s Standstill) String() string {
 	if s.Paused {
 		words := sentence(strings.TrimPrefix(s.Message, "Paused: "))

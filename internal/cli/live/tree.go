@@ -10,7 +10,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// Node is a task with the sub-agent that does it, which mostly has the same name, and what that one delegated.
+// Node is a task with its sub-agent and the tasks that the sub-agent delegated.
 type Node struct {
 	Task     v1alpha1.AgentTask
 	Agent    *v1alpha1.SubAgent // nil for a task of type Tool, and before the agent exists
@@ -60,7 +60,7 @@ func sortNodes(nodes []*Node) {
 	})
 }
 
-// Phase is where the work stands: the sub-agent's phase says more than the task's while it is under way.
+// Phase returns the phase of the sub-agent while it runs, because it is more detailed than the task's.
 func (n *Node) Phase() string {
 	if n.Task.Status.Phase == v1alpha1.TaskRunning && n.Agent != nil && n.Agent.Status.Phase == v1alpha1.SubAgentAwaitingSubAgents {
 		return string(n.Agent.Status.Phase)
@@ -68,18 +68,18 @@ func (n *Node) Phase() string {
 	return string(cmp.Or(n.Task.Status.Phase, v1alpha1.TaskPending))
 }
 
-// Role is who does the work: a role, or the tool of a task of type Tool.
+// Role returns the role, or the tool of a task of type Tool.
 func (n *Node) Role() string { return cmp.Or(n.Task.Spec.Role, n.Task.Spec.Tool) }
 
-// Over reports whether the work has ended, one way or another.
+// Over reports whether the work has ended.
 func (n *Node) Over() bool { return Over(n.Task.Status.Phase) }
 
-// Over reports whether a task of that phase has ended.
+// Over reports whether the phase is final.
 func Over(phase v1alpha1.TaskPhase) bool {
 	return phase == v1alpha1.TaskSuccess || phase == v1alpha1.TaskFailed || phase == v1alpha1.TaskCancelled
 }
 
-// Iterations is how many model calls were made so far.
+// Iterations returns the number of model calls so far.
 func (n *Node) Iterations() int32 {
 	if n.Agent != nil {
 		return max(n.Agent.Status.Iterations, n.Task.Status.Iterations)
@@ -87,7 +87,7 @@ func (n *Node) Iterations() int32 {
 	return n.Task.Status.Iterations
 }
 
-// Usage is what the work, children included, has used so far.
+// Usage returns the usage of the work so far, including its children.
 func (n *Node) Usage() v1alpha1.Usage {
 	if n.Agent != nil && n.Agent.Status.Usage.TotalTokens > n.Task.Status.Usage.TotalTokens {
 		return n.Agent.Status.Usage

@@ -17,11 +17,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// ErrDeleted says that what was waited for has been deleted.
-var ErrDeleted = errors.New("it was deleted")
+// ErrDeleted means that the object was deleted while Until waited for it.
+var ErrDeleted = errors.New("the object was deleted")
 
-// Until waits with a watch until an object satisfies done, and returns it as it was then. list is an empty list of the
-// object's kind.
+// Until watches an object until done reports true, and returns it. list is an empty list of the object's kind.
 func Until[T client.Object](ctx context.Context, api client.WithWatch, object T, list client.ObjectList, done func(T) bool) (T, error) {
 	options := func(o metav1.ListOptions) []client.ListOption {
 		o.FieldSelector = fields.OneTermEqualSelector("metadata.name", object.GetName()).String()

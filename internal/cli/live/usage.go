@@ -11,8 +11,8 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// Usages sums what the chats, tasks and sub-agents of a snapshot have used, in the form of the history API. A status
-// counts what is below it too; here each counts what it used itself, so that nothing is counted twice.
+// Usages sums the usage of the chats, tasks and sub-agents of a snapshot, in the form of the history API. A status
+// includes everything below it; here each adds only its own part, so that nothing counts twice.
 func (s Snapshot) Usages() []historyv1.Usage {
 	sums := sums{}
 	for _, chat := range s.Chats {
@@ -24,7 +24,7 @@ func (s Snapshot) Usages() []historyv1.Usage {
 	return sums.sorted()
 }
 
-// less is a usage without that of the nodes below.
+// less returns a usage without that of the nodes below.
 func less(u v1alpha1.Usage, below []*Node) v1alpha1.Usage {
 	for _, n := range below {
 		b := n.Usage()
@@ -62,7 +62,7 @@ func (s sums) addAll(nodes []*Node, chat string) {
 
 func (s sums) add(u v1alpha1.Usage, role, model, chat string) {
 	if u.ModelCalls <= 0 && u.TotalTokens <= 0 {
-		return // a tool, or an agent that has not begun; below zero, a status that lags behind
+		return // a tool, or an agent that has not started; negative: a status that lags
 	}
 	for _, k := range []key{{historyv1.UsageTotal, ""}, {historyv1.UsageByRole, role}, {historyv1.UsageByModel, model}, {historyv1.UsageByChat, chat}} {
 		sum := s[k]

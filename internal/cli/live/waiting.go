@@ -13,29 +13,30 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
-// Ask is one thing that waits for the person.
+// Ask is a question or an approval that waits for a person.
 type Ask struct {
 	Kind v1alpha1.WaitingKind
 	// Chat is empty for a standalone task.
 	Chat, Task, Role string
-	// Call is the id of the call; for an approval it is empty if the task is of type Tool, which is one call.
+	// Call is the ID of the tool call. It is empty for the approval of a task of type Tool, which has only one call.
 	Call string
-	// Tool and Arguments are those of a call that needs approval.
+	// Tool and Arguments describe a call that needs approval.
 	Tool, Arguments string
-	// Question is what an agent asks.
+	// Question is the text of a question.
 	Question string
-	// Message is the posted message that holds the ask, to which an answer replies. Empty for a standalone task.
+	// Message is the posted message with the ask, to which an answer replies. It is empty for a standalone task.
 	Message string
-	// Digest is the digest of the call that needs approval. Empty: the operator is of a release that knew none.
+	// Digest identifies the call that needs approval. It is empty if the operator is of a release without digests.
 	Digest string
-	// Separation says that nobody may decide who asked for the work, and Askers who did; they are not known if there are none.
+	// Separation means that the people who requested the work may not decide. Askers lists them; it is empty if they
+	// are not known.
 	Separation bool
 	Askers     []string
-	// Cut says that Arguments or Question are not whole; the ledger has all of it.
+	// Cut means that Arguments or Question are truncated; the ledger has them in full.
 	Cut bool
 }
 
-// WithArguments returns the ask with other arguments, and whether they are whole: whether the digest is theirs.
+// WithArguments returns the ask with the given arguments, and reports whether they match the digest.
 func (a Ask) WithArguments(arguments string) (Ask, bool) {
 	if a.Digest != "" && agent.CallDigest(a.Tool, arguments) != a.Digest {
 		return a, false
@@ -44,23 +45,23 @@ func (a Ask) WithArguments(arguments string) (Ask, bool) {
 	return a, true
 }
 
-// MayDecide says whether a user may decide about a call, and if not, why.
+// MayDecide returns an error if a user may not decide about a call.
 func (a Ask) MayDecide(user string) error {
 	switch {
 	case !a.Separation:
 		return nil
 	case len(a.Askers) == 0:
-		return fmt.Errorf("the role of this call lets nobody decide who asked for the work, and it is not known who did, because a message or the task has no spec.user: cancel the work and ask for it anew")
+		return fmt.Errorf("the role of this call does not let requesters decide, and it is not known who did request the work, because a message or the task has no spec.user: cancel the work and request it again")
 	case slices.Contains(a.Askers, user):
-		return fmt.Errorf("the role of this call lets nobody decide who asked for the work, and you (%s) did: somebody else must decide", user)
+		return fmt.Errorf("the role of this call does not let requesters decide, and you (%s) did request the work: another user must decide", user)
 	}
 	return nil
 }
 
-// Key tells an ask from every other.
+// Key returns a key that is unique among asks.
 func (a Ask) Key() string { return a.Task + "/" + a.Call }
 
-// Asks lists what waits for the person in a chat, or with an empty name in standalone tasks, the oldest first.
+// Asks returns the open asks of a chat, or with an empty name those of standalone tasks, oldest first.
 func (s Snapshot) Asks(chat string) []Ask {
 	if chat == "" {
 		return s.standaloneAsks()
@@ -76,15 +77,15 @@ func (s Snapshot) Asks(chat string) []Ask {
 			ask.Askers = append(slices.Clip(ask.Askers), c.Spec.User)
 		}
 		if ask.Kind == v1alpha1.WaitingQuestion && ask.Message == "" {
-			continue // the orchestrator may yet answer it; the person is asked when it is posted
+			continue // the orchestrator may still answer it; otherwise it will be posted
 		}
 		asks = append(asks, ask)
 	}
 	return asks
 }
 
-// standaloneAsks lists the asks of standalone tasks and what is below them. A sub-agent may wait for several approvals
-// at once; its task's status names the first.
+// standaloneAsks returns the asks of standalone tasks and everything below them. A sub-agent may wait for several
+// approvals; the status of its task has only the first.
 func (s Snapshot) standaloneAsks() []Ask {
 	var asks []Ask
 	for _, task := range s.Tasks {
@@ -103,7 +104,7 @@ func (s Snapshot) standaloneAsks() []Ask {
 	return asks
 }
 
-// fromBelow says that what a task waits for is what a sub-agent below it waits for, whose own task says so too.
+// fromBelow reports whether the ask of a task belongs to a sub-agent below it, whose own task has it too.
 func fromBelow(task v1alpha1.AgentTask) bool {
 	return task.Status.Waiting.SubAgent != "" && task.Status.Waiting.SubAgent != task.Status.SubAgent
 }
@@ -122,10 +123,10 @@ func otherCalls(first Ask, calls []v1alpha1.ToolCallStatus) []Ask {
 	return asks
 }
 
-// cutMark ends a text that the operator has shortened to fit into a status.
+// cutMark ends a text that the operator truncated to fit into a status.
 const cutMark = "…"
 
-// isCut reports whether arguments from a status were shortened.
+// isCut reports whether arguments from a status are truncated.
 func (a Ask) isCut(arguments string) bool {
 	if a.Digest != "" {
 		return agent.CallDigest(a.Tool, arguments) != a.Digest
@@ -133,7 +134,7 @@ func (a Ask) isCut(arguments string) bool {
 	return strings.HasSuffix(arguments, cutMark)
 }
 
-// top is the standalone task that a task belongs to.
+// top returns the standalone task at the root of a task.
 func (s Snapshot) top(task v1alpha1.AgentTask) v1alpha1.AgentTask {
 	for range len(s.Tasks) {
 		parent := task.Labels[v1alpha1.LabelParent]
@@ -157,7 +158,7 @@ func newAsk(chat, task string, w v1alpha1.Waiting) Ask {
 	return ask
 }
 
-// complete adds what other objects know of an ask: the role, the posted message, and with it the whole text.
+// complete adds the role, the posted message and its full text to an ask.
 func (s Snapshot) complete(ask Ask) Ask {
 	if task := s.Task(ask.Task); task != nil {
 		ask.Role = task.Spec.Role

@@ -22,21 +22,21 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// Cluster is how to reach the API server.
+// Cluster is the connection to an API server.
 type Cluster struct {
 	Config *rest.Config
 	Scheme *runtime.Scheme
 	Mapper meta.RESTMapper
 }
 
-// kinds are what a snapshot is made of.
+// kinds returns the kinds in a snapshot.
 func kinds() []client.Object {
 	return []client.Object{&v1alpha1.AgentChat{}, &v1alpha1.AgentMessage{}, &v1alpha1.AgentTask{}, &v1alpha1.SubAgent{}}
 }
 
-// Watch returns snapshots of a scope, the first at once, until ctx ends; then the channel is closed. A reader that is slow
-// misses some, never the newest. What the user may not read is an error here, and a lost connection is one in the
-// snapshots.
+// Watch returns snapshots of a scope, the first at once, until ctx ends; then it closes the channel. A slow reader
+// skips snapshots, but never the newest. Missing permissions are returned as an error; a lost connection is reported
+// in the snapshots.
 func Watch(ctx context.Context, cluster Cluster, scope Scope) (<-chan Snapshot, error) {
 	var err error
 	w := &watcher{scope: scope, changed: make(chan struct{}, 1)}
@@ -71,7 +71,7 @@ type watcher struct {
 	trouble atomic.Pointer[error]
 }
 
-// mayRead lists a little of everything, because a watch that is refused is tried again for ever without a word.
+// mayRead lists one object of each kind, because a forbidden watch is retried forever without an error.
 func (w *watcher) mayRead(ctx context.Context) error {
 	_, err := read(ctx, w.api, func(list client.ObjectList) []client.ListOption {
 		return append(w.scope.options(list), client.Limit(1))
@@ -113,11 +113,11 @@ func (w *watcher) start(ctx context.Context) (<-chan Snapshot, error) {
 func (w *watcher) poke() {
 	select {
 	case w.changed <- struct{}{}:
-	default: // a snapshot that is due will have this change too
+	default: // the next snapshot will include this change
 	}
 }
 
-// publish makes a snapshot after each change. One that nobody has taken is replaced by the next.
+// publish sends a snapshot after each change, and replaces one that was not received yet.
 func (w *watcher) publish(ctx context.Context, out chan Snapshot) {
 	defer close(out)
 	for {
@@ -140,7 +140,7 @@ func (w *watcher) publish(ctx context.Context, out chan Snapshot) {
 
 func (w *watcher) snapshot(ctx context.Context) (Snapshot, error) {
 	s, err := read(ctx, w.cache, func(client.ObjectList) []client.ListOption {
-		return []client.ListOption{client.InNamespace(w.scope.Namespace)} // the cache has nothing but the scope
+		return []client.ListOption{client.InNamespace(w.scope.Namespace)} // the cache holds only the scope
 	})
 	if err := w.trouble.Load(); err != nil {
 		s.Trouble = *err
@@ -148,13 +148,13 @@ func (w *watcher) snapshot(ctx context.Context) (Snapshot, error) {
 	return s, err
 }
 
-// lost is told when a watch ends. It is begun again by itself; here only the reader is told, until the server answers.
+// lost handles the end of a watch. The reflector restarts it; until the server responds, snapshots carry the error.
 func (w *watcher) lost(ctx context.Context, _ *toolscache.Reflector, err error) {
 	if err == nil || errors.Is(err, io.EOF) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || ctx.Err() != nil {
-		return // watches end now and then
+		return // watches expire regularly
 	}
 	if w.trouble.Swap(&err) != nil {
-		return // somebody probes already
+		return // a probe is running
 	}
 	w.poke()
 	go w.probe(ctx)

@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
 
-// title says in a word or two what an entry tells.
+// title returns the heading of an entry.
 func title(e historyv1.Entry) string {
 	child := terminal.Line(e.Child)
 	switch e.Kind {
@@ -37,7 +37,7 @@ func title(e historyv1.Entry) string {
 	return strings.ToLower(string(e.Kind))
 }
 
-// detailLines are what an entry tells besides its content.
+// detailLines returns the lines of an entry besides its content.
 func detailLines(e historyv1.Entry, prompts bool) []string {
 	var lines []string
 	if prompts && e.SystemPrompt != "" {
@@ -54,7 +54,7 @@ func detailLines(e historyv1.Entry, prompts bool) []string {
 		lines = append(lines, terminal.Bad.Render("✗ "+terminal.Line(e.Error)))
 	}
 	if e.Truncated {
-		lines = append(lines, terminal.Warning.Render("the reply reached the limit of output tokens and is cut off"))
+		lines = append(lines, terminal.Warning.Render("the reply reached the limit of output tokens and is truncated"))
 	}
 	if e.Outcome != nil {
 		lines = append(lines, outcomeLines(*e.Outcome)...)
@@ -65,7 +65,7 @@ func detailLines(e historyv1.Entry, prompts bool) []string {
 func callLines(e historyv1.Entry, call historyv1.ToolCall) []string {
 	phase := string(call.Phase)
 	if call.Arguments == "" && call.Result == "" && call.Phase == historyv1.ToolCallSuccess {
-		return nil // an earlier entry has the call, and the content is what came of it
+		return nil // an earlier entry has the call; the content is its outcome
 	}
 	if e.Kind == historyv1.EntryToolResult && call.Arguments == "" {
 		return []string{terminal.Phase(phase)}

@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
 
-// Speaker is who says a message.
+// Speaker returns the name of a message's author.
 func Speaker(m v1alpha1.AgentMessage) string {
 	switch m.Spec.Role {
 	case v1alpha1.RoleAssistant:
@@ -24,7 +24,7 @@ func Speaker(m v1alpha1.AgentMessage) string {
 	return cmp.Or(terminal.Line(m.Spec.User), "you")
 }
 
-// Deed is what a message does that says nothing: it decides or cancels.
+// Deed describes a message without content: a decision or a cancellation.
 func Deed(m v1alpha1.AgentMessage) string {
 	switch {
 	case m.Spec.Approval != nil:
@@ -57,7 +57,7 @@ func messageLines(m v1alpha1.AgentMessage) []string {
 	return lines
 }
 
-// Hint says what to type about something that waits for a person.
+// Hint returns the command that resolves an ask.
 func Hint(a live.Ask) string {
 	if a.Kind == v1alpha1.WaitingQuestion {
 		return fmt.Sprintf("answer: kubectl nestor send %s \"...\"", a.Task)
@@ -85,5 +85,5 @@ func endLines(n *live.Node, depth int) []string {
 	return []string{fmt.Sprintf("%s%s %s (%s): %s", strings.Repeat("  ", depth+1), terminal.Mark(string(status.Phase)), n.Task.Name, n.Role(), words)}
 }
 
-// brief is a text as one line that is not too long.
+// brief returns a text as one line of limited length.
 func brief(text string) string { return terminal.Fit(terminal.Line(text), 100) }

@@ -40,7 +40,7 @@ func story() live.Snapshot {
 	}
 }
 
-func TestANarratorTellsEverythingOnceAndInOrder(t *testing.T) {
+func TestNarratorPrintsEverythingOnceAndInOrder(t *testing.T) {
 	n := New("chat")
 	got := ansi.Strip(strings.Join(n.Tell(story()), "\n"))
 	want := strings.Join([]string{
@@ -51,11 +51,11 @@ func TestANarratorTellsEverythingOnceAndInOrder(t *testing.T) {
 		t.Error(diff)
 	}
 	if again := n.Tell(story()); len(again) > 0 {
-		t.Errorf("told again: %q", again)
+		t.Errorf("printed again: %q", again)
 	}
 }
 
-// entries is a transcript with a reply that streams in.
+// entries returns a transcript with a streamed reply.
 func entries(pieces ...string) []historyv1.Entry {
 	at := metav1.NewMicroTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local))
 	all := []historyv1.Entry{{Seq: 1, Time: at, Kind: historyv1.EntryUser, Content: "Hello"}}
@@ -68,16 +68,16 @@ func entries(pieces ...string) []historyv1.Entry {
 	}})
 }
 
-func TestATellerDoesNotRepeatWhatStreamedIn(t *testing.T) {
+func TestStreamedRepliesAreNotRepeated(t *testing.T) {
 	const head, tail = "user  #1 03:04:05\n  Hello\n\nassistant  #2 03:04:05\n", "  → bash {\"command\":\"ls\"}  AwaitingApproval\n"
 	for name, c := range map[string]struct {
 		pieces []string
 		want   string
 	}{
-		"at once":            {nil, "  One\n  two.\n"},
-		"in pieces":          {[]string{"m1:On", "m1:e\ntw", "m1:o."}, "  One\n  two.\n"},
-		"the call was again": {[]string{"m1:Uno", "m2:One"}, "  Uno\n  (once more, whole)\n  One\n  two.\n"},
-		"pieces are missing": {[]string{"m1:One"}, "  One\n  (once more, whole)\n  One\n  two.\n"},
+		"at once":              {nil, "  One\n  two.\n"},
+		"in pieces":            {[]string{"m1:On", "m1:e\ntw", "m1:o."}, "  One\n  two.\n"},
+		"the call was retried": {[]string{"m1:Uno", "m2:One"}, "  Uno\n  (complete reply)\n  One\n  two.\n"},
+		"pieces are missing":   {[]string{"m1:One"}, "  One\n  (complete reply)\n  One\n  two.\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
@@ -92,7 +92,7 @@ func TestATellerDoesNotRepeatWhatStreamedIn(t *testing.T) {
 	}
 }
 
-func TestAStandstillIsToldOnceUntilItIsOver(t *testing.T) {
+func TestStandstillIsPrintedOnceUntilItEnds(t *testing.T) {
 	chat := v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
 	at := func(kind string, status metav1.ConditionStatus, reason, message string) live.Snapshot {
 		c := chat

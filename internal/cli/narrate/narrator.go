@@ -12,26 +12,26 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
 
-// Narrator tells a chat. The zero value is not usable; see New.
+// Narrator prints a chat. Use New.
 type Narrator struct {
 	chat     string
 	messages map[string]bool
 	begun    map[string]bool
 	ended    map[string]bool
 	hinted   map[string]bool
-	still    map[string]string // the reason of the standstill that was told of a chat or task
+	still    map[string]string // the printed standstill of a chat or task, by name
 }
 
-// New returns a narrator of a chat that has told nothing.
+// New returns a narrator of a chat that has printed nothing.
 func New(chat string) *Narrator {
 	return &Narrator{chat: chat, messages: map[string]bool{}, begun: map[string]bool{}, ended: map[string]bool{}, hinted: map[string]bool{}, still: map[string]string{}}
 }
 
-// Skip takes everything in a snapshot for told.
+// Skip marks everything in a snapshot as printed.
 func (n *Narrator) Skip(s live.Snapshot) { n.Tell(s) }
 
-// Tell returns the lines about what is new in a snapshot: what was said, in order; a task after the message that led to
-// it, and its end before the answer that it led to.
+// Tell returns the lines about what is new in a snapshot: messages in order, a task after the message that led to it,
+// and its end before the answer that it led to.
 func (n *Narrator) Tell(s live.Snapshot) []string {
 	var fresh []v1alpha1.AgentMessage
 	for _, m := range s.Messages {
@@ -55,7 +55,8 @@ func (n *Narrator) Tell(s live.Snapshot) []string {
 	return append(append(lines, n.hints(s)...), n.standstills(s)...)
 }
 
-// standstills tell, once until it is over, that the chat is paused or that work waits for a provider or a quota.
+// standstills returns lines about a paused chat and about work that waits for a provider or a quota, once until it
+// ends.
 func (n *Narrator) standstills(s live.Snapshot) []string {
 	var lines []string
 	tell := func(name, who string, still live.Standstill, stands bool) {
@@ -92,7 +93,7 @@ func eachNode(node *live.Node, do func(*live.Node)) {
 	}
 }
 
-// item is something to tell: at the place of a message, before, with or after it.
+// item is a group of lines, placed before, with or after a message.
 type item struct {
 	place, rank int
 	lines       []string
@@ -104,7 +105,7 @@ const (
 	rankAfter
 )
 
-// task tells of a task, and of those below it, what has not been told.
+// task returns the items about a task and those below it that were not printed yet.
 func (n *Narrator) task(node *live.Node, depth, begin, end int) []item {
 	name := node.Task.Name
 	var items []item
@@ -122,16 +123,17 @@ func (n *Narrator) task(node *live.Node, depth, begin, end int) []item {
 	return items
 }
 
-// beginning is the place of the message that led to a task; before all others if it has been told.
+// beginning returns the place of the message that led to a task, or the first place if that was printed before.
 func beginning(node *live.Node, fresh []v1alpha1.AgentMessage) int {
 	return slices.IndexFunc(fresh, func(m v1alpha1.AgentMessage) bool { return m.Name == node.Task.Spec.TriggerMessage })
 }
 
-// ending is the place of the answer that a task led to, which is the last to the same message; else after all others.
+// ending returns the place of the answer that a task led to, which is the last reply to the same message, or the last
+// place.
 func ending(node *live.Node, fresh []v1alpha1.AgentMessage) int {
 	for i, m := range slices.Backward(fresh) {
 		if m.Spec.About == node.Task.Name {
-			break // it asked after that
+			break // a later question
 		}
 		if m.Spec.InReplyTo != "" && m.Spec.InReplyTo == node.Task.Spec.TriggerMessage {
 			return i
@@ -140,7 +142,7 @@ func ending(node *live.Node, fresh []v1alpha1.AgentMessage) int {
 	return len(fresh)
 }
 
-// hints say what to type about what waits, once its request has been told.
+// hints returns the commands that resolve the open asks, once each ask has been printed.
 func (n *Narrator) hints(s live.Snapshot) []string {
 	var lines []string
 	for _, ask := range s.Asks(n.chat) {

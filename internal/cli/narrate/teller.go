@@ -12,22 +12,22 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
 
-// Teller tells a transcript, entry by entry, with replies that stream in as they come.
+// Teller prints a transcript entry by entry, with replies as they stream in.
 type Teller struct {
-	// Prompts says to tell system prompts too.
+	// Prompts also prints system prompts.
 	Prompts bool
 
 	out      io.Writer
-	begun    bool   // something has been told
-	call     string // the model call whose reply streams in
-	streamed string // what was told of it
-	broken   bool   // pieces of it are missing or void
+	begun    bool   // an entry has been printed
+	call     string // the model call of the streamed reply
+	streamed string // the part of it that was printed
+	broken   bool   // deltas of it are missing or void
 }
 
-// NewTeller returns a teller that writes to out.
+// NewTeller returns a Teller that writes to out.
 func NewTeller(out io.Writer) *Teller { return &Teller{out: out} }
 
-// Tell tells an entry.
+// Tell prints an entry.
 func (t *Teller) Tell(e historyv1.Entry) {
 	if e.Kind == historyv1.EntryDelta {
 		t.tellDelta(e)
@@ -49,13 +49,13 @@ func (t *Teller) Tell(e historyv1.Entry) {
 	}
 }
 
-// tellDelta writes the next piece of a reply.
+// tellDelta prints the next delta of a reply.
 func (t *Teller) tellDelta(e historyv1.Entry) {
 	if e.Delta == nil || e.Delta.Text == "" {
 		return
 	}
 	if e.Delta.Lost || (t.streamed != "" && e.ModelCall != t.call) {
-		t.broken = true // the call is made again, or the reply is too long
+		t.broken = true // the call is retried, or the reply is too long
 	}
 	t.call = e.ModelCall
 	if t.streamed == "" {
@@ -63,17 +63,17 @@ func (t *Teller) tellDelta(e historyv1.Entry) {
 		fmt.Fprint(t.out, "  ")
 	}
 	if t.broken {
-		return // the whole comes with the reply
+		return // the entry of the reply has all of it
 	}
 	t.streamed += e.Delta.Text
 	fmt.Fprint(t.out, strings.ReplaceAll(terminal.Clean(e.Delta.Text), "\n", "\n  "))
 }
 
-// endStream closes a reply that streamed in, and tells it again if pieces of it were missing.
+// endStream ends a streamed reply, and prints it again if deltas were missing.
 func (t *Teller) endStream(e historyv1.Entry, whole bool) {
 	fmt.Fprintln(t.out)
 	if !whole {
-		fmt.Fprintln(t.out, terminal.Faint.Render("  (once more, whole)"))
+		fmt.Fprintln(t.out, terminal.Faint.Render("  (complete reply)"))
 		t.text(e.Content)
 	}
 }

@@ -17,8 +17,8 @@ const (
 	pictureOfDel = '\u2421'
 )
 
-// Clean returns text without anything that a terminal would act on. Line breaks stay and tabs become spaces. Control
-// characters are shown as pictures such as ␛ rather than dropped: who approves a command must see all of it.
+// Clean returns text without anything that a terminal interprets. Line breaks stay and tabs become spaces. Control
+// characters become pictures such as ␛ and are not dropped: a person who approves a command must see all of it.
 func Clean(text string) string {
 	if isPlain(text) {
 		return text
@@ -39,8 +39,8 @@ func Clean(text string) string {
 	return out.String()
 }
 
-// Exact returns text such that every character of it is seen: like Clean, but what takes no room or looks like a space is written as an escape
-// such as \u200b, and nothing is left out. It is for what a person approves.
+// Exact returns text with every character visible: like Clean, but invisible and space-like characters become escapes
+// such as \u200b, and nothing is left out. It is for texts that a person approves.
 func Exact(text string) string {
 	var out strings.Builder
 	out.Grow(len(text))
@@ -62,7 +62,7 @@ func Exact(text string) string {
 	return out.String()
 }
 
-// Line returns text as one clean line: breaks and runs of spaces become one space.
+// Line returns text as one clean line: line breaks and runs of spaces become one space.
 func Line(text string) string {
 	return strings.Join(strings.Fields(Clean(text)), " ")
 }
@@ -89,8 +89,8 @@ func harmless(r rune) rune {
 	return r
 }
 
-// reorders reports whether a character changes the order in which others are shown, so that text reads as something else
-// than it is: what Unicode calls Bidi_Control.
+// reorders reports whether a character changes the display order of others (Unicode's Bidi_Control), so that text
+// reads differently from what it is.
 func reorders(r rune) bool {
 	return r == '\u061c' || r == '\u200e' || r == '\u200f' || (r >= '\u202a' && r <= '\u202e') || (r >= '\u2066' && r <= '\u2069')
 }

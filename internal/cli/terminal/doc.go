@@ -3,7 +3,7 @@
 
 // Package terminal prepares text for a person's terminal.
 //
-// What models, tools and other users wrote is never trusted to be text: Clean and Line make control characters visible
-// instead of passing them on, and Markdown does so too before and after it renders. Colours are the sixteen of the
-// terminal's own theme, and are left out where NO_COLOR is set or nobody looks.
+// Text of models, tools and other users is not trusted: Clean and Line make control characters visible, and Markdown
+// does so before and after it renders. Colours are the sixteen of the terminal's own theme, and are omitted if
+// NO_COLOR is set or the output is not a terminal.
 package terminal

@@ -9,10 +9,10 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Width is how many columns a text takes, colours aside.
+// Width returns the number of columns of a text, without its colours.
 func Width(text string) int { return ansi.StringWidth(text) }
 
-// Fit cuts a line to a width, with an ellipsis where something is missing.
+// Fit truncates a line to a width, with an ellipsis.
 func Fit(line string, width int) string {
 	if width <= 0 {
 		return ""
@@ -20,18 +20,18 @@ func Fit(line string, width int) string {
 	return ansi.Truncate(line, width, "…")
 }
 
-// Pad fills a line with spaces to a width; a longer one is cut.
+// Pad pads a line with spaces to a width, or truncates it.
 func Pad(line string, width int) string {
 	line = Fit(line, width)
 	return line + strings.Repeat(" ", max(0, width-Width(line)))
 }
 
-// Wrap breaks text into lines of at most width columns, at spaces where it can.
+// Wrap breaks text into lines of at most width columns, at spaces where possible.
 func Wrap(text string, width int) []string {
 	return strings.Split(ansi.Wrap(text, max(1, width), ""), "\n")
 }
 
-// WrapExact breaks text into lines of at most width columns, and leaves no space out.
+// WrapExact breaks text into lines of at most width columns and keeps every space.
 func WrapExact(text string, width int) []string {
 	return strings.Split(ansi.Hardwrap(text, max(1, width), true), "\n")
 }

@@ -24,15 +24,15 @@ func NewRenderer(width int) (*Renderer, error) {
 	return &Renderer{g}, nil
 }
 
-// numericEntity is a character reference such as &#27; which Markdown turns into the character itself.
+// numericEntity matches a character reference such as &#27;, which Markdown turns into the character.
 var numericEntity = regexp.MustCompile(`&#(?:[xX][0-9a-fA-F]+|[0-9]+);?`)
 
-// Markdown renders text as lines, with at most one blank line between others. Its only escape sequences are colours and the like.
+// Markdown renders text as lines, with at most one blank line in a row. Its only escape sequences set styles.
 func (r *Renderer) Markdown(text string) []string {
 	text = numericEntity.ReplaceAllStringFunc(Clean(text), func(entity string) string { return Clean(html.UnescapeString(entity)) })
 	rendered, err := r.glamour.Render(text)
 	if err != nil {
-		return strings.Split(text, "\n") // as it stands is better than not at all
+		return strings.Split(text, "\n") // unrendered
 	}
 	var lines []string
 	blank := true
@@ -50,10 +50,10 @@ func (r *Renderer) Markdown(text string) []string {
 	return lines
 }
 
-// sequence is an escape sequence of the kind that sets colours, or any other control character.
+// sequence matches an escape sequence that sets a style, or any other control character.
 var sequence = regexp.MustCompile("\x1b\\[[0-9;:]*m|[\x00-\x09\x0b-\x1f\x7f\u0080-\u009f]")
 
-// onlyStyles is the second lock on the door: whatever the renderer let through, only colours leave it.
+// onlyStyles removes all control characters and sequences except styles, in case the renderer let some through.
 func onlyStyles(text string) string {
 	return sequence.ReplaceAllStringFunc(text, func(s string) string {
 		if len(s) > 1 && strings.HasSuffix(s, "m") {
@@ -63,10 +63,10 @@ func onlyStyles(text string) string {
 	})
 }
 
-// trailing is blank space at the end of a line, among colours.
+// trailing matches blank space and styles at the end of a line.
 var trailing = regexp.MustCompile("(?: |\x1b\\[[0-9;:]*m)*$")
 
-// trimRight removes the blank space with which the renderer fills a line.
+// trimRight removes the spaces with which the renderer pads a line.
 func trimRight(line string) string {
 	end := trailing.FindString(line)
 	if !strings.Contains(end, " ") {

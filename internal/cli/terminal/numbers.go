@@ -27,7 +27,7 @@ func Count(n int64) string {
 
 func trimZero(s string) string { return strings.TrimSuffix(s, ".0") }
 
-// Cost is a price in millionths of the currency, in the currency. An unknown one is "-", which is not free.
+// Cost formats a price given in millionths of the currency. An unknown one is "-".
 func Cost(micros *int64) string {
 	switch {
 	case micros == nil:
@@ -42,7 +42,7 @@ func Cost(micros *int64) string {
 
 func trimZeros(s string) string { return strings.TrimRight(s, "0") }
 
-// Since is how long ago a time was, as kubectl says it.
+// Since formats how long ago a time was, like kubectl.
 func Since(t, now time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -50,7 +50,7 @@ func Since(t, now time.Time) string {
 	return duration.HumanDuration(now.Sub(t))
 }
 
-// Bar is a bar of at most width columns for a part of a whole.
+// Bar returns a bar of at most width columns for part out of whole.
 func Bar(part, whole int64, width int) string {
 	if whole <= 0 || part <= 0 {
 		return ""
@@ -62,7 +62,7 @@ func Bar(part, whole int64, width int) string {
 		bar += string([]rune(eighths)[rest])
 	}
 	if bar == "" {
-		return "▏" // a little is not nothing
+		return "▏" // a small part is visible
 	}
 	return bar
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/charmbracelet/x/term"
 )
 
-// The looks that text may have. They use the terminal's own sixteen colours, which fit its background.
+// Styles of text. They use the terminal's own sixteen colours, which suit its background.
 var (
 	Bold    = lipgloss.NewStyle().Bold(true)
 	Faint   = lipgloss.NewStyle().Faint(true)
@@ -22,8 +22,8 @@ var (
 	Accent  = lipgloss.NewStyle().Foreground(lipgloss.Blue).Bold(true)
 )
 
-// Writer passes on only those colours that out can show: none if it is not a terminal, or if the environment has
-// NO_COLOR.
+// Writer returns a writer that reduces colours to those that out supports: none if it is not a terminal or if
+// NO_COLOR is set.
 func Writer(out io.Writer, environ []string) io.Writer {
 	return colorprofile.NewWriter(out, environ)
 }
@@ -45,7 +45,7 @@ func phaseStyle(phase string) lipgloss.Style {
 	return Faint
 }
 
-// Mark is a sign for a phase, in one column.
+// Mark returns a sign of one column for a phase.
 func Mark(phase string) string {
 	sign := "·"
 	switch phase {

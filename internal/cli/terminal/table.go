@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// Table is rows under a heading, in columns as wide as they need to be. Cells may be coloured; they must be clean.
+// Table is a table with columns as wide as their content. Cells may be coloured; they must be clean.
 type Table struct {
 	Heading []string
 	Rows    [][]string
 }
 
-// gap is what separates columns.
+// gap is the number of spaces between columns.
 const gap = 3
 
-// Print writes the table. Lines have no blank space at their end.
+// Print writes the table, without trailing spaces.
 func (t Table) Print(out io.Writer) {
 	widths := make([]int, len(t.Heading))
 	rows := append([][]string{t.Heading}, t.Rows...)

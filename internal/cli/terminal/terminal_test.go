@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestCleanShowsWhatATerminalWouldActOn(t *testing.T) {
+func TestCleanShowsControlCharacters(t *testing.T) {
 	for name, c := range map[string]struct{ in, want string }{
 		"plain":           {"a\nb", "a\nb"},
 		"letters":         {"Grüße, 世界 👋", "Grüße, 世界 👋"},
@@ -47,7 +47,7 @@ func TestLineIsOneLine(t *testing.T) {
 
 var styles = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
 
-func TestMarkdownEmitsColoursAlone(t *testing.T) {
+func TestMarkdownEmitsOnlyStyles(t *testing.T) {
 	r, err := NewRenderer(60)
 	if err != nil {
 		t.Fatal(err)
@@ -65,12 +65,12 @@ func TestMarkdownEmitsColoursAlone(t *testing.T) {
 			}
 		}
 		if strings.Contains(text, "&#27;[2J") && !strings.Contains(rest, "␛[2J") && !strings.Contains(rest, "&#27;") {
-			t.Errorf("Markdown(%q) hides what was written: %q", text, rest)
+			t.Errorf("Markdown(%q) hides the text: %q", text, rest)
 		}
 	}
 }
 
-func TestMarkdownReads(t *testing.T) {
+func TestMarkdownRenders(t *testing.T) {
 	r, err := NewRenderer(40)
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestFitAndPadCountColumns(t *testing.T) {
 	}
 }
 
-func TestNoColoursWhereNobodyLooks(t *testing.T) {
+func TestNoColoursWithoutATerminal(t *testing.T) {
 	var out bytes.Buffer
 	fmt.Fprint(Writer(&out, []string{"TERM=xterm-256color"}), Phase("Failed"), Mark("Success"))
 	if got, want := out.String(), "Failed✓"; got != want {
