@@ -12,8 +12,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// Acquire waits until this engine may append: until the one that is at work has handed over, has died or is silent for long. Handing over
-// lets its calls finish. Without handOver an engine that is alive is left at work.
+// Acquire waits until this engine may append: until the current owner has handed over, has died, or has been silent for
+// Options.Patience. With handOver it asks a running owner to hand over, which lets the owner's calls finish; without it, a
+// running owner keeps the shard.
 func (e *Engine) Acquire(ctx context.Context, handOver bool) error {
 	var asked asking
 	told := false
@@ -24,9 +25,9 @@ func (e *Engine) Acquire(ctx context.Context, handOver bool) error {
 			return nil
 		case err != nil && !errors.Is(err, ledger.ErrUnavailable) && !errors.Is(err, ledger.ErrNeedsAttention):
 			return err
-		case err != nil && !told: // one that gave up and was started again would ask the one at work to hand over
+		case err != nil && !told: // giving up would restart the process, which would then ask a healthy owner to hand over
 			told = true
-			e.options.Trouble(fmt.Errorf("wait for the ledger: %w", err))
+			e.options.Trouble(fmt.Errorf("acquire the shard: %w", err))
 		}
 		wait := lookEvery
 		if handOver {
@@ -40,22 +41,22 @@ func (e *Engine) Acquire(ctx context.Context, handOver bool) error {
 	}
 }
 
-// tryToTake takes the shard if it can be had, or asks for it.
+// tryToTake takes the shard if it is free, or requests it.
 func (e *Engine) tryToTake(ctx context.Context, asked *asking, handOver bool) (bool, error) {
 	holding, err := e.options.Ledger.Holding(ctx, onlyShard)
 	if err != nil {
-		return false, fmt.Errorf("look who is at work: %w", err)
+		return false, fmt.Errorf("read the owner of the shard: %w", err)
 	}
 	if !handOver && e.tenure.leftTo(holding.Epoch, e.options.Patience) {
 		return false, nil
 	}
 	leave, err := e.options.Ledger.Attend(ctx, onlyShard)
 	if err != nil && !errors.Is(err, ledger.ErrAttended) && !errors.Is(err, ledger.ErrUnsupported) {
-		return false, fmt.Errorf("look whether somebody is at work: %w", err)
+		return false, fmt.Errorf("check the liveness lock: %w", err)
 	}
 	since := time.Now()
 	patience := e.options.Patience
-	if err == nil { // nobody attends: the process has ended, or only its connection has
+	if err == nil { // the lock is free: the owner's process has ended, or only its connection
 		patience = min(patience, unsureAfter)
 	}
 	free := holding.Epoch == 0 || holding.Released
@@ -70,7 +71,7 @@ func (e *Engine) tryToTake(ctx context.Context, asked *asking, handOver bool) (b
 		if leave != nil {
 			err = errors.Join(err, leave())
 		}
-		if errors.Is(err, ledger.ErrFenced) { // somebody was faster
+		if errors.Is(err, ledger.ErrFenced) { // another engine was faster
 			*asked = asking{}
 			return false, nil
 		}
@@ -80,26 +81,26 @@ func (e *Engine) tryToTake(ctx context.Context, asked *asking, handOver bool) (b
 	return true, nil
 }
 
-// asking is what an engine has asked of the one that is at work.
+// asking is the state of a request to the current owner.
 type asking struct {
 	epoch   int64
 	request ledger.Request
-	// at is when it asked, and since when it first heard something.
+	// at is when the request was sent, since when this engine first waited for the owner.
 	at, since time.Time
 	answered  string
 }
 
-// inVain says whether the one that is at work is silent, or takes too long to hand over.
+// inVain reports whether the owner is silent, or takes too long to hand over.
 func (a *asking) inVain(h ledger.Holding, now time.Time, patience time.Duration) bool {
 	if a.epoch != h.Epoch {
-		return false // nothing has been asked of this one
+		return false // no request to this owner
 	}
 	if h.Answered != a.answered {
 		a.answered = h.Answered
 		if a.since.IsZero() {
 			a.since = now
 		}
-		if !a.request.HandOver { // it lives: ask again later
+		if !a.request.HandOver { // the owner is running: ask again later
 			a.at = now.Add(standbyEvery)
 			a.request.ID = ""
 		}
@@ -110,7 +111,7 @@ func (a *asking) inVain(h ledger.Holding, now time.Time, patience time.Duration)
 	return now.Sub(a.at) > patience
 }
 
-// ask asks the one that is at work, unless the request stands already.
+// ask sends a request to the owner, unless it has one from this engine.
 func (e *Engine) ask(ctx context.Context, asked *asking, h ledger.Holding, handOver bool) error {
 	now := time.Now()
 	if asked.epoch != h.Epoch {
@@ -119,11 +120,11 @@ func (e *Engine) ask(ctx context.Context, asked *asking, h ledger.Holding, handO
 	if asked.request.ID != "" && h.Request.ID == asked.request.ID || asked.request.ID == "" && now.Before(asked.at) {
 		return nil
 	}
-	// One whose request was replaced by another's asks again; how long it has waited counts from the first time.
+	// Another engine's request may have replaced ours: send it again. The waiting time counts from the first request.
 	asked.request = ledger.Request{ID: fmt.Sprintf("%s/%d", e.options.Holder, now.UnixNano()), HandOver: handOver}
 	err := e.options.Ledger.Ask(ctx, ledger.Fence{Shard: onlyShard, Epoch: h.Epoch}, asked.request)
 	if errors.Is(err, ledger.ErrFenced) {
-		return nil // it is over; the next look tells
+		return nil // the owner is gone; the next attempt sees it
 	}
 	return err
 }

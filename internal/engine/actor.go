@@ -14,40 +14,40 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// delivery is something for an agent: a fact, and what the ledger is to record with it.
+// delivery is an item in an agent's mailbox: a fact, and what to record with it.
 type delivery struct {
 	fact agent.Fact
-	// at is when the fact is true at the earliest: a timer may fire a moment before its time by another clock.
+	// at is the earliest time of the fact: a timer may fire slightly early by another clock.
 	at agent.Time
 	// create is the record of an agent that may be new.
 	create *ledger.Agent
-	// end says that nothing will come after this.
+	// end reports that nothing follows: the agent's object is gone.
 	end bool
-	// quarantine says that the agent cannot go on, as its fact says.
+	// quarantine reports that the fact quarantines the agent.
 	quarantine bool
-	// takeOver asks for everything that is outstanding, not only what a fact adds; its own fact is found when the agent has been read.
-	// fresh says that it was just read.
+	// takeOver performs everything that is outstanding, not only what a fact adds; its fact is computed after the agent was read.
+	// fresh reports that the agent was just read.
 	takeOver, fresh bool
-	// missed is what the agent has to hear after a take-over, if caughtUp says that it is known.
+	// missed are the facts to apply after a take-over; caughtUp reports that they were computed.
 	missed   []agent.Fact
 	caughtUp bool
-	// resume asks for everything that is outstanding of an agent that was parked.
+	// resume performs everything that is outstanding of a parked agent.
 	resume bool
-	// open are the keys of the calls that the ledger has no result of, for those who take over or resume.
+	// open are the keys of the calls without a result in the ledger, for a take-over or a resume.
 	open map[string]bool
-	// reserved is what a model call had reserved, to be given back when its usage is part of the state.
+	// reserved is the reservation of a model call, released when its usage is part of the state.
 	reserved    agent.Amount
 	modelResult *ledger.ModelResult
 	toolResult  *ledger.ToolResult
-	// images came with the fact.
+	// images belong to the fact.
 	images []ledger.Image
-	// call is the call that the result is of, if one was made.
+	// call is the call that produced the result, if one was made.
 	call *Call
-	// recorded, if set, is told once what became of the delivery; nil says that it is durable, or makes no difference.
+	// recorded, if set, is called once with the result of the delivery; nil means that the fact is durable or changes nothing.
 	recorded func(error)
 }
 
-// actor is one agent: its mailbox, its state and what it has in flight.
+// actor is one agent: its mailbox, its state and its effects in flight.
 type actor struct {
 	engine *Engine
 	uid    string
@@ -55,38 +55,38 @@ type actor struct {
 	mu       sync.Mutex
 	queue    []delivery
 	working  bool
-	dropped  bool // what comes from now on is for nobody
-	quiet    bool // no new effects
+	dropped  bool // deliveries are refused from now on
+	quiet    bool // starts no new effects
 	inFlight map[string]func()
-	fence    ledger.Fence // of the batch that is being handled
-	calls    int          // that are being made
-	queued   *queued      // the model call that waits for its turn, if one does
-	touched  time.Time    // when something last came, or somebody looked
-	blocked  error        // why the ledger does not take what is in the mailbox
+	fence    ledger.Fence // of the current batch
+	calls    int          // calls in flight
+	queued   *queued      // the model call that waits at its provider, if any
+	touched  time.Time    // last delivery or read
+	blocked  error        // why the ledger does not accept the mailbox
 
-	// The working goroutine alone changes what follows, under this lock.
+	// Only the working goroutine changes the following fields, with this lock held.
 	stateMu  sync.Mutex
 	loaded   bool
-	absent   bool // the ledger had nothing of this agent when it was asked
+	absent   bool // the ledger had no record of this agent when it was read
 	record   ledger.Agent
 	state    agent.State
 	seq      int64
 	snapshot int64
 	due      cadence
 	recorded *recorded
-	// fault is why the agent is to be quarantined, and distrust keeps it from being read from its snapshot.
+	// fault is why the agent must be quarantined; distrust prevents loading from its snapshot.
 	fault    *agent.Quarantined
 	distrust bool
 }
 
-// post puts something into the mailbox and sees to it that somebody looks, at all of it together. It reports false if the actor has been
-// dropped.
+// post adds deliveries to the mailbox, to be handled together, and starts a goroutine if none is running. It reports false if the
+// actor was dropped.
 func (a *actor) post(together ...delivery) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, d := range together {
 		if !a.postLocked(d) {
-			return false // and so were those before it
+			return false // deliveries before it were dropped too
 		}
 	}
 	return true
@@ -96,7 +96,7 @@ func (a *actor) postLocked(d delivery) bool {
 	if a.dropped {
 		return false
 	}
-	if d.takeOver { // before everything else
+	if d.takeOver { // take-overs come first
 		a.queue = append([]delivery{d}, a.queue...)
 	} else {
 		a.queue = append(a.queue, d)
@@ -106,7 +106,7 @@ func (a *actor) postLocked(d delivery) bool {
 	return true
 }
 
-// touch keeps the agent in memory for a while.
+// touch delays the eviction of the agent.
 func (a *actor) touch() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -128,7 +128,7 @@ func (a *actor) lookLocked() {
 	a.engine.steps.do(a.work)
 }
 
-// work empties the mailbox. What has gathered there goes into the ledger together.
+// work empties the mailbox. Everything in it is appended to the ledger together.
 func (a *actor) work() {
 	defer a.engine.busy.Done()
 	for {
@@ -140,7 +140,7 @@ func (a *actor) work() {
 			return
 		}
 		a.queue = nil
-		a.fence, _ = a.engine.tenure.current() // while it is not dropped, the epoch is the one that it was read in
+		a.fence, _ = a.engine.tenure.current() // an actor that is not dropped was read in the current epoch
 		a.mu.Unlock()
 		slow := a.watch(batch)
 		err := a.handle(batch)
@@ -153,7 +153,7 @@ func (a *actor) work() {
 	}
 }
 
-// pause puts back what could not be recorded, and tries again later: a ledger that is down stops progress and loses nothing.
+// pause requeues a batch that could not be recorded and retries later: a ledger that is down stops progress but loses nothing.
 func (a *actor) pause(batch []delivery, err error) {
 	ended := a.engine.ctx.Err() != nil
 	if !ended {
@@ -167,7 +167,7 @@ func (a *actor) pause(batch []delivery, err error) {
 	if ended {
 		return
 	}
-	a.engine.busy.Add(1) // a drain waits for what has not been recorded
+	a.engine.busy.Add(1) // a drain waits for unrecorded deliveries
 	time.AfterFunc(a.engine.options.RetryLedger, func() {
 		defer a.engine.busy.Done()
 		a.mu.Lock()
@@ -178,7 +178,7 @@ func (a *actor) pause(batch []delivery, err error) {
 	})
 }
 
-// putBack puts a batch before what has come since. Nobody looks into the mailbox of an actor that was dropped. The lock is held.
+// putBack puts a batch in front of newer deliveries. The mailbox of a dropped actor is never read. The lock must be held.
 func (a *actor) putBack(batch []delivery) {
 	if a.dropped {
 		confirm(batch, errForgotten)
@@ -187,8 +187,8 @@ func (a *actor) putBack(batch []delivery) {
 	a.queue = append(batch, a.queue...)
 }
 
-// handle steps through a batch, records it and acts. An error means that nothing was recorded and that it is worth trying
-// again.
+// handle steps through a batch, records it and performs the effects. An error means that nothing was recorded and that a retry
+// may succeed.
 func (a *actor) handle(batch []delivery) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -196,10 +196,10 @@ func (a *actor) handle(batch []delivery) (err error) {
 		}
 	}()
 	if slices.ContainsFunc(batch, func(d delivery) bool { return d.takeOver && !d.fresh }) {
-		a.unload() // whoever was at work may have gone on since this state was read
+		a.unload() // another engine may have appended since this state was read
 	}
-	// An agent that was not there a moment ago and is to begin now need not be looked for again: if somebody else has begun it in
-	// between, the append says so.
+	// An agent that was not found a moment ago and starts now need not be read again: if another engine has started it meanwhile,
+	// the append fails.
 	begins := slices.ContainsFunc(batch, func(d delivery) bool { return d.create != nil })
 	if !begins || !a.isAbsent() {
 		if err := a.load(a.engine.ctx); err != nil && !errors.Is(err, ledger.ErrNotFound) {
@@ -225,8 +225,8 @@ func (a *actor) handle(batch []delivery) (err error) {
 			a.engine.budgets.release(a.uid, r.granted)
 		}
 	}()
-	// An agent that has ended before its object went may still wait for the last of its calls to be stopped: nobody hears of that
-	// once the agent is forgotten.
+	// An agent that ended before its object was deleted may still have calls that are being stopped. Close them now: after the
+	// eviction their results would not be recorded.
 	if r.abandonsCalls() {
 		if err := a.closeCalls(r); err != nil {
 			return err
@@ -239,7 +239,7 @@ func (a *actor) handle(batch []delivery) (err error) {
 		if r.end {
 			a.engine.Forget(a.uid)
 		}
-		if r.takeOver && r.ended() { // nobody may have heard of that
+		if r.takeOver && r.ended() { // the notifications may not have been sent
 			a.notifyOthers(r)
 		}
 		return nil
@@ -248,7 +248,7 @@ func (a *actor) handle(batch []delivery) (err error) {
 	r.batch.Fence = a.fence
 	err = a.engine.options.Ledger.Append(a.engine.ctx, r.batch)
 	if errors.Is(err, ledger.ErrInvalid) && r.batch.Snapshot != nil {
-		r.batch.Snapshot = nil // it is only a shortcut
+		r.batch.Snapshot = nil // a snapshot is only an optimisation
 		err = a.engine.options.Ledger.Append(a.engine.ctx, r.batch)
 	}
 	var conflict *ledger.ConflictError
@@ -264,10 +264,10 @@ func (a *actor) handle(batch []delivery) (err error) {
 		a.overtaken(batch)
 		return nil
 	case errors.Is(err, ledger.ErrNoIntent):
-		a.overtaken(withoutResults(batch)) // the results have been recorded already
+		a.overtaken(withoutResults(batch)) // the results are already recorded
 		return nil
 	case errors.Is(err, ledger.ErrInvalid):
-		// Trying again would not help, and would wedge the agent.
+		// A retry would fail again and block the agent.
 		a.engine.options.Trouble(fmt.Errorf("agent %s: %w", a.uid, err))
 		a.release(batch)
 		confirm(batch, err)
@@ -276,7 +276,7 @@ func (a *actor) handle(batch []delivery) (err error) {
 		return err
 	}
 	a.passed(r)
-	if !a.engine.tenure.holds(a.fence) { // it is on record; whoever takes the agent over goes on with it
+	if !a.engine.tenure.holds(a.fence) { // it is recorded; the new owner continues
 		confirm(batch, nil)
 		return nil
 	}
@@ -308,7 +308,7 @@ func (a *actor) handle(batch []delivery) (err error) {
 	return nil
 }
 
-// passed tells which points an append that succeeded has come to.
+// passed reports the points that a successful append has reached.
 func (a *actor) passed(r *recording) {
 	if len(r.batch.ModelCalls)+len(r.batch.ToolCalls) > 0 {
 		a.engine.reached(AfterIntent)
@@ -318,7 +318,7 @@ func (a *actor) passed(r *recording) {
 	}
 }
 
-// confirm tells those who wait what became of their deliveries.
+// confirm reports the result of an append to the callers that wait for it.
 func confirm(batch []delivery, err error) {
 	for _, d := range batch {
 		if d.recorded != nil {
@@ -327,14 +327,14 @@ func confirm(batch []delivery, err error) {
 	}
 }
 
-// release gives back what was reserved for calls whose answers made no difference.
+// release releases the reservations of calls whose results changed nothing.
 func (a *actor) release(batch []delivery) {
 	for _, d := range batch {
 		a.engine.budgets.release(a.uid, d.reserved)
 	}
 }
 
-// act stops what is no longer outstanding and performs what has become so.
+// act stops effects that are no longer outstanding and starts new ones.
 func (a *actor) act(r *recording) {
 	a.mu.Lock()
 	var stops []func()
@@ -360,8 +360,8 @@ func (a *actor) act(r *recording) {
 	a.notifyOthers(r)
 }
 
-// retire makes an actor that has been idle refuse what comes from now on, so that it can be dropped; it reports whether it was.
-// The engine's lock is held: whoever wants to deliver to this agent gets another actor.
+// retire marks an idle actor as dropped, so that it can be evicted, and reports whether it did. The engine's lock must be held: a
+// concurrent delivery then gets a new actor.
 func (a *actor) retire(before time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -372,14 +372,14 @@ func (a *actor) retire(before time.Time) bool {
 	return true
 }
 
-// quiesce lets what is in flight finish and begins nothing new.
+// quiesce lets effects in flight finish and starts no new ones.
 func (a *actor) quiesce() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.quiet = true
 }
 
-// drop forgets everything.
+// drop stops all effects and discards the mailbox.
 func (a *actor) drop() {
 	a.mu.Lock()
 	a.dropped = true

@@ -12,12 +12,12 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// atOnce is how long a tool of Options.AtOnce may take; one that needs longer is run like any other.
+// atOnce is the timeout of a tool in Options.AtOnce; a slower tool runs as an ordinary effect.
 const atOnce = 50 * time.Millisecond
 
-// answer runs a tool that touches nothing outside this process. Nobody could tell afterwards that it ran, so nothing is lost if it runs
-// before its intent is durable: call and answer are recorded together with the reply that asked for them and the request that
-// follows, in one append instead of two. It reports false for every other tool, and for one that takes its time.
+// answer runs a tool that affects nothing outside this process. Such a tool may run before its intent is durable, because after a
+// crash nothing depends on whether it ran. The call and its answer are appended together with the reply that contains the call
+// and the next request: one append instead of two. It reports false for all other tools and for slow ones.
 func (a *actor) answer(r *recording, e agent.RunTool, cause int64, now time.Time) (delivery, bool) {
 	if _, ok := a.engine.options.AtOnce.Lookup(e.Tool); !ok {
 		return delivery{}, false
@@ -38,7 +38,7 @@ func (a *actor) answer(r *recording, e agent.RunTool, cause int64, now time.Time
 	return delivery{fact: fact, images: images}, true
 }
 
-// toolIntent is the record of a tool call that an event leads to.
+// toolIntent is the ledger row of a tool call that is about to start.
 func (a *actor) toolIntent(r *recording, e agent.RunTool, cause int64, now time.Time) ledger.ToolCall {
 	modelCall := modelCallKey(a.uid, e.Request, e.Attempt)
 	if r.next.Config.Kind == agent.ToolRun {
@@ -54,7 +54,7 @@ func (a *actor) toolIntent(r *recording, e agent.RunTool, cause int64, now time.
 	return call
 }
 
-// toolRow is the record of how a tool call ended.
+// toolRow is the ledger row of a tool result.
 func (a *actor) toolRow(e agent.RunTool, result tool.Result, finished time.Time) *ledger.ToolResult {
 	row := &ledger.ToolResult{Key: a.ledgerKey(e), Status: toolStatus(result), Output: wholeOutput(result), FinishedAt: finished}
 	if result.Failure != tool.NoFailure {

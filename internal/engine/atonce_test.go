@@ -21,8 +21,7 @@ rules:
 - {match: {toolResult: {tool: think}}, reply: {toolCalls: [{name: submit_result, arguments: {result: It is 42.}}]}}
 `
 
-// What a calculator is asked and what it answers is in the ledger, in the same append as the reply that asked and the request that tells
-// the model.
+// The calls and answers of an inline tool are recorded in the same append as the reply that contains them and the next request.
 func TestToolsAtHandAreRecordedWithTheirAnswers(t *testing.T) {
 	w := newWorld(t, sum)
 	w.crash()
@@ -58,11 +57,11 @@ func TestToolsAtHandAreRecordedWithTheirAnswers(t *testing.T) {
 		t.Errorf("the events (-want +got):\n%s", diff)
 	}
 	if n := counted.appends.Load(); n != 3 {
-		t.Errorf("it took %d appends, want one for the start and one for each reply", n)
+		t.Errorf("%d appends, want one for the start and one for each reply", n)
 	}
 }
 
-// A tool that is thought to be at hand and takes its time does not hold up its agent: it is run like any other.
+// An inline tool that is slow does not block its agent: it runs as an ordinary effect.
 func TestAToolThatTakesItsTimeIsRunLikeAnyOther(t *testing.T) {
 	w := newWorld(t, sum)
 	slow, err := tool.New(tool.Spec{Name: builtin.Calculator, Parameters: []byte(`{"type":"object"}`), ReadOnly: true},
@@ -84,12 +83,12 @@ func TestAToolThatTakesItsTimeIsRunLikeAnyOther(t *testing.T) {
 	}
 	for _, call := range calls.Items {
 		if call.Result == nil || call.Result.Status != ledger.StatusSuccess {
-			t.Errorf("%s ended as %+v, want the answer of the tool that the agent has", call.Tool, call.Result)
+			t.Errorf("%s ended with %+v, want the answer of the agent's own tool", call.Tool, call.Result)
 		}
 	}
 }
 
-// countingLedger counts how often it is written to.
+// countingLedger counts appends.
 type countingLedger struct {
 	Ledger
 	appends atomic.Int64

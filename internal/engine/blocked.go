@@ -11,13 +11,13 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// slowLedger is how long the ledger may take before an agent counts as blocked although nothing has failed yet.
+// slowLedger is how long an append may take before the agent counts as blocked.
 const slowLedger = 10 * time.Second
 
-// errSlow is why an agent is blocked that waits for an answer of the ledger.
-var errSlow = &ledger.Error{Op: "append", Reason: ledger.ReasonUnavailable, Err: errors.New("it has not answered for " + slowLedger.String())}
+// errSlow is why an agent is blocked while an append takes too long.
+var errSlow = &ledger.Error{Op: "append", Reason: ledger.ReasonUnavailable, Err: errors.New("no answer for " + slowLedger.String())}
 
-// Blocked is why an agent cannot go on although it has something to do: the ledger fails. It is nil for all others.
+// Blocked returns why the ledger keeps an agent from continuing, or nil.
 func (e *Engine) Blocked(uid string) error {
 	e.mu.Lock()
 	a := e.actors[uid]
@@ -30,7 +30,7 @@ func (e *Engine) Blocked(uid string) error {
 	return a.blocked
 }
 
-// setBlocked remembers whether the ledger takes what an agent has to record, and says so if that is new.
+// setBlocked stores whether the ledger accepts what an agent has to record, and reports changes.
 func (a *actor) setBlocked(batch []delivery, err error) {
 	a.mu.Lock()
 	before := a.blocked
@@ -44,14 +44,14 @@ func (a *actor) setBlocked(batch []delivery, err error) {
 	}
 }
 
-// watchdog says that an agent is blocked while one attempt to record something takes too long.
+// watchdog marks an agent as blocked while an append takes too long.
 type watchdog struct {
 	mu    sync.Mutex
 	over  bool
 	timer *time.Timer
 }
 
-// watch begins to watch an attempt.
+// watch starts a watchdog for an append.
 func (a *actor) watch(batch []delivery) *watchdog {
 	w := &watchdog{}
 	w.timer = time.AfterFunc(slowLedger, func() {
@@ -64,7 +64,7 @@ func (a *actor) watch(batch []delivery) *watchdog {
 	return w
 }
 
-// stop ends the watch: what is said of the agent afterwards stays.
+// stop ends the watch. It does not reset the agent's blocked state.
 func (w *watchdog) stop() {
 	w.timer.Stop()
 	w.mu.Lock()
@@ -72,7 +72,7 @@ func (w *watchdog) stop() {
 	w.over = true
 }
 
-// reasonOf is the reason of a failure of the ledger, or nothing.
+// reasonOf returns the reason of a ledger error, or an empty string.
 func reasonOf(err error) ledger.Reason {
 	var failure *ledger.Error
 	switch {
@@ -84,7 +84,7 @@ func reasonOf(err error) ledger.Reason {
 	return ""
 }
 
-// whose is the record of the agent, which may be one that is to begin.
+// whose returns the record of the agent, which may be about to start.
 func (a *actor) whose(batch []delivery) (ledger.Agent, bool) {
 	if record, ok := a.engine.directory.find(a.uid); ok {
 		return record, true

@@ -16,7 +16,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 )
 
-// brokenLedger takes nothing while it is full.
+// brokenLedger refuses appends while it is full.
 type brokenLedger struct {
 	ledger.Ledger
 	full atomic.Bool
@@ -56,10 +56,10 @@ func TestAnAgentThatTheLedgerKeepsFromGoingOnSaysSo(t *testing.T) {
 		select {
 		case a := <-told:
 			if a.Name != name || a.Namespace != "a" || a.Kind != "AgentChat" {
-				t.Fatalf("%+v is told, want %s", a, name)
+				t.Fatalf("Blocked was called for %+v, want %s", a, name)
 			}
 		case <-time.After(30 * time.Second):
-			t.Fatal("nobody is told")
+			t.Fatal("Blocked was not called")
 		}
 		if err := e.Blocked(name); reasonOf(err) != reason {
 			t.Fatalf("%s is blocked by %v, want %q", name, err, reason)
@@ -67,7 +67,7 @@ func TestAnAgentThatTheLedgerKeepsFromGoingOnSaysSo(t *testing.T) {
 	}
 
 	broken.full.Store(true)
-	start("new") // one that the ledger does not know yet
+	start("new") // an agent without a record in the ledger
 	expect("new", ledger.ReasonFull)
 	broken.full.Store(false)
 	expect("new", "")
@@ -80,9 +80,9 @@ func TestAnAgentThatTheLedgerKeepsFromGoingOnSaysSo(t *testing.T) {
 	broken.full.Store(false)
 	expect("new", "")
 	if len(told) != 0 {
-		t.Errorf("%d more are told: once is enough", len(told))
+		t.Errorf("Blocked was called %d more times, want once per change", len(told))
 	}
 	if err := e.Blocked("nobody"); err != nil {
-		t.Errorf("an agent that does not exist is blocked by %v", err)
+		t.Errorf("an unknown agent is blocked by %v", err)
 	}
 }

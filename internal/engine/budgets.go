@@ -13,36 +13,36 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// budgets holds what the agents of all trees have used and reserved. An agent's limit holds for everything below it.
+// budgets holds the usage and reservations of the agents of all trees. An agent's limit includes everything below it.
 type budgets struct {
 	mu       sync.Mutex
 	nodes    map[string]*node
-	children map[string][]*node // by the parent's UID, which may not be known here
+	children map[string][]*node // by the UID of the parent, which may be unknown here
 	waiting  []*claim
 }
 
 // node is one agent in its tree.
 type node struct {
 	uid, name, parent string
-	// limit is the agent's own, and until what a chat may have used until a person sends the next message.
+	// limit is the agent's own limit; until is the usage at which a chat waits for the next message of a person.
 	limit, until agent.Amount
-	// used is what the agent itself and its finished children have used, reserved what its calls in flight may use.
+	// used is the usage of the agent and its finished children, reserved that of its calls in flight.
 	used, reserved agent.Amount
-	// allUsed and allReserved count everything below it as well.
+	// allUsed and allReserved include everything below the agent.
 	allUsed, allReserved agent.Amount
 }
 
-// claim is a reservation that waits until calls of other agents have been settled.
+// claim is a reservation that waits until calls of other agents are settled.
 type claim struct {
 	uid    string
 	amount agent.Amount
 	then   func(refusal refusal)
 }
 
-// refusal says why a claim is not granted; the zero value grants it.
+// refusal is why a reservation is refused; the zero value grants it.
 type refusal struct {
 	reason string
-	// message says that only what may be used until the next message of a person stands in the way.
+	// message reports that only the limit until the next message of a person is exceeded.
 	message bool
 }
 
@@ -50,8 +50,8 @@ func newBudgets() *budgets {
 	return &budgets{nodes: map[string]*node{}, children: map[string][]*node{}}
 }
 
-// set brings the node of an agent up to its state, and gives back at the same moment what was reserved for the calls
-// whose usage the state now has: in between, neither would count.
+// set updates the node of an agent from its state. At the same time it releases the reservations of calls whose usage is now part
+// of the state, so that the amount is never counted twice or not at all.
 func (b *budgets) set(record ledger.Agent, s agent.State, released ...agent.Amount) {
 	b.change(func() {
 		n, ok := b.nodes[record.UID]
@@ -70,7 +70,7 @@ func (b *budgets) set(record ledger.Agent, s agent.State, released ...agent.Amou
 	})
 }
 
-// keep counts an agent that has ended until its parent has taken over what it used.
+// keep counts an agent that has ended until its parent has its usage.
 func (b *budgets) keep(record ledger.Agent, s agent.State) {
 	b.change(func() {
 		if b.nodes[record.UID] == nil {
@@ -81,7 +81,7 @@ func (b *budgets) keep(record ledger.Agent, s agent.State) {
 	})
 }
 
-// settled forgets a child whose usage its parent has taken over.
+// settled drops a child whose usage is now part of its parent's.
 func (b *budgets) settled(parent ledger.Agent, child string) {
 	b.change(func() {
 		i := slices.IndexFunc(b.children[parent.UID], func(n *node) bool { return n.name == child })
@@ -99,16 +99,16 @@ func (b *budgets) forget(uid string) {
 	})
 }
 
-// reserve sets an amount aside for an agent, if it and everything above it can afford it, and then calls then with no refusal.
-// If they could afford it but for calls in flight that may use less than they reserved, it waits for those; else then is
-// called with the refusal. What it returns can be given to giveUp.
+// reserve reserves an amount for an agent if the limits of the agent and of all its ancestors allow it, and calls then with no
+// refusal. If only reservations of calls in flight prevent it, it waits for them; otherwise it calls then with the refusal. The
+// result can be passed to giveUp.
 func (b *budgets) reserve(uid string, amount agent.Amount, then func(refusal)) *claim {
 	c := &claim{uid: uid, amount: amount, then: then}
 	b.change(func() { b.waiting = append(b.waiting, c) })
 	return c
 }
 
-// giveUp stops waiting, and says whether it was in time.
+// giveUp cancels a waiting reservation and reports whether it was still waiting.
 func (b *budgets) giveUp(c *claim) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -119,14 +119,14 @@ func (b *budgets) giveUp(c *claim) bool {
 	return i >= 0
 }
 
-// waits says whether a claim has not been answered.
+// waits reports whether a reservation is still waiting.
 func (b *budgets) waits(c *claim) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Contains(b.waiting, c)
 }
 
-// release gives back what was reserved.
+// release releases a reservation.
 func (b *budgets) release(uid string, reserved agent.Amount) {
 	b.change(func() {
 		if n := b.nodes[uid]; n != nil {
@@ -135,7 +135,7 @@ func (b *budgets) release(uid string, reserved agent.Amount) {
 	})
 }
 
-// change changes something and then answers the claims that can be answered, in their order.
+// change applies a change and then answers the waiting reservations in order.
 func (b *budgets) change(do func()) {
 	b.mu.Lock()
 	do()
@@ -157,7 +157,7 @@ func (b *budgets) change(do func()) {
 	}
 }
 
-// judge says whether a claim can be granted: yes, no with the reason, or later.
+// judge decides about a reservation: granted, refused with a reason, or later.
 func (b *budgets) judge(c *claim) (refused refusal, later bool) {
 	for n := b.nodes[c.uid]; n != nil; n = b.nodes[n.parent] {
 		if n.limit == (agent.Amount{}) && n.until == (agent.Amount{}) {
@@ -186,8 +186,8 @@ func (n *node) refuse(amount agent.Amount, exhausted bool) refusal {
 		n.name, n.allUsed.Tokens, n.limit.Tokens, n.allUsed.CostMicros, n.limit.CostMicros, amount.Tokens, amount.CostMicros)}
 }
 
-// grantTasks sets tasks aside for an agent, as many as are wanted or as the limits above it leave, and returns how many. They are
-// given back by set when the state has charged them.
+// grantTasks reserves up to wanted tasks for an agent within the limits of its ancestors, and returns how many. set releases them
+// when they are part of the state.
 func (b *budgets) grantTasks(uid string, wanted int64) int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -204,7 +204,7 @@ func (b *budgets) grantTasks(uid string, wanted int64) int64 {
 	return granted
 }
 
-// spent is what the whole tree below an agent has used.
+// spent returns the usage of an agent and everything below it.
 func (b *budgets) spent(uid string) agent.Amount {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -214,7 +214,7 @@ func (b *budgets) spent(uid string) agent.Amount {
 	return agent.Amount{}
 }
 
-// insert adds a node. Children of it may be known already.
+// insert adds a node. Its children may already be known.
 func (b *budgets) insert(n *node) {
 	b.nodes[n.uid] = n
 	b.children[n.parent] = append(b.children[n.parent], n)
@@ -234,7 +234,7 @@ func (b *budgets) remove(n *node) {
 	}
 }
 
-// grow changes what a node itself has used and reserved. An agent that is gone has no node, and nothing is kept of it.
+// grow changes the usage and reservation of a node. A node that was removed is ignored.
 func (b *budgets) grow(n *node, used, reserved agent.Amount) {
 	if n == nil {
 		return
@@ -243,7 +243,7 @@ func (b *budgets) grow(n *node, used, reserved agent.Amount) {
 	b.count(n, used, reserved)
 }
 
-// give gives back a reservation, at most what there is.
+// give releases a reservation, at most what is reserved.
 func (b *budgets) give(n *node, amount agent.Amount) {
 	back := agent.Amount{
 		Tokens: min(amount.Tokens, n.reserved.Tokens), CostMicros: min(amount.CostMicros, n.reserved.CostMicros), Tasks: min(amount.Tasks, n.reserved.Tasks),
@@ -251,17 +251,17 @@ func (b *budgets) give(n *node, amount agent.Amount) {
 	b.grow(n, agent.Amount{}, minus(agent.Amount{}, back))
 }
 
-// count changes the sums of a node and of everything above it.
+// count changes the sums of a node and all its ancestors.
 func (b *budgets) count(n *node, used, reserved agent.Amount) {
 	for ; n != nil; n = b.nodes[n.parent] {
 		n.allUsed, n.allReserved = plus(n.allUsed, used), plus(n.allReserved, reserved)
 	}
 }
 
-// maxAmount bounds what counts for one agent. It is far more than anybody has, and sums of very many agents do not overflow.
+// maxAmount bounds the amounts of one agent, so that the sums of very many agents cannot overflow.
 const maxAmount = 1 << 48
 
-// bounded keeps sums exact: an amount that saturated in one agent must not make those above it overflow.
+// bounded clamps an amount: one that saturated in an agent must not overflow its ancestors.
 func bounded(a agent.Amount) agent.Amount {
 	return agent.Amount{Tokens: min(a.Tokens, maxAmount), CostMicros: min(a.CostMicros, maxAmount), Tasks: min(a.Tasks, maxAmount)}
 }
@@ -274,7 +274,7 @@ func minus(a, b agent.Amount) agent.Amount {
 	return agent.Amount{Tokens: a.Tokens - b.Tokens, CostMicros: a.CostMicros - b.CostMicros, Tasks: a.Tasks - b.Tasks}
 }
 
-// reset forgets every tree.
+// reset drops all trees.
 func (b *budgets) reset() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -5,10 +5,10 @@ package engine
 
 import "github.com/nestor-dev/nestor/internal/ledger"
 
-// cadence is when the next snapshot of an agent is due: after so many events, and not before half as much has been recorded as the last
-// snapshot holds. What snapshots cost then is a share of what is recorded, however large the state is.
+// cadence decides when the next snapshot of an agent is due: after a number of events, but not before half the size of the last
+// snapshot was recorded. The cost of snapshots is then a constant share of what is recorded, whatever the size of the state.
 type cadence struct {
-	// size is that of the last snapshot, events and bytes are what was recorded since.
+	// size is the size of the last snapshot; events and bytes were recorded since.
 	size   int
 	events int64
 	bytes  int
@@ -21,7 +21,7 @@ func (c *cadence) add(events []ledger.Event) {
 	}
 }
 
-// smallState is the size up to which a state is written after every so many events.
+// smallState is the size up to which only the number of events counts.
 const smallState = 16 << 10
 
 func (c *cadence) reached(every int64) bool {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// calling says whether the agent makes a call, or has something that is not recorded.
+// calling reports whether the agent has a call in flight or an unrecorded delivery.
 func (a *actor) calling() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -16,14 +16,14 @@ func (a *actor) calling() bool {
 		return true
 	}
 	for key := range a.inFlight {
-		if strings.HasPrefix(key, "tool/") { // it is about to be made
+		if strings.HasPrefix(key, "tool/") { // it is about to start
 			return true
 		}
 	}
 	return false
 }
 
-// beginCall says whether a call may be made now, and counts it; endCall is called when its result is in the mailbox.
+// beginCall reports whether a call may start now, and counts it. endCall must be called when its result is in the mailbox.
 func (a *actor) beginCall(ctx context.Context, isTool bool) bool {
 	if !a.engine.mayAct(ctx) {
 		return false

@@ -11,43 +11,43 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
-// Call is a model or tool call that was made.
+// Call is a model or tool call that has ended.
 type Call struct {
 	Agent ledger.Agent
-	// Effect is the agent.CallModel or agent.RunTool that it performed, and Turn the orchestrator's turn that it belongs to.
+	// Effect is the agent.CallModel or agent.RunTool that was performed, and Turn the orchestrator's turn.
 	Effect agent.Effect
 	Turn   agent.Turn
-	// Provider is where a model call went, Tool what a tool call called.
+	// Provider is set for model calls, Tool for tool calls.
 	Provider, Tool string
 	Status         ledger.Status
 	// Failure is the kind of failure, if it failed.
 	Failure string
 	Started time.Time
 	Took    time.Duration
-	// Usage is what a model call used, as far as it is known.
+	// Usage is the usage of a model call, as far as it is known.
 	Usage agent.Usage
-	// counted is what the provider said, within bounds; nil if it said nothing.
+	// counted is the usage that the provider reported, within bounds; nil if it reported none.
 	counted *model.Usage
-	// Server is the host that a model call went to. Request is what it was asked, and Reply what it answered, if it did.
+	// Server is the host of a model call. Request is what was sent, and Reply the reply, if there was one.
 	Server  string
 	Request *model.Request
 	Reply   *model.Reply
 }
 
-// Change is a step that an agent has made, as it is in the ledger.
+// Change is a recorded step of an agent.
 type Change struct {
 	Agent         ledger.Agent
 	Before, After agent.State
-	// Effects are what the step added to what is outstanding.
+	// Effects are the effects that the step added.
 	Effects []agent.Effect
-	// Events are what happened, and Calls the calls whose results were recorded with them.
+	// Events are the recorded events, and Calls the calls whose results were recorded with them.
 	Events []agent.Event
 	Calls  []Call
-	// Gone says that the agent's object was deleted, so that nothing will come after this.
+	// Gone reports that the agent's object was deleted, so that nothing follows.
 	Gone bool
 }
 
-// Steps visits the state before and after each event of a change.
+// Steps visits the states before and after each event.
 func (c Change) Steps(visit func(before agent.State, e agent.Event, after agent.State)) {
 	before := c.Before
 	for i, e := range c.Events {

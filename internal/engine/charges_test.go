@@ -17,7 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/schedule"
 )
 
-// provider is a server that says the same thing to everybody, and counts how often it is asked.
+// provider is a server that always sends the same reply and counts requests.
 type provider struct {
 	url   string
 	asked atomic.Int32
@@ -36,7 +36,7 @@ func newProvider(t *testing.T, status int, body string) *provider {
 	return p
 }
 
-// places are providers by name, with models and prices of their own.
+// places are providers by name, each with its own model and prices.
 type places map[string]Endpoint
 
 func (p places) Route(context.Context, ledger.Agent) (string, error) { return "main", nil }
@@ -45,7 +45,7 @@ func (p places) Endpoint(_ context.Context, _ ledger.Agent, name string) (Endpoi
 	return p[name], nil
 }
 
-// runAt runs a sub-agent whose calls go to main and then to its fallbacks, and returns its last state and its model calls.
+// runAt runs a sub-agent with a provider and its fallbacks, and returns its last state and its model calls.
 func runAt(t *testing.T, limits func(*agent.Limits), main *provider, fallbacks ...*provider) (agent.State, []ledger.ModelCall) {
 	t.Helper()
 	w := newWorld(t)
@@ -61,7 +61,7 @@ func runAt(t *testing.T, limits func(*agent.Limits), main *provider, fallbacks .
 		if err != nil {
 			t.Fatal(err)
 		}
-		price := int64(1_000_000 * (i + 1)) // a token costs as many micros as the provider's place
+		price := int64(1_000_000 * (i + 1)) // the price of a token in micros is the position of the provider
 		endpoints[name] = Endpoint{Client: client, Model: name + "-model", Prices: model.Prices{{InputMicrosPerMillion: &price, OutputMicrosPerMillion: &price, ContextTokens: 8000}}}
 		spec := schedule.Provider{Name: name}
 		for j := range fallbacks {
@@ -96,15 +96,15 @@ const (
 	answered   = `{"model":"x","choices":[{"message":{"content":"done"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":5}}`
 )
 
-// A fallback is asked however few retries there are, and the call is recorded under what served it, at its price.
+// A fallback is used however few retries are allowed, and the call is recorded with the provider, model and price that served it.
 func TestAFallbackNeedsNoMinimumOfRetries(t *testing.T) {
 	for _, retries := range []int{0, 1} {
 		t.Run(fmt.Sprintf("maxRetries=%d", retries), func(t *testing.T) {
 			main, spare := newProvider(t, http.StatusServiceUnavailable, overloaded), newProvider(t, http.StatusOK, answered)
-			// As the controllers resolve it: every fallback is asked once.
+			// The controllers allow at least one attempt per fallback.
 			state, calls := runAt(t, func(l *agent.Limits) { l.MaxRetries = max(retries, 1) }, main, spare)
 			if state.Phase != agent.PhaseCompleted || main.asked.Load() != 1 || spare.asked.Load() != 1 {
-				t.Fatalf("the run is %s (%+v), asked were main %d and spare %d times", state.Phase, state.Outcome, main.asked.Load(), spare.asked.Load())
+				t.Fatalf("the run is %s (%+v), requests: main %d, spare %d", state.Phase, state.Outcome, main.asked.Load(), spare.asked.Load())
 			}
 			if len(calls) != 2 {
 				t.Fatalf("%d calls are recorded, want 2", len(calls))
@@ -119,7 +119,7 @@ func TestAFallbackNeedsNoMinimumOfRetries(t *testing.T) {
 	}
 }
 
-// Whatever a provider reports, the run goes on, and what it is charged is plausible for the call.
+// Whatever usage a provider reports, the run continues, and the counted usage is plausible for the call.
 func TestAbsurdUsageIsClamped(t *testing.T) {
 	reply := `{"choices":[{"message":{"content":"done"},"finish_reason":"stop"}],"usage":{"prompt_tokens":%s,"completion_tokens":%s}}`
 	for name, tc := range map[string]struct {
@@ -139,16 +139,16 @@ func TestAbsurdUsageIsClamped(t *testing.T) {
 				t.Fatalf("the run is %s after %d calls: %+v", state.Phase, len(calls), state.Outcome)
 			}
 			if got := state.Usage.Total(); got <= 0 || got > tc.most {
-				t.Errorf("charged are %d tokens, want 1 to %d", got, tc.most)
+				t.Errorf("%d tokens are counted, want 1 to %d", got, tc.most)
 			}
 			if result := calls[0].Result; (result.PromptTokens != nil) != tc.known || (result.CostMicros != nil) != tc.known {
-				t.Errorf("recorded are %v tokens for %v, known should be %t", result.PromptTokens, result.CostMicros, tc.known)
+				t.Errorf("recorded are %v tokens for %v, want known = %t", result.PromptTokens, result.CostMicros, tc.known)
 			}
 		})
 	}
 }
 
-// A refusal, and what a filter stops, is paid for like an answer.
+// A refusal or a filtered reply counts as usage.
 func TestRefusedRepliesAreCharged(t *testing.T) {
 	for name, choice := range map[string]string{
 		"refused":  `{"message":{"refusal":"I will not."},"finish_reason":"stop"}`,
@@ -160,7 +160,7 @@ func TestRefusedRepliesAreCharged(t *testing.T) {
 				t.Fatalf("the run ended with %+v after %d calls, want ModelError after one", state.Outcome, len(calls))
 			}
 			if u := state.Usage; u.Total() != 15 || u.ModelCalls != 1 || u.CostMicros == nil || *u.CostMicros != 15 || state.Budget.Used.Tokens != 15 {
-				t.Errorf("charged are %+v and %+v, want 15 tokens", u, state.Budget.Used)
+				t.Errorf("usage is %+v and %+v, want 15 tokens", u, state.Budget.Used)
 			}
 			r := calls[0].Result
 			if r.Status != ledger.StatusFailed || r.Error == "" || r.PromptTokens == nil || *r.PromptTokens != 10 || r.CostMicros == nil || *r.CostMicros != 15 {
@@ -170,7 +170,7 @@ func TestRefusedRepliesAreCharged(t *testing.T) {
 	}
 }
 
-// A provider that never answers is tried as often as maxRetries says, not until the iterations are used up.
+// A provider that sends no choices is retried maxRetries times, not until the iterations are used up.
 func TestEmptyChoicesAreAModelError(t *testing.T) {
 	p := newProvider(t, http.StatusOK, `{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":0}}`)
 	state, calls := runAt(t, func(l *agent.Limits) { l.MaxRetries = 1 }, p)
@@ -178,9 +178,9 @@ func TestEmptyChoicesAreAModelError(t *testing.T) {
 		t.Fatalf("the run ended with %+v, want ModelError", state.Outcome)
 	}
 	if p.asked.Load() != 2 || len(calls) != 2 {
-		t.Errorf("the provider was asked %d times in %d recorded calls, want 2", p.asked.Load(), len(calls))
+		t.Errorf("the provider got %d requests in %d recorded calls, want 2", p.asked.Load(), len(calls))
 	}
 	if state.Usage.Total() != 20 {
-		t.Errorf("charged are %d tokens, want the 20 that the provider counted", state.Usage.Total())
+		t.Errorf("%d tokens are counted, want the 20 that the provider reported", state.Usage.Total())
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
-// checked finds what is wrong with the calls of a reply before it becomes an event: nobody is asked for approval, and no child begins, for
-// arguments that cannot work. What was found is part of the event, so the core knows no schemas and replays exactly.
+// checked validates the calls of a reply before it becomes an event, so that invalid arguments lead to no approval and no child.
+// The problems are part of the event: the core needs no schemas, and replays are exact.
 func (e *Engine) checked(s agent.State, fact agent.Fact) agent.Fact {
 	reply, ok := fact.(agent.ModelReplied)
 	if !ok || len(reply.Calls) == 0 {

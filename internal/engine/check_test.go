@@ -27,7 +27,7 @@ rules:
   reply: {toolCalls: [{name: submit_result, arguments: {result: Done.}}]}
 `
 
-// Approval is required, and nobody is there to give it: what cannot work is answered without.
+// All tools need an approval that is never given: invalid calls must be answered without one.
 func TestArgumentsAreCheckedBeforeApprovalAndBeforeAChild(t *testing.T) {
 	w := newWorld(t, careless)
 	w.task("task", func(c *agent.Config) {
@@ -40,7 +40,7 @@ func TestArgumentsAreCheckedBeforeApprovalAndBeforeAChild(t *testing.T) {
 		c.Delegates = []agent.Delegate{{Name: "code-search", AsTool: &agent.AsTool{Name: "Search",
 			InputSchema: json.RawMessage(`{"type":"object","required":["query"],"properties":{"query":{"type":"string"}}}`)}}}
 	})
-	w.until("the call that is left to wait for a decision", func() bool {
+	w.until("the valid call to wait for a decision", func() bool {
 		s, err := w.engine.View(t.Context(), "uid-task")
 		return err == nil && s.Standing() == agent.StandingAwaitingApproval
 	})
@@ -54,7 +54,7 @@ func TestArgumentsAreCheckedBeforeApprovalAndBeforeAChild(t *testing.T) {
 		}
 	}
 	if s.Children.Started != 0 {
-		t.Errorf("%d children began", s.Children.Started)
+		t.Errorf("%d children were started", s.Children.Started)
 	}
 	w.deliver("uid-task", agent.Decided{Call: s.Batch[3].ID, Approve: false})
 	s = w.untilEnded("task")
@@ -66,7 +66,7 @@ func TestArgumentsAreCheckedBeforeApprovalAndBeforeAChild(t *testing.T) {
 		told += m.Text + "\n"
 	}
 	if !strings.Contains(told, "write was not called: the arguments were cut off at the output limit") {
-		t.Errorf("the model was not told that its reply was cut off:\n%s", told)
+		t.Errorf("the model did not get the cut-off error:\n%s", told)
 	}
 	checkReplay(t, w, "uid-task")
 }

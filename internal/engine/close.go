@@ -10,7 +10,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// Close stops the engine: effects in flight are given until ctx ends to finish and be recorded, then they are stopped.
+// Close stops the engine. Effects in flight may finish and be recorded until ctx ends; then they are cancelled.
 func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
 	e.closed = true
@@ -30,7 +30,7 @@ func (e *Engine) Close(ctx context.Context) error {
 		select {
 		case <-idle:
 			waits = false
-		case <-ticker.C: // a successor is to wait for what is in flight
+		case <-ticker.C: // answer requests, so that a successor waits for the calls in flight
 			if fence != (ledger.Fence{}) {
 				_, _ = e.answer(ctx, fence)
 			}

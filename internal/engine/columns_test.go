@@ -23,7 +23,7 @@ rules:
 - {reply: {toolCalls: [{name: think, arguments: {thought: 'Attempt {{.turn}}'}}]}}
 `
 
-// The calls of an agent say which call asked for it, what it was given, and which limit ended it.
+// The rows of an agent's calls contain the model call that started the agent, its context, and the limit that ended it.
 func TestCallsSayWhatTheyGoBackTo(t *testing.T) {
 	w := newWorld(t, askerScript)
 	w.chat(nil)
@@ -38,7 +38,7 @@ func TestCallsSayWhatTheyGoBackTo(t *testing.T) {
 	}
 	for i, call := range calls.Items {
 		if want := "uid-chat/model/m1/2"; call.Parent != want {
-			t.Errorf("call %d was asked for by %q, want %q: the second try was answered", i, call.Parent, want)
+			t.Errorf("call %d has the origin %q, want %q: the second attempt got the reply", i, call.Parent, want)
 		}
 		if diff := cmp.Diff([]string{"a.go", "b.go"}, call.Files); diff != "" || call.ContextMode != "Full" {
 			t.Errorf("call %d has the context mode %q and the files (-want +got):\n%s", i, call.ContextMode, diff)
@@ -46,10 +46,10 @@ func TestCallsSayWhatTheyGoBackTo(t *testing.T) {
 	}
 	last := calls.Items[len(calls.Items)-1]
 	if last.RequestType != string(agent.PurposeLastWords) || last.Result.Bailout != string(agent.KindIterationLimit) {
-		t.Errorf("the last call, for %s, has the bailout %q", last.RequestType, last.Result.Bailout)
+		t.Errorf("the last call, for %s, has the limit %q", last.RequestType, last.Result.Bailout)
 	}
 	if first := calls.Items[0]; first.Result.Bailout != "" {
-		t.Errorf("the first call has the bailout %q", first.Result.Bailout)
+		t.Errorf("the first call has the limit %q", first.Result.Bailout)
 	}
 	tools, err := w.ledger.ToolCalls(t.Context(), "uid-chat-1", ledger.Page{})
 	if err != nil || len(tools.Items) == 0 {
@@ -57,7 +57,7 @@ func TestCallsSayWhatTheyGoBackTo(t *testing.T) {
 	}
 	for i, call := range tools.Items {
 		if want := calls.Items[i].Key; call.ModelCall != want {
-			t.Errorf("tool call %d was asked for by %q, want %q", i, call.ModelCall, want)
+			t.Errorf("tool call %d has the origin %q, want %q", i, call.ModelCall, want)
 		}
 	}
 }
@@ -69,7 +69,7 @@ func TestAToolRunNamesTheCallOfTheOrchestrator(t *testing.T) {
 	w.untilPosted("Noted.")
 	tools, err := w.ledger.ToolCalls(t.Context(), "uid-chat-1", ledger.Page{})
 	if err != nil || len(tools.Items) != 1 || tools.Items[0].ModelCall != "uid-chat/model/m1/1" {
-		t.Errorf("tool calls %+v (%v), want one that the first model call of the chat asked for", tools.Items, err)
+		t.Errorf("tool calls %+v (%v), want one with the chat's first model call as its origin", tools.Items, err)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// hangs is a model that never ends what it says.
+// hangs is a model whose reply never ends.
 const hangs = `
 name: hangs
 rules:
@@ -30,19 +30,19 @@ func TestCancelReachesARequestInFlight(t *testing.T) {
 	if s.Outcome.Kind != agent.KindCancelled {
 		t.Errorf("ended with %v", s.Outcome)
 	}
-	w.until("the call to be on record as cancelled", func() bool {
+	w.until("the call to be recorded as cancelled", func() bool {
 		calls, err := w.ledger.ModelCalls(t.Context(), ledger.CallFilter{Agent: "uid-task", Status: ledger.StatusCancelled}, ledger.Page{})
 		return err == nil && len(calls.Items) == 1
 	})
 	w.until("nothing to be in flight", func() bool { return w.engine.Stats().InFlight == 0 })
 }
 
-// Whether an agent is cancelled before it begins or just after is decided in the ledger: its start may be on the way there.
+// The order of the start and the cancel of an agent is decided in the ledger, since the start may still be in flight.
 func TestAnAgentThatIsCancelledWhenItBeginsDoesNothing(t *testing.T) {
 	w := newWorld(t, writer)
 	c := config(agent.SubAgent, "task", "coder", 1)
 	record := ledger.Agent{UID: "uid-task", Kind: "SubAgent", Namespace: "ns", Name: "task", Root: "uid-task", Role: "coder", Depth: 1, CreatedAt: time.Now()}
-	for range 2 { // it may be said again
+	for range 2 { // repeated cancels are ignored
 		w.deliverError(w.engine.Start(record, agent.Started{Config: c}, agent.Cancelled{}))
 	}
 	if s := w.untilEnded("task"); s.Outcome.Kind != agent.KindCancelled {
@@ -50,7 +50,7 @@ func TestAnAgentThatIsCancelledWhenItBeginsDoesNothing(t *testing.T) {
 	}
 	calls, err := w.ledger.ModelCalls(t.Context(), ledger.CallFilter{Agent: "uid-task"}, ledger.Page{})
 	if err != nil || len(calls.Items)+len(w.model.Requests()) > 0 {
-		t.Errorf("it has called the model: %v, %d requests (%v)", calls.Items, len(w.model.Requests()), err)
+		t.Errorf("it made model calls: %v, %d requests (%v)", calls.Items, len(w.model.Requests()), err)
 	}
 }
 
@@ -103,15 +103,15 @@ rules:
 		})
 		open, err := w.ledger.OpenCalls(t.Context(), uid)
 		if err != nil || len(open.Models)+len(open.Tools) > 0 {
-			t.Errorf("%s leaves open %v (%v)", uid, open, err)
+			t.Errorf("%s has open calls: %v (%v)", uid, open, err)
 		}
 	}
-	w.until("nobody to be left", func() bool { return w.engine.Stats() == Stats{} })
+	w.until("no agent to be in memory", func() bool { return w.engine.Stats() == Stats{} })
 }
 
 func TestBudgetsHoldForTheWholeTree(t *testing.T) {
 	w := newWorld(t, "load")
-	// Each of the agents alone would fit; together they do not.
+	// Each agent's usage fits into the budget, but not all together.
 	w.chat(func(l *agent.Limits) { l.MaxTokens = 30_000 })
 	w.say("m1", "Load 40")
 	w.until("all forty agents to end", func() bool {
@@ -150,7 +150,7 @@ rules:
 	}
 }
 
-// A timer and a clock need not agree to the millisecond; an agent that is woken must not fall asleep again for ever.
+// A timer and the clock may differ by a millisecond. An agent that is woken early must be woken again.
 func TestASlowClockDoesNotLoseAWake(t *testing.T) {
 	w := newWorld(t, `
 name: busy
@@ -200,14 +200,14 @@ func TestIdleAgentsAreEvictedAndLoadedAgain(t *testing.T) {
 	w.chat(nil)
 	w.say("m1", "Summarise what was released this year.")
 	w.untilPosted("needs input: Which year is it?")
-	w.until("everybody to wait", func() bool { w.engine.Evict(0); return w.engine.Stats().Agents == 0 })
-	// The person takes their time; nobody is in memory.
+	w.until("all agents to wait", func() bool { w.engine.Evict(0); return w.engine.Stats().Agents == 0 })
+	// Only evicted agents wait for the person.
 	w.say("m2", "It is 2024")
 	w.untilPosted("Three releases came out")
 }
 
-// An orchestrator never ends by itself, and an idle one has nothing to cancel: its deletion must be on record all the same, or
-// every later operator would take it over.
+// An orchestrator never ends by itself, and an idle one has nothing to cancel. Its deletion must be recorded anyway, or every
+// later operator would take it over.
 func TestDeletingAnIdleChatEndsIt(t *testing.T) {
 	w := newWorld(t, "load")
 	w.chat(nil)

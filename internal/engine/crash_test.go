@@ -16,7 +16,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// writer is a script of an agent that writes, and then says what became of it.
+// writer is the script of an agent that calls a write tool and reports the outcome.
 const writer = `
 name: writer
 rules:
@@ -28,7 +28,7 @@ rules:
   reply: {toolCalls: [{name: submit_result, arguments: {result: Written.}}]}
 `
 
-// task begins a standalone agent whose write tools need no approval.
+// task starts a standalone task whose write tools need no approval.
 func (w *world) task(name string, change func(*agent.Config)) {
 	c := config(agent.SubAgent, name, "coder", 1)
 	c.Role.Approval = agent.ApproveNever
@@ -67,7 +67,7 @@ func TestAWriteToolThatWasInterruptedIsNotRepeated(t *testing.T) {
 	}
 	s := w.untilEnded("task")
 	if got := s.Outcome.Result.Text; got != "The outcome is unknown." {
-		t.Errorf("the agent says %q: it was not told that the outcome is unknown", got)
+		t.Errorf("the agent's result is %q, want the outcome to be unknown", got)
 	}
 	if runs, _ := w.tools.count("write"); runs != 1 {
 		t.Errorf("the write tool ran %d times", runs)
@@ -88,11 +88,11 @@ func TestAReadOnlyToolThatWasInterruptedIsRunAgain(t *testing.T) {
 	<-running
 	w.restart()
 	if got := w.untilEnded("task").Outcome.Result.Text; got != "Written." {
-		t.Errorf("the agent says %q", got)
+		t.Errorf("the agent's result is %q", got)
 	}
 }
 
-// A chat with twenty agents survives any number of kills: every agent ends, no model call that was answered is made again.
+// A chat with twenty agents survives any number of kills: every agent ends, and no model call with a recorded reply is repeated.
 func TestManyKillsLoseAndDoubleNothing(t *testing.T) {
 	w := newWorld(t, "load")
 	w.chat(nil)
@@ -100,7 +100,7 @@ func TestManyKillsLoseAndDoubleNothing(t *testing.T) {
 	for kill := range 5 {
 		w.until("some progress", func() bool { return len(w.model.Requests()) > 5*(kill+1) })
 		w.restart()
-		w.say("m1", "Load 20") // whoever delivers messages cannot know whether this one arrived
+		w.say("m1", "Load 20") // the sender cannot know whether the message arrived
 	}
 	w.untilPosted("All steps are done.")
 	nodes := w.tree()
@@ -116,7 +116,7 @@ func TestManyKillsLoseAndDoubleNothing(t *testing.T) {
 	checkPaidOnce(t, w)
 }
 
-// checkReplay wants the log of an agent to lead to the state that the engine has.
+// checkReplay checks that replaying the log of an agent gives the engine's state.
 func checkReplay(t *testing.T, w *world, uid string) {
 	t.Helper()
 	events, err := w.ledger.Events(t.Context(), uid, 0, ledger.MaxLimit)
@@ -134,11 +134,11 @@ func checkReplay(t *testing.T, w *world, uid string) {
 	}
 	held, err := w.current().View(t.Context(), uid)
 	if err != nil || replayed.String() != held.String() {
-		t.Errorf("the log leads to %v, the engine has %v (%v)", replayed, held, err)
+		t.Errorf("the log replays to %v, the engine has %v (%v)", replayed, held, err)
 	}
 }
 
-// checkPaidOnce wants that no request was sent again after its answer was recorded.
+// checkPaidOnce checks that no request was repeated after its reply was recorded.
 func checkPaidOnce(t *testing.T, w *world) {
 	t.Helper()
 	answered, page := map[string]bool{}, ledger.Page{Limit: ledger.MaxLimit}
@@ -183,7 +183,7 @@ func TestTwoEnginesNeverBothAct(t *testing.T) {
 		w.untilLedger(fmt.Sprintf("uid-task-%d", i), ledger.StatusSuccess)
 	}
 	if runs, doubled := w.tools.count("write"); runs != 20 || len(doubled) > 0 {
-		t.Errorf("20 agents wrote %d times; twice: %v", runs, doubled)
+		t.Errorf("20 agents wrote %d times; repeated calls: %v", runs, doubled)
 	}
 }
 
@@ -195,7 +195,7 @@ func (w *world) untilLedger(uid string, status ledger.Status) {
 	})
 }
 
-// flakyLedger refuses to append while it is down.
+// flakyLedger fails appends while it is down.
 type flakyLedger struct {
 	ledger.Ledger
 
@@ -224,11 +224,11 @@ func TestALedgerThatIsDownStopsProgressAndLosesNothing(t *testing.T) {
 	w.start(flaky)
 	w.chat(nil)
 	w.say("m1", "Research the history of the lighthouse of Alexandria.")
-	w.until("the trouble to be told", func() bool {
+	w.until("the error to be reported", func() bool {
 		return len(w.troubles) > 0 && errors.Is(w.troubles[0], ledger.ErrUnavailable)
 	})
 	if n := len(w.model.Requests()); n != 0 {
-		t.Errorf("%d model calls were made without their intent on record", n)
+		t.Errorf("%d model calls were made without a recorded intent", n)
 	}
 	flaky.down.Store(false)
 	w.untilPosted("finished under Ptolemy II around 280 BC")

@@ -11,7 +11,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// callOf is a call of an agent's batch.
+// callOf finds a call of an agent's batch.
 func callOf(s agent.State, id string) (agent.Call, bool) {
 	for _, c := range s.Batch {
 		if c.ID == id {
@@ -21,7 +21,7 @@ func callOf(s agent.State, id string) (agent.Call, bool) {
 	return agent.Call{}, false
 }
 
-// recordDenied writes down a call that a person denied. It never runs, so its row begins and ends with the decision.
+// recordDenied records a call that a person denied. It never runs, so its row starts and ends with the decision.
 func (a *actor) recordDenied(r *recording, before agent.State, f agent.Decided, now time.Time) {
 	c, ok := callOf(before, f.Call)
 	if !ok {

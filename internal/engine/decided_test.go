@@ -10,7 +10,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// toolCalls are the rows of an agent's calls of a tool.
+// toolCalls returns the rows of an agent's calls of a tool.
 func (w *world) toolCalls(uid, tool string) []ledger.ToolCall {
 	w.t.Helper()
 	list, err := w.ledger.ToolCalls(w.t.Context(), uid, ledger.Page{})

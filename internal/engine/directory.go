@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// Ask is something that an agent needs a person for.
+// Ask is an ask of an agent that waits for a person.
 type Ask struct {
 	Agent ledger.Agent
 	agent.AskPerson
@@ -20,7 +20,7 @@ type Ask struct {
 	Since agent.Time
 }
 
-// AsksOf are what an agent needs a person for.
+// AsksOf returns the asks of an agent.
 func AsksOf(record ledger.Agent, s agent.State) []Ask {
 	var asks []Ask
 	for _, ask := range agent.Asks(s) {
@@ -29,14 +29,14 @@ func AsksOf(record ledger.Agent, s agent.State) []Ask {
 	return asks
 }
 
-// directory knows the live agents that this engine has read, those that have left memory included: whose objects they are, and what
-// those below standalone tasks need a person for. Everything is read when an engine takes over, so it is complete from then on.
+// directory holds the live agents that this engine has read, including evicted ones, and the asks below standalone tasks. It is
+// complete after a take-over, which reads all live agents.
 type directory struct {
 	mu     sync.Mutex
 	agents map[string]ledger.Agent
-	// children are the UIDs of the agents below an agent, by the names that it knows them by.
+	// children maps the UID of an agent to its children: UIDs by the names that the agent knows them by.
 	children map[string]map[string]string
-	// asks are those below standalone tasks: by the agent at the top, then by the agent that asks.
+	// asks are those below standalone tasks, by the UID of the root and then of the asking agent.
 	asks map[string]map[string][]Ask
 }
 
@@ -46,7 +46,7 @@ func newDirectory() *directory {
 	return d
 }
 
-// set brings the entry of an agent up to its state.
+// set updates the entry of an agent from its state.
 func (d *directory) set(record ledger.Agent, s agent.State) {
 	if s.Phase.Terminal() || !record.Live() {
 		d.forget(record.UID)
@@ -56,7 +56,7 @@ func (d *directory) set(record ledger.Agent, s agent.State) {
 	if record.Chat == "" && record.Root != record.UID {
 		asks = AsksOf(record, s)
 	}
-	record.Name = cmp.Or(s.Config.TaskName, record.Name) // its task is looked at
+	record.Name = cmp.Or(s.Config.TaskName, record.Name) // people look at its task
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.agents[record.UID] = record
@@ -83,7 +83,7 @@ func (d *directory) setAsks(root, uid string, asks []Ask) {
 	}
 }
 
-// forget drops an agent that has ended or is gone.
+// forget drops an agent that has ended or was deleted.
 func (d *directory) forget(uid string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -114,7 +114,7 @@ func (d *directory) find(uid string) (ledger.Agent, bool) {
 	return record, ok
 }
 
-// below lists what the agents below a standalone task need a person for, the oldest first.
+// below lists the asks below a standalone task, the oldest first.
 func (d *directory) below(root string) []Ask {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -126,20 +126,20 @@ func (d *directory) below(root string) []Ask {
 	return all
 }
 
-// SortAsks puts the oldest first.
+// SortAsks sorts asks by age, the oldest first.
 func SortAsks(asks []Ask) {
 	slices.SortStableFunc(asks, func(a, b Ask) int {
 		return cmp.Or(cmp.Compare(a.Since, b.Since), cmp.Compare(a.Agent.Name, b.Agent.Name))
 	})
 }
 
-// Known returns the record of a live agent without asking the ledger. It does not block.
+// Known returns the record of a live agent from memory.
 func (e *Engine) Known(uid string) (ledger.Agent, bool) { return e.directory.find(uid) }
 
-// AsksBelow lists what the agents below the agent of a standalone task need a person for, the oldest first. It does not block.
+// AsksBelow lists the asks below the agent of a standalone task, the oldest first, from memory.
 func (e *Engine) AsksBelow(root string) []Ask { return e.directory.below(root) }
 
-// reset forgets every agent.
+// reset drops all entries.
 func (d *directory) reset() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// perform begins an effect, unless it is in flight. Effects that need Kubernetes are the controllers'.
+// perform starts an effect, unless it is in flight. Controllers perform effects that need Kubernetes.
 func (a *actor) perform(r *recording, e agent.Effect) {
 	var begin func(context.Context)
 	switch e := e.(type) {
@@ -28,8 +28,8 @@ func (a *actor) perform(r *recording, e agent.Effect) {
 		return
 	}
 	a.mu.Lock()
-	// While the engine drains, tools that a paid reply asked for still run: their intent is on record, and a call that was
-	// never made would have to be told as unknown.
+	// While the engine drains, tools of a paid reply still run: their intent is recorded, and a call that was never made would
+	// have to be reported as unknown.
 	_, isTool := e.(agent.RunTool)
 	if _, ok := a.inFlight[e.Key()]; ok || (a.quiet && !isTool) || a.dropped {
 		a.mu.Unlock()
@@ -41,8 +41,8 @@ func (a *actor) perform(r *recording, e agent.Effect) {
 	begin(a.engine.options.Scope(ctx, r.record, r.next, e))
 }
 
-// finish ends an effect with what it came to. At every moment it is either in flight or in the mailbox: who takes over in between
-// would perform it again.
+// finish ends an effect with a delivery. At every moment the effect is either in flight or in the mailbox; otherwise a take-over
+// in between would perform it again.
 func (a *actor) finish(e agent.Effect, d delivery) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -53,14 +53,14 @@ func (a *actor) finish(e agent.Effect, d delivery) {
 	a.postLocked(d)
 }
 
-// wakeAt sets a timer: no goroutine waits.
+// wakeAt sets a timer; no goroutine waits.
 func (a *actor) wakeAt(ctx context.Context, e agent.WakeAt) {
 	wait := time.UnixMilli(int64(e.At)).Sub(a.engine.options.Now())
 	timer := time.AfterFunc(max(wait, 0), func() { a.finish(e, delivery{fact: agent.Woke{}, at: e.At}) })
 	context.AfterFunc(ctx, func() { timer.Stop() })
 }
 
-// runTool runs a tool beside the agent.
+// runTool runs a tool on its own goroutine.
 func (a *actor) runTool(ctx context.Context, record ledger.Agent, e agent.RunTool) {
 	a.engine.busy.Add(1)
 	a.engine.calls.do(func() {
@@ -75,14 +75,14 @@ func (a *actor) runTool(ctx context.Context, record ledger.Agent, e agent.RunToo
 	})
 }
 
-// useTool runs a tool and says what came of it.
+// useTool runs a tool and delivers its result.
 func (a *actor) useTool(ctx context.Context, record ledger.Agent, e agent.RunTool) {
 	started := a.engine.options.Now()
 	result := a.execute(ctx, record, e)
 	made := &Call{Agent: record, Effect: e, Tool: e.Tool, Status: toolStatus(result), Failure: string(result.Failure), Started: started, Took: a.engine.options.Now().Sub(started)}
 	a.engine.options.Called(*made)
 	if errors.Is(a.engine.ctx.Err(), context.Canceled) {
-		return // the process ends: what became of the call is not known, and the ledger says so
+		return // shutdown: the outcome is unknown, and the ledger has only the intent
 	}
 	a.engine.reached(AfterEffect)
 	fact, images := toolFinished(e, result)
@@ -104,7 +104,7 @@ func (a *actor) execute(ctx context.Context, record ledger.Agent, e agent.RunToo
 
 func (a *actor) toolCall(record ledger.Agent, e agent.RunTool) tool.Call {
 	call := tool.Call{ID: e.Call, Name: e.Tool, Arguments: e.Arguments, IdempotencyKey: a.ledgerKey(e), Namespace: record.Namespace, Agent: a.uid}
-	if e.Call != record.Name { // the one call of a tool run has its name
+	if e.Call != record.Name { // the call of a tool run has the name of the run
 		call.Reference = record.Name + "/" + e.Call
 	}
 	return call
@@ -134,7 +134,7 @@ func toolStatus(r tool.Result) ledger.Status {
 	return ledger.StatusFailed
 }
 
-// wholeOutput is what read_result pages through.
+// wholeOutput returns the complete output, for read_result.
 func wholeOutput(r tool.Result) []byte {
 	if r.Output.Text == "" {
 		return r.Output.Structured

@@ -20,7 +20,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// Ledger is what the engine needs of one.
+// Ledger is the part of ledger.Ledger that the engine uses.
 type Ledger interface {
 	ledger.Writer
 	ledger.Histories
@@ -30,11 +30,11 @@ type Ledger interface {
 	ledger.Sizes
 }
 
-// Models finds the models that agents call.
+// Models finds the models of agents.
 type Models interface {
-	// Route says where the calls of an agent go: the name of a provider that the scheduler knows.
+	// Route returns the name of the provider for an agent's calls, as known to the scheduler.
 	Route(ctx context.Context, a ledger.Agent) (provider string, err error)
-	// Endpoint is how to reach a provider for an agent; it may be a fallback of the one that Route named.
+	// Endpoint returns how to reach a provider for an agent; it may be a fallback of the one that Route returned.
 	Endpoint(ctx context.Context, a ledger.Agent, provider string) (Endpoint, error)
 }
 
@@ -45,70 +45,70 @@ type Endpoint struct {
 	Prices model.Prices
 }
 
-// Tools finds the tools that agents use.
+// Tools finds the tools of agents.
 type Tools interface {
-	// Set returns tools of an agent, among them the one of this name if there is one.
+	// Set returns tools of an agent, including the one with this name if it exists.
 	Set(ctx context.Context, a ledger.Agent, name string) (tool.Set, error)
 }
 
-// Options are what an engine works with.
+// Options configure an engine. Callbacks must not block.
 type Options struct {
 	Ledger    Ledger
 	Models    Models
 	Scheduler *schedule.Scheduler
 	Tools     Tools
 	Executor  tool.Executor
-	// Quotas are those of the namespaces; nil is none. QuotaUsed is told of a namespace with quotas in which model calls began, ended or
-	// wait. It must not block.
+	// Quotas returns the quotas of namespaces; nil means none. QuotaUsed is called for a namespace with quotas in which model
+	// calls started, ended or wait.
 	Quotas    Quotas
 	QuotaUsed func(namespace string)
-	// MayAct says why an agent may not use its role any more, before each of its model and tool calls; nil lets all act. It must answer from memory.
+	// MayAct is called before each model and tool call and returns why the agent must not use its role any more; nil allows all
+	// calls. It must answer from memory.
 	MayAct func(ctx context.Context, a ledger.Agent, c agent.Config) error
-	// NamespaceUID is the UID of a namespace, or empty; nil knows none. It must answer from memory.
+	// NamespaceUID returns the UID of a namespace, or an empty string. It may be nil, and must answer from memory.
 	NamespaceUID func(namespace string) string
-	// LedgerQuota is how many bytes of the ledger the agents of a namespace may take; 0 is no limit.
+	// LedgerQuota bounds the bytes in the ledger of the agents of a namespace; 0 means no limit.
 	LedgerQuota int64
-	// AtOnce are tools that need nothing but this process and leave no trace outside of it, such as a calculator: their calls and
-	// answers are recorded together. No other tool may be among them: it would run before its intent is in the ledger.
+	// AtOnce are tools that run only in this process and have no effect outside it, such as a calculator. Their calls and answers
+	// are recorded together. It must contain no other tools, because they run before their intent is in the ledger.
 	AtOnce tool.Set
-	// Crews are the groups of sub-agents that a sub-agent belongs to, with how many of each may be at work at a time; nil limits
-	// nothing. It must not block.
+	// Crews returns the slot groups of a sub-agent with their limits; nil means no limits.
 	Crews func(ctx context.Context, a ledger.Agent) []Crew
-	// Changed is told of an agent whose state has moved on. It must not block.
+	// Changed is called when the state of an agent has changed.
 	Changed func(Change)
-	// Recorded is told of everything that was appended to the ledger, just before it is acted upon. It must not block.
+	// Recorded is called for every append, just before its effects start.
 	Recorded func(Change)
-	// Scope gives a model or tool call the context that it is made in; nil leaves it as it is.
+	// Scope returns the context for a model or tool call; nil keeps the context.
 	Scope func(ctx context.Context, a ledger.Agent, s agent.State, e agent.Effect) context.Context
-	// Called is told of every model and tool call that was made, for metrics. It must not block.
+	// Called is called after every model and tool call, for metrics.
 	Called func(Call)
-	// Queued is told of an agent whose model call has waited for its turn at a provider for a while, and again when it no longer
-	// waits; Engine.Queued says where. It must not block.
+	// Queued is called when the model call of an agent has waited at a provider for a while, and again when it no longer waits;
+	// see Engine.Queued.
 	Queued func(ledger.Agent)
-	// Listen is told the pieces of replies while they stream in, with the ledger's key of the call. It must not block.
+	// Listen is called with the deltas of streamed replies and the ledger key of the call.
 	Listen func(uid, call string, delta model.Delta)
-	// Trouble is told of failures that no agent can be told of, such as a ledger that is down. It must not block.
+	// Trouble is called with errors that concern no single agent, such as an unavailable ledger.
 	Trouble func(err error)
-	// Blocked is told of an agent that cannot go on because of the ledger, and once more when it does; see Engine.Blocked. It must not block.
+	// Blocked is called when the ledger keeps an agent from continuing, and again when it no longer does; see Engine.Blocked.
 	Blocked func(a ledger.Agent)
-	// Now is the clock; nil is the system's.
+	// Now is the clock; nil means the system clock.
 	Now func() time.Time
-	// Random is in [0, 1), for the jitter of retries; nil is always one half.
+	// Random returns numbers in [0, 1) for the jitter of retries; nil means always 0.5.
 	Random func() float64
-	// RetryLedger is how long to wait before a failed append is tried again; 0 is a second.
+	// RetryLedger is the delay before a failed append is retried; 0 means one second.
 	RetryLedger time.Duration
-	// Holder is the name of this engine, for other engines of the same ledger. Patience is how long one of them may be silent before
-	// this one takes over from it; 0 is 5 seconds.
+	// Holder is the name of this engine for other engines on the same ledger. Patience is how long another engine may be silent
+	// before this one takes over; 0 means 5 seconds.
 	Holder   string
 	Patience time.Duration
-	// AwaitRecovery lets everything that is delivered wait until Recover has been called: an agent must hear that a new
-	// driver has taken over before it hears anything else, or the time in between would count as its own.
+	// AwaitRecovery delays all deliveries until Recover was called. The first event of a new driver must be the take-over;
+	// otherwise the time without a driver would count as active time of the agent.
 	AwaitRecovery bool
-	// TakesOver says whether Recover takes an agent over; nil takes over all. One that is left out stays as it is until End or TakeOver.
+	// TakesOver reports whether Recover takes over an agent; nil takes over all. Others stay as they are until End or TakeOver.
 	TakesOver func(ctx context.Context, a ledger.Agent) bool
-	// SnapshotEvery is after how many events a snapshot is kept; 0 is 64.
+	// SnapshotEvery is the number of events between snapshots; 0 means 64.
 	SnapshotEvery int64
-	// Reached is told of the points that an effect passes, for tests of crashes; nil in production.
+	// Reached is called at the points that an effect passes, for crash tests; nil in production.
 	Reached func(Point)
 }
 
@@ -118,22 +118,22 @@ type Engine struct {
 	budgets *budgets
 	slots   *slots
 	checker tool.Checker
-	// directory knows the live agents.
+	// directory contains the live agents.
 	directory *directory
 	quotas    *quotas
-	// ledgerQuota knows who has room in the ledger.
+	// ledgerQuota delays calls of namespaces that have reached their ledger quota.
 	ledgerQuota *ledgerQuota
 
-	// forwarding are the replies on their way to agents that asked.
+	// forwarding are the replies that are being forwarded to the agents that asked.
 	forwarding sync.Map
 
 	ctx    context.Context
 	cancel context.CancelFunc
 	busy   sync.WaitGroup
-	// steps and calls run on goroutines of their own: a step needs a stack several times as deep as a call, and calls wait for long.
+	// steps and calls have separate workers: a step needs a much deeper stack than a call, and calls wait for long.
 	steps, calls *workers
 
-	// tenure is the right to append, quiet says that it is about to be handed over.
+	// tenure is the ownership of the shard; quiet reports that it is about to be handed over.
 	tenure tenure
 	quiet  atomic.Bool
 	held   atomic.Bool
@@ -146,13 +146,13 @@ type Engine struct {
 	closed bool
 }
 
-// ErrClosed says that the engine takes nothing any more.
+// ErrClosed is returned after Close.
 var ErrClosed = errors.New("the engine is closed")
 
-// errForgotten is told to those who wait for a record of an agent that has just been forgotten.
-var errForgotten = errors.New("the agent is gone")
+// errForgotten is returned to callers of Record when the agent is evicted.
+var errForgotten = errors.New("the agent was evicted")
 
-// New makes an engine. It does nothing until agents are started or recovered.
+// New returns an engine. It does nothing until agents are started or recovered.
 func New(options Options) *Engine {
 	if options.MayAct == nil {
 		options.MayAct = func(context.Context, ledger.Agent, agent.Config) error { return nil }
@@ -212,8 +212,8 @@ func New(options Options) *Engine {
 	return e
 }
 
-// Start begins an agent's life. An agent that the ledger knows already goes on where it stands: starting is idempotent. What else is
-// known by then, such as that it was cancelled, is heard before anything is done.
+// Start starts an agent. It is idempotent: an agent that is already recorded continues. The known facts, such as a cancellation,
+// are applied before any effect starts.
 func (e *Engine) Start(record ledger.Agent, started agent.Started, known ...agent.Fact) error {
 	together := []delivery{{fact: started, create: &record}}
 	for _, fact := range known {
@@ -222,14 +222,14 @@ func (e *Engine) Start(record ledger.Agent, started agent.Started, known ...agen
 	return e.post(record.UID, together...)
 }
 
-// Deliver gives an agent a fact from outside. It returns before the fact has been handled; facts that are not durable
-// when the process dies must be delivered again, and doing so too often does no harm.
+// Deliver delivers a fact to an agent. It returns before the fact is handled. Facts that were not durable when the process died
+// must be delivered again; repeated facts are ignored.
 func (e *Engine) Deliver(uid string, fact agent.Fact) error {
 	return e.post(uid, delivery{fact: fact})
 }
 
-// Record gives an agent a fact from outside, and returns when it is durable, or known already. It is for facts that are
-// acknowledged to whoever brought them, who will not bring them again.
+// Record delivers a fact to an agent and returns when the fact is durable, or was already known. Use it for facts that are
+// acknowledged to a sender who will not send them again.
 func (e *Engine) Record(ctx context.Context, uid string, fact agent.Fact) error {
 	recorded := make(chan error, 1)
 	if err := e.post(uid, delivery{fact: fact, recorded: func(err error) { recorded <- err }}); err != nil {
@@ -245,7 +245,7 @@ func (e *Engine) Record(ctx context.Context, uid string, fact agent.Fact) error 
 	}
 }
 
-// post finds the mailbox of an agent. One that is evicted in this moment is replaced by another.
+// post delivers to the mailbox of an agent, with a new actor if the current one is evicted at the same time.
 func (e *Engine) post(uid string, together ...delivery) error {
 	for {
 		a, err := e.actor(uid)
@@ -258,7 +258,7 @@ func (e *Engine) post(uid string, together ...delivery) error {
 	}
 }
 
-// View returns the state of an agent as it is in the ledger, or ledger.ErrNotFound.
+// View returns the recorded state of an agent, or ledger.ErrNotFound.
 func (e *Engine) View(ctx context.Context, uid string) (agent.State, error) {
 	a, err := e.actor(uid)
 	if err != nil {
@@ -268,7 +268,7 @@ func (e *Engine) View(ctx context.Context, uid string) (agent.State, error) {
 	return state, err
 }
 
-// Lookup returns what the ledger says of an agent besides its events, or ledger.ErrNotFound.
+// Lookup returns the ledger's record of an agent, or ledger.ErrNotFound.
 func (e *Engine) Lookup(ctx context.Context, uid string) (ledger.Agent, error) {
 	a, err := e.actor(uid)
 	if err != nil {
@@ -278,8 +278,8 @@ func (e *Engine) Lookup(ctx context.Context, uid string) (ledger.Agent, error) {
 	return record, err
 }
 
-// Await waits until this engine is at work and knows all live agents. Before that nothing should be judged or begun: another engine may be
-// at work, and nobody can tell what limits leave room for.
+// Await waits until this engine owns the shard and has recovered all live agents. Before that, another engine may be running
+// agents, and usage and slots are unknown.
 func (e *Engine) Await(ctx context.Context) error {
 	e.recoveredMu.Lock()
 	recovered := e.recovered
@@ -307,7 +307,7 @@ func (e *Engine) setRecovered(is bool) {
 	}
 }
 
-// Forget drops an agent from memory and stops what it has in flight. What is in the ledger stays.
+// Forget drops an agent from memory and stops its effects in flight. Its history stays in the ledger.
 func (e *Engine) Forget(uid string) {
 	e.mu.Lock()
 	a := e.actors[uid]
@@ -321,8 +321,8 @@ func (e *Engine) Forget(uid string) {
 	e.directory.forget(uid)
 }
 
-// Evict drops agents from memory that have had nothing to do for a while: nothing has come for them, and nothing of theirs
-// is in flight. The next delivery loads them again. It returns how many went.
+// Evict drops idle agents from memory: those without deliveries for the given time and without effects in flight. The next
+// delivery loads them again. It returns how many were dropped.
 func (e *Engine) Evict(idle time.Duration) int {
 	before := e.options.Now().Add(-idle)
 	e.mu.Lock()
@@ -337,14 +337,14 @@ func (e *Engine) Evict(idle time.Duration) int {
 	return evicted
 }
 
-// all are the agents in memory.
+// all returns the agents in memory.
 func (e *Engine) all() []*actor {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Collect(maps.Values(e.actors))
 }
 
-// actor returns the mailbox of an agent, made on first use.
+// actor returns the actor of an agent, creating it on first use.
 func (e *Engine) actor(uid string) (*actor, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -359,15 +359,15 @@ func (e *Engine) actor(uid string) (*actor, error) {
 	return a, nil
 }
 
-// Stats counts what the engine holds.
+// Stats are counts of what the engine holds in memory.
 type Stats struct {
-	// Agents are in memory, InFlight are the effects that the engine performs now.
+	// Agents counts the agents in memory, InFlight the effects in flight.
 	Agents, InFlight int
-	// QuotaWaiting are the runs that wait for a quota, and LedgerFull the namespaces that have filled their share of the ledger.
+	// QuotaWaiting counts the runs that wait for a quota, LedgerFull the namespaces at their ledger quota.
 	QuotaWaiting, LedgerFull int
 }
 
-// Stats counts what the engine holds now.
+// Stats returns the current counts.
 func (e *Engine) Stats() Stats {
 	actors := e.all()
 	stats := Stats{Agents: len(actors), QuotaWaiting: e.quotas.waitingAnywhere(), LedgerFull: e.ledgerQuota.fullNamespaces()}

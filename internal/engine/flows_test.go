@@ -25,7 +25,7 @@ func TestARequestBecomesATaskAndItsResultAnAnswer(t *testing.T) {
 	if len(nodes) != 2 {
 		t.Fatalf("the tree has %d agents, want the chat and its researcher", len(nodes))
 	}
-	// The ledger can rebuild every request exactly.
+	// The ledger can restore every request exactly.
 	calls, err := w.ledger.ModelCalls(t.Context(), ledger.CallFilter{Agent: "uid-chat-1"}, ledger.Page{})
 	if err != nil || len(calls.Items) != 3 {
 		t.Fatalf("%d model calls of the researcher (%v), want 3", len(calls.Items), err)
@@ -83,7 +83,7 @@ func TestApprovalsComeFromAnyDepth(t *testing.T) {
 	})
 	for _, name := range []string{"write", "bash"} {
 		if _, doubled := w.tools.count(name); len(doubled) > 0 {
-			t.Errorf("ran more than once: %v", doubled)
+			t.Errorf("repeated calls: %v", doubled)
 		}
 	}
 }

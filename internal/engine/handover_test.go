@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// hookedLedger lets a test look, or interfere, around appends.
+// hookedLedger calls functions before and after appends.
 type hookedLedger struct {
 	ledger.Ledger
 
@@ -37,7 +37,7 @@ func TestLookingAtAnAgentWhileItBeginsDoesNoHarm(t *testing.T) {
 	hooked := &hookedLedger{Ledger: w.ledger}
 	e := w.start(hooked)
 	hooked.after = func(b ledger.Batch) {
-		if b.Create != nil { // durable, and not yet the engine's state
+		if b.Create != nil { // durable, but not yet the engine's state
 			if _, err := e.View(context.Background(), b.Agent); err != nil {
 				t.Error(err)
 			}
@@ -47,7 +47,7 @@ func TestLookingAtAnAgentWhileItBeginsDoesNoHarm(t *testing.T) {
 	w.untilEnded("task")
 }
 
-// The connection breaks after the ledger has taken an append and before it could say so.
+// The connection breaks after the ledger has committed an append and before it answers.
 func TestAnAppendWhoseAnswerIsLostIsTakenOver(t *testing.T) {
 	w := newWorld(t, writer)
 	w.stop()
@@ -56,11 +56,11 @@ func TestAnAppendWhoseAnswerIsLostIsTakenOver(t *testing.T) {
 	w.task("task", nil)
 	w.untilEnded("task")
 	if lost.Load() < 2 {
-		t.Error("no answer was lost: this test shows nothing")
+		t.Error("no answer was lost: the test checks nothing")
 	}
 }
 
-// lossyLedger takes appends and loses some of the answers.
+// lossyLedger commits appends and loses some of the answers.
 type lossyLedger struct {
 	ledger.Ledger
 
@@ -86,10 +86,10 @@ func TestATakeOverReadsTheLedgerAndNotItsMemory(t *testing.T) {
 	w.task("task", nil)
 	<-running
 	second := w.start(w.ledger)
-	if _, err := second.View(t.Context(), "uid-task"); err != nil { // the new leader's controllers look around
+	if _, err := second.View(t.Context(), "uid-task"); err != nil { // the new leader's controllers read the agent
 		t.Fatal(err)
 	}
-	close(finish) // the old leader ends gracefully: its tool's result is recorded
+	close(finish) // the old leader shuts down gracefully: the result of its tool is recorded
 	if err := first.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -117,13 +117,13 @@ func TestATakeOverSparesWhatThisEngineRunsItself(t *testing.T) {
 	if _, err := w.current().Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	w.until("the take-over to be on record", func() bool {
+	w.until("the take-over to be recorded", func() bool {
 		a, err := w.ledger.Agent(t.Context(), "uid-task")
 		return err == nil && a.LastSeq >= 3
 	})
 	close(finish)
 	if got := w.untilEnded("task").Outcome.Result.Text; got != "Written." {
-		t.Errorf("the agent says %q", got)
+		t.Errorf("the agent's result is %q", got)
 	}
 }
 
@@ -162,7 +162,7 @@ func TestADrainWaitsForTheLedger(t *testing.T) {
 	closed := make(chan error, 1)
 	go func() { closed <- e.Close(context.Background()) }()
 	close(finish)
-	w.until("the trouble to be told", func() bool { return len(w.troubles) > 0 })
+	w.until("the error to be reported", func() bool { return len(w.troubles) > 0 })
 	flaky.down.Store(false)
 	if err := <-closed; err != nil {
 		t.Fatal(err)
@@ -187,7 +187,7 @@ func TestNothingIsHeardBeforeTheTakeOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.deliver("uid-task", agent.Cancelled{}) // the controllers are faster than the recovery
+	w.deliver("uid-task", agent.Cancelled{}) // the controllers deliver before the recovery
 	if _, err := e.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// toolFinished is what the core hears of a result. Images go into the ledger with the event; the event itself only refers to them.
+// toolFinished converts a result to a fact. Images are stored in the ledger with the event, which only refers to them.
 func toolFinished(e agent.RunTool, result tool.Result) (agent.ToolFinished, []ledger.Image) {
 	fact := agent.ToolFinished{Call: e.Call, Outcome: toolOutcome(result), Text: result.Text}
 	var images []ledger.Image
@@ -29,7 +29,8 @@ func toolFinished(e agent.RunTool, result tool.Result) (agent.ToolFinished, []le
 	return fact, images
 }
 
-// keepImages puts into a batch what an event refers to: the images that came with it, and those that the ledger has from another agent.
+// keepImages adds to a batch the images that an event refers to: new ones, and references to those that the ledger has from
+// another agent.
 func keepImages(b *ledger.Batch, fact agent.Fact, brought []ledger.Image) {
 	for _, ref := range agent.ImagesOf(fact) {
 		if slices.ContainsFunc(b.Images, func(known ledger.Image) bool { return known.Digest == ref.Digest }) {
@@ -43,7 +44,7 @@ func keepImages(b *ledger.Batch, fact agent.Fact, brought []ledger.Image) {
 	}
 }
 
-// withImages returns a request with the images that it refers to.
+// withImages loads the images that a request refers to.
 func (e *Engine) withImages(ctx context.Context, req model.Request) (model.Request, error) {
 	var digests []string
 	for _, m := range req.Messages {
@@ -58,7 +59,7 @@ func (e *Engine) withImages(ctx context.Context, req model.Request) (model.Reque
 	}
 	found, err := e.options.Ledger.Images(ctx, digests)
 	if err != nil {
-		return req, fmt.Errorf("read the images of the conversation: %w", err)
+		return req, fmt.Errorf("load images: %w", err)
 	}
 	data := make(map[string][]byte, len(found))
 	for _, image := range found {
@@ -78,7 +79,7 @@ func (e *Engine) withImages(ctx context.Context, req model.Request) (model.Reque
 	return req, nil
 }
 
-// textOnly says that the model takes no images.
+// textOnly reports whether the model accepts no images.
 func (e Endpoint) textOnly() bool {
 	known, _ := e.Prices.Of(e.Model)
 	return known.TextOnly

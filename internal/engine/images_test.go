@@ -35,7 +35,7 @@ rules:
   reply: {text: I see it too.}
 `
 
-// eyes is a workshop whose read tool returns two images; the others return text.
+// eyes is a workshop whose read tool returns two images; other tools return text.
 type eyes struct {
 	*workshop
 	picture []byte
@@ -80,9 +80,9 @@ func TestImagesOfToolsReachTheModel(t *testing.T) {
 	encoded := base64.StdEncoding.EncodeToString(picture)
 	sent := w.model.Requests()
 	if n := strings.Count(string(sent[len(sent)-1].Body), encoded); n != 2 {
-		t.Errorf("the last request has the image %d times, want 2", n)
+		t.Errorf("the last request contains the image %d times, want 2", n)
 	}
-	// The ledger has the image once, and references everywhere else.
+	// The ledger stores the image once; everything else refers to it.
 	calls, err := w.ledger.ModelCalls(t.Context(), ledger.CallFilter{Agent: "uid-task"}, ledger.Page{})
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestImagesOfToolsReachTheModel(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.Contains(string(call.Request), encoded) {
-			t.Errorf("the recorded request %s holds the image itself", call.Key)
+			t.Errorf("the recorded request %s contains the image itself", call.Key)
 		}
 	}
 	history, err := w.ledger.Load(t.Context(), "uid-task")
@@ -102,7 +102,7 @@ func TestImagesOfToolsReachTheModel(t *testing.T) {
 	}
 	for _, e := range history.Events {
 		if strings.Contains(string(e.Data), encoded) {
-			t.Errorf("event %d holds the image itself", e.Seq)
+			t.Errorf("event %d contains the image itself", e.Seq)
 		}
 	}
 	checkReplay(t, w, "uid-task")

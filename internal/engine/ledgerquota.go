@@ -15,19 +15,20 @@ import (
 )
 
 const (
-	// sizesFor is how long the sums of the ledger are good; what this engine appends meanwhile is added to them.
+	// sizesFor is how long the sizes from the ledger are used; appends of this engine are added to them meanwhile.
 	sizesFor = 30 * time.Second
-	// pollSizes is how often they are read again while a namespace is at its quota.
+	// pollSizes is how often the sizes are read again while a namespace is at its quota.
 	pollSizes = 5 * time.Second
 )
 
-// tenant is a namespace, not its name.
+// tenant identifies a namespace by name and UID, since a name can be reused.
 type tenant struct{ namespace, uid string }
 
 func tenantOf(a ledger.Agent) tenant { return tenant{a.Namespace, a.NamespaceUID} }
 
-// ledgerQuota lets the model calls of a namespace wait that has filled its share of the ledger: nothing else writes as much, and a call
-// that is not made costs nothing. What is in flight is recorded, so a namespace may exceed its quota by what its agents are doing.
+// ledgerQuota delays the model calls of namespaces that have reached their ledger quota. Model calls write the most, and a call
+// that is not made costs nothing. Calls in flight are still recorded, so a namespace may exceed its quota by what its agents have
+// in flight.
 type ledgerQuota struct {
 	engine *Engine
 
@@ -38,7 +39,7 @@ type ledgerQuota struct {
 	claims  []*roomClaim
 }
 
-// roomClaim is a model call that needs room in the ledger.
+// roomClaim is a model call that waits for space in the ledger.
 type roomClaim struct {
 	tenant  tenant
 	waits   func(agent.QuotaWait)
@@ -50,7 +51,7 @@ func newLedgerQuota(e *Engine) *ledgerQuota {
 	return &ledgerQuota{engine: e, sizes: map[tenant]int64{}}
 }
 
-// claim asks for room. It reports false if there is enough, and nothing was asked.
+// claim waits for space. It reports false if there is enough.
 func (l *ledgerQuota) claim(c *roomClaim) bool {
 	if l.engine.options.LedgerQuota <= 0 {
 		return false
@@ -65,7 +66,7 @@ func (l *ledgerQuota) claim(c *roomClaim) bool {
 	return true
 }
 
-// giveUp stops waiting, and says whether it was in time.
+// giveUp cancels a wait and reports whether it was still waiting.
 func (l *ledgerQuota) giveUp(c *roomClaim) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,7 +77,7 @@ func (l *ledgerQuota) giveUp(c *roomClaim) bool {
 	return i >= 0
 }
 
-// appended counts what this engine has written.
+// appended adds what this engine has written.
 func (l *ledgerQuota) appended(a ledger.Agent, bytes int) {
 	if l.engine.options.LedgerQuota <= 0 {
 		return
@@ -88,7 +89,8 @@ func (l *ledgerQuota) appended(a ledger.Agent, bytes int) {
 
 func (l *ledgerQuota) fresh() bool { return time.Since(l.readAt) < sizesFor }
 
-// full says whether a namespace is at its quota. What earlier releases wrote has no UID, and counts for the namespace of the name.
+// full reports whether a namespace is at its quota. Rows of earlier releases have no UID and count for the namespace with their
+// name.
 func (l *ledgerQuota) full(t tenant) bool {
 	bytes := l.sizes[t]
 	if t.uid != "" {
@@ -97,7 +99,7 @@ func (l *ledgerQuota) full(t tenant) bool {
 	return bytes >= l.engine.options.LedgerQuota
 }
 
-// read begins to read the sums, unless somebody does. The lock is held.
+// read starts reading the sizes, unless that is already in progress. The lock must be held.
 func (l *ledgerQuota) read() {
 	if l.reading || l.engine.ctx.Err() != nil {
 		return
@@ -108,13 +110,13 @@ func (l *ledgerQuota) read() {
 		defer l.engine.busy.Done()
 		sums, err := l.engine.options.Ledger.Bytes(l.engine.ctx)
 		if err != nil && l.engine.ctx.Err() == nil {
-			l.engine.options.Trouble(fmt.Errorf("model calls wait for room in the ledger: %w", err))
+			l.engine.options.Trouble(fmt.Errorf("read ledger sizes: %w", err))
 		}
 		l.judge(sums, err)
 	}()
 }
 
-// judge answers the claims. While a namespace is full, or the sums could not be read, it looks again later.
+// judge answers the waiting calls. It checks again later while a namespace is full or the sizes could not be read.
 func (l *ledgerQuota) judge(sums []ledger.NamespaceBytes, err error) {
 	l.mu.Lock()
 	l.reading = false
@@ -158,7 +160,7 @@ func ledgerQuotaWait(t tenant, quota int64) agent.QuotaWait {
 	return agent.QuotaWait{Reason: string(ledger.ReasonQuota), Message: fmt.Sprintf("The namespace %s has filled its share of the ledger (%d bytes): %s.", t.namespace, quota, ledger.ReasonQuota.Advice())}
 }
 
-// LedgerFull is why nothing new may begin in a namespace, and nil while it has room in the ledger. It does not block.
+// LedgerFull returns why nothing new may start in a namespace, or nil. It answers from memory.
 func (e *Engine) LedgerFull(namespace, uid string) error {
 	if e.options.LedgerQuota <= 0 {
 		return nil
@@ -175,7 +177,7 @@ func (e *Engine) LedgerFull(namespace, uid string) error {
 	return &ledger.Error{Op: "begin", Reason: ledger.ReasonQuota, Err: errors.New("the namespace " + namespace + " has filled its share")}
 }
 
-// fullNamespaces counts the namespaces that are at their quota, by the sums that were last read.
+// fullNamespaces counts the namespaces at their quota, by the sizes last read.
 func (l *ledgerQuota) fullNamespaces() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// sized is a ledger whose namespaces seem to be of some size.
+// sized is a ledger that reports given sizes for namespaces.
 type sized struct {
 	ledger.Ledger
 	bytes *atomic.Int64
@@ -45,9 +45,9 @@ func TestANamespaceThatHasFilledItsShareOfTheLedgerWaits(t *testing.T) {
 		t.Errorf("%d model calls were made", n)
 	}
 	if e.LedgerFull("ns", "uid-ns") == nil || e.LedgerFull("ns", "uid-again") != nil || e.Stats().LedgerFull != 2 {
-		t.Errorf("full are %d namespaces: %v, and created again: %v", e.Stats().LedgerFull, e.LedgerFull("ns", "uid-ns"), e.LedgerFull("ns", "uid-again"))
+		t.Errorf("%d namespaces are full: %v; recreated namespace: %v", e.Stats().LedgerFull, e.LedgerFull("ns", "uid-ns"), e.LedgerFull("ns", "uid-again"))
 	}
-	bytes.Store(1000) // the retention has made room
+	bytes.Store(1000) // retention has freed space
 	if s := w.untilEnded("task"); !s.Outcome.Succeeded() {
 		t.Errorf("the agent ended with %v", s.Outcome)
 	}

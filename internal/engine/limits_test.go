@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// tree makes budgets for a top with a limit and two agents below it.
+// tree returns budgets with a root that has a limit and two agents below it.
 func tree(limit int64) *budgets {
 	b := newBudgets()
 	b.set(ledger.Agent{UID: "a", Name: "a", Parent: "top"}, agent.State{}) // a child may be known before its parent
@@ -35,7 +35,7 @@ func TestASiblingsReservationIsWaitedFor(t *testing.T) {
 	b.reserve("a", agent.Amount{Tokens: 60}, answer("a"))
 	b.reserve("b", agent.Amount{Tokens: 60}, answer("b"))
 	if want := []string{"a: "}; !slices.Equal(answers, want) {
-		t.Fatalf("answers are %q, want %q: b has to wait for what a may give back", answers, want)
+		t.Fatalf("answers are %q, want %q: b must wait for the reservation of a", answers, want)
 	}
 	b.set(ledger.Agent{UID: "a", Name: "a", Parent: "top"}, having(20), agent.Amount{Tokens: 60})
 	if want := []string{"a: ", "b: "}; !slices.Equal(answers, want) {
@@ -43,7 +43,7 @@ func TestASiblingsReservationIsWaitedFor(t *testing.T) {
 	}
 	b.reserve("a", agent.Amount{Tokens: 90}, answer("a"))
 	if len(answers) != 3 || answers[2] == "a: " {
-		t.Fatalf("answers are %q, want the third to say that the budget is used up: waiting would not help", answers)
+		t.Fatalf("answers are %q, want the third to be refused: waiting would not help", answers)
 	}
 }
 
@@ -53,29 +53,29 @@ func TestAChildThatEndedUnheardCountsUntilItsParentHears(t *testing.T) {
 	var answers []string
 	answer := func(r refusal) { answers = append(answers, r.reason) }
 	if b.reserve("a", agent.Amount{Tokens: 60}, answer); len(answers) != 1 || answers[0] == "" {
-		t.Fatalf("answers are %q, want one that says that the budget is used up: the child has used half of it", answers)
+		t.Fatalf("answers are %q, want a refusal: the child has used half of the budget", answers)
 	}
 	top := having(50)
 	top.Budget.Limit.Tokens = 100
 	b.set(ledger.Agent{UID: "top", Name: "top"}, top)
 	b.settled(ledger.Agent{UID: "top"}, "c")
 	if used := b.nodes["top"].allUsed.Tokens; used != 50 {
-		t.Errorf("the tree counts %d tokens, want 50: what the child used counts once", used)
+		t.Errorf("the tree counts %d tokens, want 50: the child's usage counts once", used)
 	}
 }
 
 func TestAClaimCanBeGivenUp(t *testing.T) {
 	b := tree(100)
 	b.reserve("a", agent.Amount{Tokens: 60}, func(refusal) {})
-	c := b.reserve("b", agent.Amount{Tokens: 60}, func(refusal) { t.Error("it was given up") })
+	c := b.reserve("b", agent.Amount{Tokens: 60}, func(refusal) { t.Error("the cancelled reservation was answered") })
 	if !b.waits(c) || !b.giveUp(c) || b.waits(c) || b.giveUp(c) {
-		t.Error("a claim waits until it is given up, once")
+		t.Error("giveUp must report true exactly once while the reservation waits")
 	}
 	b.release("a", agent.Amount{Tokens: 60})
 }
 
-// Whatever the agents of a tree do, and in whatever order, what they use and reserve never exceeds the limit of the top, and
-// nobody waits while nothing is reserved.
+// Whatever the agents of a tree do, their usage and reservations never exceed the limit of the root, and no reservation waits
+// while nothing is reserved.
 func TestTreesKeepTheirBudgets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const limit = 1000
@@ -107,7 +107,7 @@ func TestTreesKeepTheirBudgets(t *testing.T) {
 				t.Fatalf("%d of %d tokens are used or reserved", total, limit)
 			}
 			if waiting > 0 && top.allReserved.Tokens == 0 {
-				t.Fatalf("%d claims wait, and nothing will ever be given back", waiting)
+				t.Fatalf("%d reservations wait although nothing is reserved", waiting)
 			}
 		}
 	})

@@ -14,7 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// reader is a model that reads one thing after the other, as many as the instruction says.
+// reader is a model that reads as many parts as its instruction asks for, one after the other.
 const reader = `
 name: reader
 rules:
@@ -23,7 +23,7 @@ rules:
 - {match: {role: coder}, reply: {toolCalls: [{name: read, arguments: {after: 'the beginning'}}]}}
 `
 
-// story answers each call with another text of a size, which begins with its number. The last one says so.
+// story makes each call return a text of the given size that starts with its number. The last text ends the story.
 func (w *workshop) story(size, parts int) {
 	random := rand.New(rand.NewPCG(1, 2))
 	n := 0
@@ -52,7 +52,7 @@ func (w *world) bytes() int64 {
 	return sizes[0].Bytes
 }
 
-// DESIGN section 16: the bytes of an agent are at most 1.3 times those that it has seen and said. checkRequests compares the requests.
+// DESIGN section 16: an agent takes at most 1.3 times the bytes of its conversation. checkRequests compares the requests.
 func TestAConversationCostsWhatIsNewInIt(t *testing.T) {
 	const turns, size = 120, 5000
 	w := newWorld(t, reader)
@@ -60,7 +60,7 @@ func TestAConversationCostsWhatIsNewInIt(t *testing.T) {
 	w.task("task", unlimited)
 	w.untilEnded("task")
 	if got, most := w.bytes(), int64(turns*size*13/10); got > most {
-		t.Errorf("%d turns of %d bytes take %d bytes, want at most %d", turns, size, got, most)
+		t.Errorf("%d iterations of %d bytes take %d bytes, want at most %d", turns, size, got, most)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestAConversationIsRecordedOnceAcrossRestarts(t *testing.T) {
 	<-reached
 	w.crash()
 	close(release)
-	if err := w.ledger.Close(); err != nil { // what the process knew of the texts is gone too
+	if err := w.ledger.Close(); err != nil { // the cache of known texts is gone too
 		t.Fatal(err)
 	}
 	w.openLedger()
@@ -92,7 +92,7 @@ func TestAConversationIsRecordedOnceAcrossRestarts(t *testing.T) {
 	}
 	w.untilEnded("task")
 	if got, most := w.bytes(), int64(turns*size*14/10); got > most {
-		t.Errorf("%d turns of %d bytes take %d bytes after a restart, want at most %d", turns, size, got, most)
+		t.Errorf("%d iterations of %d bytes take %d bytes after a restart, want at most %d", turns, size, got, most)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestSnapshotsAreRecordedWithoutTheirTexts(t *testing.T) {
 		t.Fatalf("there is no snapshot: %v", err)
 	}
 	if whole := len(history.Snapshot.Data); whole < turns*size/4 {
-		t.Errorf("the snapshot has %d bytes: it is too small to say anything", whole)
+		t.Errorf("the snapshot has %d bytes: too small for this test", whole)
 	}
 	state, _, err := rebuild(history)
 	if err != nil || !state.Phase.Terminal() {
@@ -121,6 +121,6 @@ func TestSnapshotsAreRecordedWithoutTheirTexts(t *testing.T) {
 	}
 	replayed, _, err := rebuild(ledger.History{Agent: history.Agent, Events: events})
 	if got, want := encode(replayed), encode(state); err != nil || string(got) != string(want) {
-		t.Errorf("the events lead to another state than the snapshot (%v):\n%s\n%s", err, got, want)
+		t.Errorf("the events replay to a different state than the snapshot (%v):\n%s\n%s", err, got, want)
 	}
 }

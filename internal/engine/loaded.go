@@ -30,9 +30,9 @@ func (a *actor) load(ctx context.Context) error {
 	if read.fault != nil && a.record.Live() && a.fault == nil {
 		a.engine.options.Trouble(fmt.Errorf("agent %s is quarantined: event %d (%s): %s", a.uid, read.fault.Event, read.fault.Type, read.fault.Reason))
 		a.fault = read.fault
-		a.post(delivery{}) // it is on record as soon as the mailbox is looked at
+		a.post(delivery{}) // handling an empty delivery records it
 	}
-	if read.fault != nil && !a.record.Live() { // nothing is recorded of an agent that has ended
+	if read.fault != nil && !a.record.Live() { // nothing is recorded for an agent that has ended
 		a.state = quarantinedState(a.state, *read.fault, a.record.FinishedAt)
 	}
 	shown := a.shown()
@@ -52,7 +52,7 @@ func (a *actor) view(ctx context.Context) (ledger.Agent, agent.State, error) {
 	return a.record, a.shown(), nil
 }
 
-// commit makes what has been recorded the state.
+// commit makes the recorded state current.
 func (a *actor) commit(r *recording) {
 	a.stateMu.Lock()
 	defer a.stateMu.Unlock()
@@ -67,7 +67,7 @@ func (a *actor) commit(r *recording) {
 	if r.quarantine {
 		a.fault = nil
 	}
-	a.seq = r.batch.After + int64(len(r.batch.Events)) // absolute: somebody may have loaded the agent in the meantime
+	a.seq = r.batch.After + int64(len(r.batch.Events)) // absolute, because the agent may have been loaded in the meantime
 	if r.batch.Snapshot != nil {
 		a.snapshot, a.distrust = a.seq, false
 	}
@@ -86,14 +86,14 @@ func (a *actor) commit(r *recording) {
 	}
 }
 
-// leaveSlot gives back the slot of an agent that is not at work.
+// leaveSlot releases the slot of an agent that is not active.
 func (a *actor) leaveSlot() {
 	if a.fault != nil || a.state.Standing() != agent.StandingActive {
 		a.engine.slots.forget(a.uid)
 	}
 }
 
-// unload makes the next look at the agent read it from the ledger.
+// unload makes the next access read the agent from the ledger.
 func (a *actor) unload() {
 	a.stateMu.Lock()
 	defer a.stateMu.Unlock()
@@ -106,7 +106,7 @@ func (a *actor) isAbsent() bool {
 	return a.absent
 }
 
-// config is what the agent is configured with now.
+// config returns the current configuration of the agent.
 func (a *actor) config() agent.Config {
 	a.stateMu.Lock()
 	defer a.stateMu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// catchUp puts behind every take-over in a batch what the agent missed: others may have ended, and nobody could tell it.
+// catchUp adds to every take-over in a batch the facts that the agent missed, such as the end of a child.
 func (a *actor) catchUp(batch []delivery) ([]delivery, error) {
 	var whole []delivery
 	for _, d := range batch {
@@ -33,9 +33,9 @@ func (a *actor) catchUp(batch []delivery) ([]delivery, error) {
 	return whole, nil
 }
 
-// missed is what an agent would have been told by agents that have ended if the process had not died first, or if the ledger had answered.
-// Those that live tell it again themselves. What an ended child used counts from this moment: until its parent has taken it over, nothing
-// else would count it, and the others of the tree could spend it again.
+// missed returns the notifications of ended agents that an agent did not get because of a crash or an unanswered append. Live
+// agents send theirs again. The usage of an ended child counts from here on; otherwise it would be counted nowhere until its
+// parent has it, and other agents of the tree could use it again.
 func (e *Engine) missed(ctx context.Context, a *actor) ([]agent.Fact, error) {
 	record, state, err := a.view(ctx)
 	if errors.Is(err, ledger.ErrNotFound) {
@@ -45,7 +45,7 @@ func (e *Engine) missed(ctx context.Context, a *actor) ([]agent.Fact, error) {
 		return nil, err
 	}
 	if state.Lost != nil {
-		e.stopBelow(record) // the process may have died before it was done
+		e.stopBelow(record) // a crash may have interrupted it
 	}
 	facts, err := e.missedEnds(ctx, record, state)
 	if err != nil {
@@ -66,7 +66,7 @@ func (e *Engine) missed(ctx context.Context, a *actor) ([]agent.Fact, error) {
 	return facts, nil
 }
 
-// children are the names by which an agent knows those of its children that have not ended.
+// children are the names of an agent's children that have not ended.
 type children map[string]bool
 
 func pendingChildren(s agent.State) children {
@@ -79,7 +79,7 @@ func pendingChildren(s agent.State) children {
 	return pending
 }
 
-// find returns the child that an agent of a name is for.
+// find returns the child that the agent with this name belongs to.
 func (c children) find(name string) (string, bool) {
 	if c[name] {
 		return name, true
@@ -105,7 +105,7 @@ func (e *Engine) missedEnds(ctx context.Context, parent ledger.Agent, s agent.St
 		}
 		read, err := e.read(ctx, record.UID, true)
 		if errors.Is(err, ledger.ErrNotFound) {
-			return nil // its record has just expired
+			return nil // its record has just been pruned
 		}
 		if err != nil {
 			return fmt.Errorf("load agent %s: %w", record.UID, err)
@@ -121,12 +121,12 @@ func (e *Engine) missedEnds(ctx context.Context, parent ledger.Agent, s agent.St
 	return facts, err
 }
 
-// childrenOf chooses the agents that an agent has asked for.
+// childrenOf selects the children of an agent.
 func childrenOf(parent ledger.Agent) ledger.AgentFilter {
 	return ledger.AgentFilter{Scope: ledger.Scope{Root: parent.Root}, Parent: parent.UID}
 }
 
-// isLive says whether the agent that asked something has not ended.
+// isLive reports whether the agent of an ask has not ended.
 func (e *Engine) isLive(ctx context.Context, root string, ask agent.Ask) (bool, error) {
 	uid, err := e.asker(ctx, root, ask.UID, ask.Task)
 	if err == nil {
@@ -139,10 +139,11 @@ func (e *Engine) isLive(ctx context.Context, root string, ask agent.Ask) (bool, 
 	if errors.Is(err, ledger.ErrNotFound) {
 		return false, nil
 	}
-	return false, fmt.Errorf("look up the agent %s, which asked for a person: %w", ask.Agent, err)
+	return false, fmt.Errorf("find the agent %s of an ask: %w", ask.Agent, err)
 }
 
-// asker is the UID of the agent that asked something, or ledger.ErrNotFound. What earlier releases recorded has only the name of its task.
+// asker returns the UID of the agent of an ask, or ledger.ErrNotFound. Asks of earlier releases contain only the name of its
+// task.
 func (e *Engine) asker(ctx context.Context, root, uid, task string) (string, error) {
 	if uid != "" {
 		return uid, nil

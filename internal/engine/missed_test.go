@@ -56,7 +56,7 @@ func TestAnAnswerWhoseRecordIsNotConfirmedClosesTheQuestion(t *testing.T) {
 	})
 }
 
-// An ask that an earlier release has recorded has no UID.
+// An ask recorded by an earlier release has no UID.
 func TestAnAskWithoutUIDIsNotPostedAgain(t *testing.T) {
 	w := newWorld(t, askingBelow)
 	w.configure = func(c *agent.Config) { c.AutoAnswer.Enabled = false }
@@ -67,7 +67,7 @@ func TestAnAskWithoutUIDIsNotPostedAgain(t *testing.T) {
 	w.untilPosted("Which year?")
 	posts := w.view("uid-chat").Posts
 	w.restart()
-	for _, uid := range []string{"uid-chat-1-1", "uid-chat"} { // what was posted to their mailboxes has been handled then
+	for _, uid := range []string{"uid-chat-1-1", "uid-chat"} { // then their mailboxes are empty
 		if err := w.engine.Record(t.Context(), uid, agent.Woke{}); err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func (w *world) view(uid string) agent.State {
 	return s
 }
 
-// strippedLedger writes Asked as earlier releases did.
+// strippedLedger records Asked in the form of earlier releases.
 type strippedLedger struct{ ledger.Ledger }
 
 func (l *strippedLedger) Append(ctx context.Context, b ledger.Batch) error {
@@ -100,7 +100,7 @@ func (l *strippedLedger) Append(ctx context.Context, b ledger.Batch) error {
 	return l.Ledger.Append(ctx, b)
 }
 
-// refusesLoad fails to read agents, for as long as it says so.
+// refusesLoad fails to load agents while refuse is set.
 type refusesLoad struct {
 	ledger.Ledger
 	refuse func(uid string) bool
@@ -113,7 +113,7 @@ func (l *refusesLoad) Load(ctx context.Context, uid string) (ledger.History, err
 	return l.Ledger.Load(ctx, uid)
 }
 
-// An agent that cannot be read at once when it is taken over hears of its ended child all the same.
+// An agent that cannot be read at first during a take-over is still notified of its ended child.
 func TestAnAgentThatIsReadLateHearsOfItsChild(t *testing.T) {
 	w := newWorld(t, askingBelow)
 	dead := w.dieAfter(func(c Change) bool { return c.Agent.UID == "uid-chat-1-1" && c.After.Phase.Terminal() })
@@ -133,7 +133,7 @@ func TestAnAgentThatIsReadLateHearsOfItsChild(t *testing.T) {
 	w.untilPosted("All done.")
 }
 
-// An agent that cannot be read keeps nobody else waiting.
+// An agent that cannot be read does not block others.
 func TestAnAskerThatCannotBeReadKeepsNobodyWaiting(t *testing.T) {
 	w := askAtDepth2(t)
 	w.untilPosted("Which year?")
@@ -141,7 +141,7 @@ func TestAnAskerThatCannotBeReadKeepsNobodyWaiting(t *testing.T) {
 	var fine atomic.Bool
 	e := w.start(&refusesLoad{Ledger: w.ledger, refuse: func(uid string) bool { return uid == "uid-chat-1-1" && !fine.Load() }})
 	if _, err := e.Recover(t.Context()); err != nil {
-		t.Errorf("nobody is taken over: %v", err)
+		t.Errorf("no agent is taken over: %v", err)
 	}
 	fine.Store(true)
 }
@@ -159,7 +159,7 @@ func TestADeletedChatDoesNotHearQuestions(t *testing.T) {
 	}
 	calls, err := w.ledger.OpenCalls(t.Context(), "uid-chat")
 	if err != nil || len(calls.Models) > 0 || len(w.model.Requests()) > before {
-		t.Errorf("it calls its model: %d open, %d requests more (%v)", len(calls.Models), len(w.model.Requests())-before, err)
+		t.Errorf("it calls its model: %d open calls, %d more requests (%v)", len(calls.Models), len(w.model.Requests())-before, err)
 	}
 }
 
@@ -168,11 +168,11 @@ func TestAQuarantinedAgentWithASuffixIsReported(t *testing.T) {
 	w := hang(t)
 	defer w.deliver("uid-chat", agent.Cancelled{Message: "stop"})
 	w.absent.Store(true)
-	w.deliver("uid-chat-1-1", agent.Cancelled{}) // the parent goes on with a model that has no rule
+	w.deliver("uid-chat-1-1", agent.Cancelled{}) // the script has no rule for the parent's next call
 	c := config(agent.Orchestrator, "chat2", "orchestrator", 0)
 	w.begin(ledger.Agent{UID: "uid-chat2", Kind: "AgentChat", Namespace: "ns", Name: "chat2", Root: "uid-chat2", Chat: "chat2", Role: "orchestrator"}, c)
 	w.deliver("uid-chat2", agent.MessageArrived{Message: "m1", Text: "Go"})
-	w.until("the child to be wanted", func() bool {
+	w.until("the child to be requested", func() bool {
 		s, err := w.engine.View(t.Context(), "uid-chat2")
 		return err == nil && s.Children.Pending() == 1
 	})
@@ -189,7 +189,7 @@ func TestAQuarantinedAgentWithASuffixIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.until("the child to be quarantined", func() bool { return !w.record("uid-sub").Live() })
-	w.until("the parent to hear of it", func() bool {
+	w.until("the parent to be notified", func() bool {
 		s, err := w.engine.View(t.Context(), "uid-chat2")
 		return err == nil && s.Children.Pending() == 0
 	})
@@ -214,7 +214,8 @@ func (l *damagedEvent) Load(ctx context.Context, uid string) (ledger.History, er
 	return h, err
 }
 
-// An agent at depth 2 that asks is quarantined: the event of its question cannot be read. The question is closed.
+// An agent at depth 2 with an open question is quarantined, because the event of its question cannot be read. The question must
+// be closed.
 func TestTheQuestionOfAQuarantinedAgentIsClosed(t *testing.T) {
 	w := askAtDepth2(t)
 	w.untilPosted("Which year?")
@@ -231,7 +232,7 @@ func TestTheQuestionOfAQuarantinedAgentIsClosed(t *testing.T) {
 	})
 }
 
-// As before, but the damage is found while the engine is at work.
+// The same, but the damage is found while the engine is running.
 func TestTheQuestionOfAnAgentThatIsDamagedLaterIsClosed(t *testing.T) {
 	w := newWorld(t, askingBelow)
 	w.stop()
@@ -257,7 +258,8 @@ func TestTheQuestionOfAnAgentThatIsDamagedLaterIsClosed(t *testing.T) {
 	})
 }
 
-// A task failed, which its parent knows, but its status could not be written; then it begins after all. Nobody waits for it.
+// The parent recorded that a task failed, but the task's status could not be written; then the task starts after all. It must not
+// run.
 func TestAnAgentThatItsParentGaveUpDoesNotRun(t *testing.T) {
 	w := hang(t)
 	w.absent.Store(true)
@@ -265,7 +267,7 @@ func TestAnAgentThatItsParentGaveUpDoesNotRun(t *testing.T) {
 	late.UID, late.Name = "uid-chat-2", "chat-2"
 	late.Parent, late.Depth = "uid-chat", 1
 	w.deliver("uid-chat", agent.MessageArrived{Message: "m2", Text: "Go"})
-	w.until("a second child to be wanted", func() bool {
+	w.until("a second child to be requested", func() bool {
 		s, err := w.engine.View(t.Context(), "uid-chat")
 		return err == nil && s.Children.Pending() == 2
 	})
@@ -275,20 +277,20 @@ func TestAnAgentThatItsParentGaveUpDoesNotRun(t *testing.T) {
 	}
 	c := config(agent.SubAgent, "chat-2", "tester", 1)
 	c.Task.Instruction = "Hang"
-	w.deliverError(w.engine.Start(late, agent.Started{Config: c})) // the next reconcile finds room in the quota
+	w.deliverError(w.engine.Start(late, agent.Started{Config: c})) // the next reconcile is within the quota
 	w.until("it to be recorded", func() bool { _, err := w.ledger.Agent(t.Context(), "uid-chat-2"); return err == nil })
 	defer w.deliver("uid-chat-2", agent.Cancelled{})
 	w.untilCancelled("uid-chat-2")
 }
 
-// The object that has the name of a child's sub-agent never had an agent, or the ledger has forgotten it. The child, which has a suffix,
-// ends, and the process dies before its parent hears of it.
+// The object that has the name of a child's sub-agent never had an agent, or its history was pruned. The child, whose name has a
+// suffix, ends, and the process dies before its parent is notified.
 func TestAChildWithASuffixIsCaughtUp(t *testing.T) {
 	w := newWorld(t, hanging)
 	w.chat(nil)
 	w.absent.Store(true)
 	w.say("m1", "Go")
-	w.until("the child to be wanted", func() bool {
+	w.until("the child to be requested", func() bool {
 		s, err := w.engine.View(t.Context(), "uid-chat")
 		return err == nil && s.Children.Pending() == 1
 	})
@@ -299,13 +301,14 @@ func TestAChildWithASuffixIsCaughtUp(t *testing.T) {
 	w.deliver("uid-sub", agent.Cancelled{By: "alice"})
 	<-dead
 	w.restart()
-	w.until("the parent to hear of it", func() bool {
+	w.until("the parent to be notified", func() bool {
 		s, err := w.engine.View(t.Context(), "uid-chat")
 		return err == nil && s.Children.Pending() == 0
 	})
 }
 
-// An agent no longer asks, and goes on. Its orchestrator does not know that, and cannot be read when the agent is taken over.
+// The ask of an agent is resolved, and the agent continues. Its orchestrator was not notified, and cannot be read when the agent
+// is taken over.
 func TestAQuestionIsClosedAlthoughItsOrchestratorIsReadLate(t *testing.T) {
 	w := newWorld(t, strings.Replace(askingBelow, "reply: {toolCalls: [{name: submit_result, arguments: {result: It was 1972.}}]}", "reply: {fault: {kind: hang}}", 1))
 	w.configure = func(c *agent.Config) { c.AutoAnswer.Enabled = false }

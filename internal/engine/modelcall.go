@@ -17,7 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/schedule"
 )
 
-// plan turns what the core wants to say into a request to the agent's model.
+// plan builds the request for a model call.
 func (a *actor) plan(record ledger.Agent, s agent.State, e agent.CallModel, before *recorded) plannedCall {
 	call := plannedCall{request: before.next(s), turn: s.Turn}
 	call.request.IdempotencyKey = a.ledgerKey(e)
@@ -65,17 +65,17 @@ func message(m agent.Message) model.Message {
 	return message
 }
 
-// callModel reserves what the call may use, waits for its turn without a goroutine, and makes it.
+// callModel reserves the budget for the call, waits for its turn without a goroutine, and makes the call.
 func (a *actor) callModel(ctx context.Context, r *recording, e agent.CallModel) {
 	call, ok := r.requests[e.Key()]
-	if !ok { // taken over from an engine that is gone: the same state gives the same request
+	if !ok { // taken over from another engine: the same state gives the same request
 		call = a.plan(r.record, r.next, e, nil)
 	}
 	if call.problem != nil {
 		a.failModel(e, nil, agent.Amount{}, agent.ModelFailed{Failure: agent.FailureRetry, Message: call.problem.Error()}, 0)
 		return
 	}
-	claim := a.engine.budgets.reserve(a.uid, e.Reserve, func(refused refusal) { // on whichever goroutine made room for it
+	claim := a.engine.budgets.reserve(a.uid, e.Reserve, func(refused refusal) { // may run on the goroutine that freed the budget
 		switch {
 		case refused.message:
 			a.failModel(e, nil, agent.Amount{}, agent.ModelFailed{Failure: agent.FailureMessageBudget, Message: refused.reason}, 0)
@@ -96,7 +96,7 @@ func (a *actor) callModel(ctx context.Context, r *recording, e agent.CallModel) 
 	})
 }
 
-// awaitRoom waits until the namespace has room in the ledger.
+// awaitRoom waits until the namespace is below its ledger quota.
 func (a *actor) awaitRoom(ctx context.Context, r *recording, call plannedCall, e agent.CallModel) {
 	claim := &roomClaim{tenant: tenantOf(r.record),
 		waits: func(wait agent.QuotaWait) {
@@ -124,7 +124,7 @@ func (a *actor) awaitRoom(ctx context.Context, r *recording, call plannedCall, e
 // awaitQuota waits until the quotas of the namespace allow the call.
 func (a *actor) awaitQuota(ctx context.Context, r *recording, call plannedCall, e agent.CallModel) {
 	var waits atomic.Bool
-	waits.Store(r.next.QuotaWait() != nil) // the engine before this one has told the agent so
+	waits.Store(r.next.QuotaWait() != nil) // a previous engine has recorded the wait
 	claim := &quotaClaim{agent: r.record, key: a.ledgerKey(e),
 		amount: func() (int64, int64, bool) { return a.quotaAmount(r, call, e) },
 		waits: func(wait agent.QuotaWait) {
@@ -155,7 +155,8 @@ func (a *actor) awaitQuota(ctx context.Context, r *recording, call plannedCall, 
 	})
 }
 
-// quotaAmount is what a call may use at most. An agent that began before its model had a price reserves at the price of today.
+// quotaAmount returns the most that a call may use. An agent that started before its model had a price reserves at the current
+// price.
 func (a *actor) quotaAmount(r *recording, call plannedCall, e agent.CallModel) (tokens, costMicros int64, priced bool) {
 	tokens, costMicros = e.Reserve.Tokens, e.Reserve.CostMicros
 	if r.next.Config.Price != nil {
@@ -203,7 +204,7 @@ func (a *actor) queueModel(ctx context.Context, r *recording, call plannedCall, 
 	})
 }
 
-// neverBegan ends a call that was given up before it was made. When the process ends, the next one makes it; else nobody does.
+// neverBegan ends a call that was cancelled before it was made. On shutdown the next engine makes it.
 func (a *actor) neverBegan(e agent.CallModel) {
 	if a.engine.ctx.Err() == nil {
 		a.post(delivery{modelResult: a.modelRow(e, nil)})
@@ -217,7 +218,7 @@ func (a *actor) complete(ctx context.Context, grant *schedule.Grant, record ledg
 		return
 	}
 	defer a.endCall()
-	err := a.engine.options.MayAct(ctx, record, a.config()) // it may have waited for long
+	err := a.engine.options.MayAct(ctx, record, a.config()) // it may have waited for a long time
 	var endpoint Endpoint
 	if err == nil {
 		endpoint, err = a.engine.options.Models.Endpoint(ctx, record, grant.Provider)
@@ -272,7 +273,7 @@ func (a *actor) complete(ctx context.Context, grant *schedule.Grant, record ledg
 	a.finish(e, delivery{fact: fact, modelResult: row, reserved: e.Reserve, call: made})
 }
 
-// shortened is a reply in short. The whole is the response.
+// shortened returns the beginning of a reply. The response contains all of it.
 func shortened(text string) string {
 	const most = 500
 	if len(text) <= most {
@@ -281,7 +282,7 @@ func shortened(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// replied is the fact that a reply amounts to. A refusal is no answer, whatever came with it; it is charged like one.
+// replied converts a reply to a fact. A refusal is a failure, whatever else it contains, but its usage counts.
 func replied(e agent.CallModel, reply model.Reply, usage agent.Usage) agent.Fact {
 	failed := agent.ModelFailed{Call: e.Call, Attempt: e.Attempt, Failure: agent.FailureFinal, Usage: &usage}
 	switch reply.Outcome() {
@@ -306,7 +307,7 @@ func replied(e agent.CallModel, reply model.Reply, usage agent.Usage) agent.Fact
 	return fact
 }
 
-// valid replaces what is not UTF-8: no ledger and no API server would take it.
+// valid replaces invalid UTF-8, which neither the ledger nor the API server accepts.
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
 func failureOf(err error) *model.Error {
@@ -317,7 +318,7 @@ func failureOf(err error) *model.Error {
 	return failure
 }
 
-// modelFailed tells the core what kind of failure it was, and when another try makes sense.
+// modelFailed reports the kind of failure to the core, and when to retry.
 func (a *actor) modelFailed(e agent.CallModel, grant *schedule.Grant, made *Call, failure *model.Error) {
 	backOff := time.Duration(0)
 	if failure.Kind == model.RateLimited {
@@ -327,7 +328,7 @@ func (a *actor) modelFailed(e agent.CallModel, grant *schedule.Grant, made *Call
 	switch {
 	case failure.Kind == model.Cancelled:
 		if a.engine.ctx.Err() != nil {
-			return // the process ends; the call is made again by the next one
+			return // shutdown: the next engine makes the call again
 		}
 		made.Status = ledger.StatusCancelled
 		a.finish(e, delivery{modelResult: a.modelRow(e, made), reserved: e.Reserve, call: made})
@@ -340,13 +341,13 @@ func (a *actor) modelFailed(e agent.CallModel, grant *schedule.Grant, made *Call
 	}
 }
 
-// causes are the causes of a retry that a person is told by name.
+// causes are the retry causes that are shown to people.
 var causes = map[model.Kind]agent.RetryCause{
 	model.RateLimited: agent.CauseRateLimited, model.Overloaded: agent.CauseUnavailable, model.Transient: agent.CauseUnavailable, model.TimedOut: agent.CauseUnavailable,
 }
 
-// failModel ends a model call without an answer; made is nil if it never reached the provider. retryAfter is how long the provider
-// asked to be left alone.
+// failModel ends a model call without a reply; made is nil if it never reached the provider. retryAfter is the delay that the
+// provider asked for.
 func (a *actor) failModel(e agent.CallModel, made *Call, reserved agent.Amount, fact agent.ModelFailed, retryAfter time.Duration) {
 	fact.Call, fact.Attempt = e.Call, e.Attempt
 	if fact.Failure == agent.FailureRetry {
@@ -361,8 +362,8 @@ func (a *actor) failModel(e agent.CallModel, made *Call, reserved agent.Amount, 
 	a.finish(e, delivery{fact: fact, modelResult: row, reserved: reserved, call: made})
 }
 
-// modelRow is the result of a call: how it ended, what it used as far as the provider said, and which provider and model served it. made
-// is nil if no provider did.
+// modelRow is the ledger row of a result: its status, the reported usage, and the provider and model that served it. made is nil
+// if no provider did.
 func (a *actor) modelRow(e agent.CallModel, made *Call) *ledger.ModelResult {
 	row := &ledger.ModelResult{Key: a.ledgerKey(e), Status: ledger.StatusCancelled, FinishedAt: a.engine.options.Now()}
 	if made == nil {

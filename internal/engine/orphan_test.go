@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// An object that goes while no engine is at work leaves an agent behind, of which the next engine knows only the name.
+// An object that is deleted while no engine is running leaves an agent behind, of which the next engine knows only the name.
 func TestTheLiveAgentsOfANameAreFound(t *testing.T) {
 	w := newWorld(t, "load")
 	w.chat(nil)
@@ -28,7 +28,7 @@ func TestTheLiveAgentsOfANameAreFound(t *testing.T) {
 	}
 }
 
-// hanging agents delegate once and then wait for a model that does not answer.
+// hanging agents delegate once and then wait for a model that does not reply.
 const hanging = `
 name: hanging
 rules:
@@ -38,14 +38,14 @@ rules:
 - {match: {lastMessage: Hang}, reply: {fault: {kind: hang}}}
 `
 
-// hang starts a chat with an agent below it, and one below that, which waits for its model.
+// hang starts a chat with two agents below it, at depths 1 and 2; the deepest waits for its model.
 func hang(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t, hanging)
 	w.chat(nil)
 	w.say("m1", "Go")
 	w.untilPosted("Started.")
-	w.until("the deepest agent to ask its model", func() bool {
+	w.until("the deepest agent to call its model", func() bool {
 		calls, err := w.ledger.OpenCalls(t.Context(), "uid-chat-1-1")
 		return err == nil && len(calls.Models) == 1
 	})
@@ -63,7 +63,7 @@ func (w *world) untilCancelled(uids ...string) {
 	}
 }
 
-// No object but the chat has gone: the garbage collector has not come yet, or never will.
+// Only the chat was deleted: the garbage collector has not run yet, or never will.
 func TestEndingAnAgentEndsEverythingBelow(t *testing.T) {
 	w := hang(t)
 	if err := w.engine.End("uid-chat"); err != nil {
@@ -95,7 +95,7 @@ func TestEndingAnAgentLeavesThoseBesideIt(t *testing.T) {
 	}
 }
 
-// A child whose start comes after its parent's end asks no model.
+// A child that starts after its parent has ended makes no model call.
 func TestAnAgentDoesNotBeginBelowOneThatWasDeleted(t *testing.T) {
 	w := hang(t)
 	if err := w.engine.End("uid-chat"); err != nil {
@@ -114,7 +114,7 @@ func TestAnAgentDoesNotBeginBelowOneThatWasDeleted(t *testing.T) {
 	}
 }
 
-// The process dies after the end of a chat is in the ledger, and before that of its agents is.
+// The process dies after the end of a chat is recorded and before that of its agents is.
 func TestAnEngineThatRecoversEndsWhatIsBelowAnEndedAgent(t *testing.T) {
 	w := hang(t)
 	w.crash()
@@ -135,7 +135,7 @@ func TestAnEngineThatRecoversEndsWhatIsBelowAnEndedAgent(t *testing.T) {
 	w.untilCancelled("uid-chat-1", "uid-chat-1-1")
 }
 
-// An agent whose object may be gone does nothing until somebody has made sure.
+// An agent whose object may be deleted does nothing until that was checked.
 func TestAnAgentThatIsNotTakenOverDoesNothing(t *testing.T) {
 	w := hang(t)
 	w.crash()
@@ -146,21 +146,21 @@ func TestAnAgentThatIsNotTakenOverDoesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if now := w.record("uid-chat-1-1").LastSeq; now != before {
-		t.Fatalf("it went from event %d to %d", before, now)
+		t.Fatalf("it advanced from event %d to %d", before, now)
 	}
 	if err := e.TakeOver(t.Context(), "uid-chat-1-1"); err != nil {
 		t.Fatal(err)
 	}
-	w.until("it to go on", func() bool { return w.record("uid-chat-1-1").LastSeq > before })
+	w.until("it to continue", func() bool { return w.record("uid-chat-1-1").LastSeq > before })
 }
 
-// An orchestrator that has nothing to do has nothing to cancel; deleting its chat ends it all the same.
+// An idle orchestrator has nothing to cancel; deleting its chat must end it anyway.
 func TestAnIdleChatThatIsDeletedIsEnded(t *testing.T) {
 	w := newWorld(t, "load")
 	w.chat(nil)
 	w.say("m1", "Load")
 	w.untilPosted("Loaded.")
-	w.until("the chat to have nothing to do", func() bool {
+	w.until("the chat to be idle", func() bool {
 		s, err := w.engine.View(t.Context(), "uid-chat")
 		return err == nil && s.Phase == agent.PhaseIdle && len(s.Outbox) == 0
 	})

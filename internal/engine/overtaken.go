@@ -10,9 +10,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
-// overtaken means that the ledger has more of the agent than this engine knows. Nobody else appends in this engine's epoch, so it was an
-// append of its own whose answer was lost with the connection. What the ledger has is the truth: it is taken over, and what was to be
-// recorded goes through the core again, which knows what it has heard already.
+// overtaken handles a conflict: the ledger has more events of the agent than this engine. No other engine appends in this epoch,
+// so it was an append of this engine whose answer was lost. The recorded events are authoritative: the agent is taken over again,
+// and the batch goes through the core once more, which ignores the facts that it already has.
 func (a *actor) overtaken(batch []delivery) {
 	a.unload()
 	a.mu.Lock()
@@ -20,7 +20,7 @@ func (a *actor) overtaken(batch []delivery) {
 	a.putBack(slices.Concat([]delivery{{takeOver: true}}, batch))
 }
 
-// withoutResults keeps only the facts.
+// withoutResults keeps only the facts of a batch.
 func withoutResults(batch []delivery) []delivery {
 	facts := slices.Clone(batch)
 	for i := range facts {
@@ -29,7 +29,7 @@ func withoutResults(batch []delivery) []delivery {
 	return facts
 }
 
-// spare leaves out the calls that this engine itself is running.
+// spare leaves out the calls that are in flight in this engine.
 func (a *actor) spare(restarted agent.Restarted) agent.Restarted {
 	a.mu.Lock()
 	defer a.mu.Unlock()

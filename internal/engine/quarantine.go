@@ -14,28 +14,28 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// An agent whose history cannot be read, or on which the engine panics, is quarantined: agent.Quarantined is recorded as its newest event,
-// which ends it, its open calls are closed, and the agents below it are cancelled. What is before that event in the log is not needed
-// any more, so it does not matter after a restart that it cannot be read. Nobody else notices.
+// An agent whose history cannot be read, or on which the engine panics, is quarantined: agent.Quarantined is recorded as its
+// newest event, which ends it. Its open calls are closed, and the agents below it are cancelled. Later replays do not need the
+// events before it, so it does not matter that they cannot be read. Other agents are not affected.
 
-// errQuarantined answers those who wait for a record of a fact that a quarantined agent did not hear.
+// errQuarantined is returned to callers of Record whose fact was not applied because of the quarantine.
 var errQuarantined = errors.New("the agent is quarantined")
 
-// kinds are the kinds of agents by those of their objects.
+// kinds maps the kinds of objects to kinds of agents.
 var kinds = map[string]agent.Kind{"AgentChat": agent.Orchestrator, "SubAgent": agent.SubAgent, "AgentTask": agent.ToolRun}
 
-// faultReason bounds what is recorded of a fault.
+// faultReason bounds the recorded reason of a fault.
 const faultReason = 512
 
-// faulty fills in of a quarantine what the record of the agent says.
+// faulty completes a quarantine fact from the record of the agent.
 func faulty(record ledger.Agent, seq int64, q agent.Quarantined) *agent.Quarantined {
 	q.Kind, q.Name = kinds[record.Kind], record.Name
-	q.Requests = int(max(record.LastSeq, seq)) // an event leads to one model call at most
+	q.Requests = int(max(record.LastSeq, seq)) // an event leads to at most one model call
 	q.Reason = valid(strings.ToValidUTF8(q.Reason[:min(len(q.Reason), faultReason)], ""))
 	return &q
 }
 
-// shown is the state that others see. An agent with a fault is quarantined from the moment that the fault is known.
+// shown returns the state that others see. An agent with a fault appears as quarantined as soon as the fault is known.
 func (a *actor) shown() agent.State {
 	if a.fault == nil {
 		return a.state
@@ -47,8 +47,8 @@ func quarantinedState(s agent.State, q agent.Quarantined, now time.Time) agent.S
 	return agent.Replay(s, []agent.Event{{At: agent.Time(now.UnixMilli()), Fact: q}})
 }
 
-// isolate makes of a batch for an agent with a fault one that quarantines it: the results of its calls are kept, but the agent hears of
-// nothing else.
+// isolate converts a batch for an agent with a fault to one that quarantines it. The results of its calls are recorded; all other
+// facts are dropped.
 func (a *actor) isolate(batch []delivery) ([]delivery, error) {
 	a.stateMu.Lock()
 	fault, record := a.fault, a.record
@@ -79,7 +79,7 @@ func (a *actor) isolate(batch []delivery) ([]delivery, error) {
 	return isolated, nil
 }
 
-// absorbed forgets the fault of an agent that had ended before.
+// absorbed clears the fault of an agent that had already ended.
 func (a *actor) absorbed(r *recording) {
 	if r.quarantine {
 		a.stateMu.Lock()
@@ -88,7 +88,8 @@ func (a *actor) absorbed(r *recording) {
 	}
 }
 
-// usageBelow is what an agent and everything below it have used, by the calls on record: the state that counted it may be lost.
+// usageBelow returns the usage of an agent and everything below it from the recorded calls, because the state that contained it
+// may be lost.
 func (e *Engine) usageBelow(top ledger.Agent) (agent.Usage, error) {
 	var used agent.Usage
 	below, err := e.below(top, ledger.AgentFilter{Scope: ledger.Scope{Root: top.Root}})
@@ -124,23 +125,23 @@ func usageOf(call ledger.ModelCall) agent.Usage {
 	return used
 }
 
-// stopBelow cancels the live agents below one that is quarantined: nobody would take their results.
+// stopBelow cancels the live agents below a quarantined one.
 func (e *Engine) stopBelow(record ledger.Agent) {
 	below, err := e.liveBelow(record)
 	if err != nil {
 		if e.ctx.Err() == nil {
-			e.options.Trouble(fmt.Errorf("stop the agents below %s: %w", record.UID, err))
+			e.options.Trouble(fmt.Errorf("cancel the agents below %s: %w", record.UID, err))
 			time.AfterFunc(e.options.RetryLedger, func() { e.stopBelow(record) })
 		}
 		return
 	}
 	for _, uid := range below {
-		_ = e.post(uid, delivery{fact: agent.Cancelled{By: "the quarantine of " + record.Name}}) // a closed engine takes nothing: the next one does it
+		_ = e.post(uid, delivery{fact: agent.Cancelled{By: "the quarantine of " + record.Name}}) // after Close the next engine does it
 	}
 }
 
-// caught deals with a panic on a batch. The state may come from a snapshot that is damaged, so the agent is read from its events once
-// before it is quarantined. An agent that cannot even be quarantined is tried again later: the error says so.
+// caught handles a panic on a batch. The snapshot may be damaged, so the agent is first loaded from its events alone, and
+// quarantined if that fails too. If even the quarantine panics, it returns an error and the batch is retried later.
 func (a *actor) caught(batch []delivery, value any) error {
 	a.engine.options.Trouble(fmt.Errorf("agent %s: panic: %v\n%s", a.uid, value, debug.Stack()))
 	a.stateMu.Lock()
@@ -162,7 +163,7 @@ func (a *actor) caught(batch []delivery, value any) error {
 	return nil
 }
 
-// firstFact is the type of the first fact of a batch.
+// firstFact returns the type of the first fact of a batch.
 func firstFact(batch []delivery) string {
 	for _, d := range batch {
 		if d.fact != nil {
@@ -172,7 +173,8 @@ func firstFact(batch []delivery) string {
 	return "none"
 }
 
-// guard does something for an effect outside of the agent's mailbox. A panic ends the effect as end says, and quarantines the agent.
+// guard runs part of an effect outside the mailbox. A panic ends the effect with the delivery that end returns, and quarantines
+// the agent.
 func (a *actor) guard(e agent.Effect, do func(), end func() delivery) {
 	defer func() {
 		value := recover()
@@ -188,7 +190,7 @@ func (a *actor) guard(e agent.Effect, do func(), end func() delivery) {
 	do()
 }
 
-// neverAnswered ends a model call that failed in the engine.
+// neverAnswered ends a model call on which the engine panicked.
 func (a *actor) neverAnswered(e agent.CallModel) delivery {
 	return delivery{modelResult: a.modelRow(e, nil), reserved: e.Reserve}
 }

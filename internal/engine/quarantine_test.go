@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// poisoned is a ledger some of whose records are damaged, by agent and sequence; an empty text is a record that is gone.
+// poisoned is a ledger with damaged records, by agent and sequence number; an empty text removes a record.
 type poisoned struct {
 	ledger.Ledger
 	events    map[string]map[int64]string
@@ -51,7 +51,7 @@ func (p poisoned) damage(uid string, events []ledger.Event) []ledger.Event {
 	return left
 }
 
-// twoTasks are at work on a tool that does not return when the engine is killed.
+// twoTasks starts two tasks with a tool that does not return when the engine is killed.
 func twoTasks(t *testing.T) *world {
 	w := newWorld(t, writer)
 	running := make(chan struct{}, 2)
@@ -99,7 +99,8 @@ func TestADamagedEventQuarantinesItsAgentAlone(t *testing.T) {
 	}
 }
 
-// checkQuarantined wants an agent to have ended with a message that names one of some events, in the ledger too, with no call open.
+// checkQuarantined checks that an agent has ended with a message that names one of the events, that this is recorded, and that no
+// call is open.
 func checkQuarantined(t *testing.T, w *world, name string, events ...string) {
 	t.Helper()
 	s := w.untilEnded(name)
@@ -113,7 +114,7 @@ func checkQuarantined(t *testing.T, w *world, name string, events ...string) {
 	if !named {
 		t.Errorf("the message %q does not name the event", s.Outcome.Error)
 	}
-	w.until("the quarantine to be on record", func() bool {
+	w.until("the quarantine to be recorded", func() bool {
 		record, err := w.ledger.Agent(t.Context(), "uid-"+name)
 		return err == nil && !record.Live() && record.ErrorKind == string(agent.KindHistoryLost)
 	})
@@ -150,7 +151,7 @@ func TestADamagedSnapshotFallsBackToTheEvents(t *testing.T) {
 	}
 }
 
-// faultyModels panic when the model of an agent is looked for.
+// faultyModels panics when the model of one agent is resolved.
 type faultyModels struct {
 	Models
 	name string
@@ -224,7 +225,7 @@ rules:
   reply: {toolCalls: [{name: read, arguments: {path: a.go}}]}
 `
 
-// delegated is a chat whose child is at work on a tool that does not return when the engine is killed.
+// delegated starts a chat whose child runs a tool that does not return when the engine is killed.
 func delegated(t *testing.T) *world {
 	w := newWorld(t, delegation)
 	running := make(chan struct{}, 1)
@@ -266,7 +267,7 @@ func TestAParentHearsThatItsChildIsQuarantined(t *testing.T) {
 
 func TestAQuarantinedChatBeginsANewConversation(t *testing.T) {
 	w := delegated(t)
-	w.tools.gateAll = func(ctx context.Context, _ tool.Call) { <-ctx.Done() } // the child does not end before it is cancelled
+	w.tools.gateAll = func(ctx context.Context, _ tool.Call) { <-ctx.Done() } // the child ends only when it is cancelled
 	e := w.start(poisoned{Ledger: w.ledger, events: map[string]map[int64]string{"uid-chat": {2: "{}"}}})
 	if _, err := e.Recover(t.Context()); err != nil {
 		t.Fatal(err)
@@ -282,6 +283,6 @@ func TestAQuarantinedChatBeginsANewConversation(t *testing.T) {
 	w.say("m2", "Hello!")
 	w.untilPosted("Hello again.")
 	if s, err = e.View(t.Context(), "uid-chat"); err != nil || s.Budget.Used.Tokens == 0 {
-		t.Errorf("the new conversation forgot what the old one used: %v (%v)", s.Budget.Used, err)
+		t.Errorf("the new conversation lost the usage of the old one: %v (%v)", s.Budget.Used, err)
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// queuedAfter is how long a call waits for its turn at a provider before people are shown that it does.
+// queuedAfter is how long a call waits at a provider before people see it.
 const queuedAfter = time.Second
 
-// Queue is where a model call waits for its turn.
+// Queue is the provider that a model call waits for.
 type Queue struct {
 	Provider string
 	Since    time.Time
@@ -23,11 +23,11 @@ type queued struct {
 	Queue
 
 	timer *time.Timer
-	over  bool // it has its turn, or was given up
+	over  bool // it had its turn, or was cancelled
 	shown bool
 }
 
-// enqueued notes a call that did not have its turn at once. If it waits for long, Options.Queued is told.
+// enqueued marks a call that did not get its turn at once. If it waits for long, Options.Queued is called.
 func (a *actor) enqueued(q *queued, record ledger.Agent) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -45,7 +45,7 @@ func (a *actor) enqueued(q *queued, record ledger.Agent) {
 	})
 }
 
-// dequeued notes that a call has its turn, or was given up.
+// dequeued marks that a call had its turn or was cancelled.
 func (a *actor) dequeued(q *queued, record ledger.Agent) {
 	a.mu.Lock()
 	q.over = true
@@ -61,7 +61,7 @@ func (a *actor) dequeued(q *queued, record ledger.Agent) {
 	}
 }
 
-// Queued is where the model call of an agent waits for its turn, if it has for long.
+// Queued returns where the model call of an agent waits, if it has waited for long.
 func (e *Engine) Queued(uid string) (Queue, bool) {
 	e.mu.Lock()
 	a := e.actors[uid]

@@ -12,14 +12,14 @@ import (
 	"github.com/nestor-dev/nestor/internal/quota"
 )
 
-// namespaceRound is the claims of one namespace that are judged together.
+// namespaceRound is the waiting calls of one namespace that are checked together.
 type namespaceRound struct {
 	quotas  []quota.Quota
 	claims  []*quotaClaim
 	request ledger.QuotaRequest
 }
 
-// round judges the claims of some namespaces with one question to the ledger.
+// round checks the waiting calls of some namespaces with one ledger request.
 func (q *quotas) round(namespaces []string) error {
 	slices.Sort(namespaces)
 	now := q.engine.options.Now()
@@ -54,8 +54,8 @@ func (q *quotas) round(namespaces []string) error {
 	return nil
 }
 
-// gather finds the claims of a namespace that can be judged. Those that no quota holds any more are granted, and those whose price is
-// unknown wait for it.
+// gather collects the calls of a namespace that can be checked. Calls without a quota are granted, and those with an unknown
+// price keep waiting.
 func (q *quotas) gather(namespace string, now time.Time) (namespaceRound, error) {
 	q.mu.Lock()
 	var waiting []*quotaClaim
@@ -94,7 +94,7 @@ func (q *quotas) gather(namespace string, now time.Time) (namespaceRound, error)
 	return r, nil
 }
 
-// answer lets the calls go on that have a reservation, and tells the others why they wait.
+// answer starts the calls that got a reservation and reports to the others why they wait.
 func (q *quotas) answer(r namespaceRound, answer ledger.QuotaAnswer, now time.Time) {
 	for i, c := range r.claims {
 		if answer.Granted[i] {
@@ -108,9 +108,9 @@ func (q *quotas) answer(r namespaceRound, answer ledger.QuotaAnswer, now time.Ti
 	q.used(r.request.Namespace)
 }
 
-// grant lets a call go on, unless it was given up meanwhile. The reservation of one that was is given back with the call's own end.
+// grant starts a call, unless it was cancelled meanwhile. In that case the end of the call releases the reservation.
 func (q *quotas) grant(c *quotaClaim, reserved bool) {
-	if q.engine.isClosed() || !q.giveUp(c) { // an engine that drains begins nothing new
+	if q.engine.isClosed() || !q.giveUp(c) { // a draining engine starts nothing new
 		return
 	}
 	if reserved {
@@ -121,7 +121,7 @@ func (q *quotas) grant(c *quotaClaim, reserved bool) {
 	c.granted()
 }
 
-// refuse tells an agent why its call waits, once for each quota and period.
+// refuse reports to an agent why its call waits, once for each quota and period.
 func (q *quotas) refuse(c *quotaClaim, name string, resets time.Time, wait agent.QuotaWait) {
 	q.mu.Lock()
 	known := c.quota == name && c.reason == wait.Reason && c.resets.Equal(resets) || !slices.Contains(q.claims, c)
@@ -132,8 +132,8 @@ func (q *quotas) refuse(c *quotaClaim, name string, resets time.Time, wait agent
 	}
 }
 
-// schedule looks again when the next hour begins, since every period ends with one. It looks sooner if calls under way may give back what
-// is missing, since those of another engine are not heard of, or if a price is missing.
+// schedule checks again at the next full hour, since every period ends with one. It checks sooner if calls in flight may release
+// what is missing, because those of other engines send no notification, or if a price is missing.
 func (q *quotas) schedule(now time.Time, contended bool) {
 	wait := quota.Hour.End(now).Sub(now)
 	if contended || q.waitsForPrice() {
@@ -148,7 +148,7 @@ func (q *quotas) waitsForPrice() bool {
 	return slices.ContainsFunc(q.claims, func(c *quotaClaim) bool { return c.reason == PriceUnknown })
 }
 
-// waiting counts the calls that wait, by the name of the quota that they wait for.
+// waiting counts the waiting calls by the name of their quota.
 func (q *quotas) waiting(namespace string) map[string]int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -161,7 +161,7 @@ func (q *quotas) waiting(namespace string) map[string]int {
 	return counts
 }
 
-// waitingAnywhere counts the calls that wait for a quota in all namespaces.
+// waitingAnywhere counts the waiting calls of all namespaces.
 func (q *quotas) waitingAnywhere() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/quota"
 )
 
-// Quotas finds the quotas that hold in a namespace. It must answer from memory: it is asked before every model call.
+// Quotas finds the quotas of a namespace. It must answer from memory, because it is called before every model call.
 type Quotas interface {
 	Quotas(ctx context.Context, namespace string) ([]quota.Quota, error)
 }
@@ -26,31 +26,31 @@ const (
 	PriceUnknown   = "PriceUnknown"
 )
 
-// pollQuotas is how often the ledger is asked again while calls of other engines hold what a call of this one waits for.
+// pollQuotas is how often the ledger is read again while reservations of other engines block a call.
 const pollQuotas = 10 * time.Second
 
-// quotas lets model calls wait until the quotas of their namespace allow them. Calls that wait hold no goroutine: one goroutine asks the
-// ledger for all of them, when something has changed or a period has ended.
+// quotas delays model calls until the quotas of their namespace allow them. Waiting calls have no goroutine: one goroutine asks
+// the ledger for all of them when something has changed or a period has ended.
 type quotas struct {
 	engine *Engine
 
 	mu     sync.Mutex
 	claims []*quotaClaim
-	// dirty are the namespaces whose claims are to be judged, and asking says that a goroutine does so.
+	// dirty are the namespaces to check, and asking reports that a goroutine does so.
 	dirty  map[string]bool
 	asking bool
 	spaces map[string]*quotaSpace
-	// alarm judges the claims again at a time.
+	// alarm triggers the next check.
 	alarm   *time.Timer
 	alarmAt time.Time
 }
 
-// quotaSpace is what is known of a namespace that has quotas.
+// quotaSpace is the state of a namespace with quotas.
 type quotaSpace struct {
-	// counted are the periods whose calls were counted since the quotas appeared; recount asks for it again.
+	// counted are the periods whose calls were counted since the quotas appeared; recount requests it again.
 	counted map[time.Time]bool
 	recount bool
-	// held are the keys of calls that have a reservation.
+	// held are the keys of calls with a reservation.
 	held map[string]bool
 }
 
@@ -58,11 +58,11 @@ type quotaSpace struct {
 type quotaClaim struct {
 	agent ledger.Agent
 	key   string
-	// amount says what the call may use, and whether its price is known.
+	// amount returns the most that the call may use, and whether its price is known.
 	amount  func() (tokens, costMicros int64, priced bool)
 	granted func()
 	waits   func(agent.QuotaWait)
-	// quota is the name of the quota that the call waits for, reason why, and resets when that quota resets.
+	// quota is the name of the quota that the call waits for, reason is why, and resets is when that quota resets.
 	quota, reason string
 	resets        time.Time
 }
@@ -71,7 +71,7 @@ func newQuotas(e *Engine) *quotas {
 	return &quotas{engine: e, dirty: map[string]bool{}, spaces: map[string]*quotaSpace{}}
 }
 
-// of returns the quotas of a namespace that limit what calls use; none is nil.
+// of returns the quotas of a namespace that limit the usage of calls.
 func (q *quotas) of(namespace string) ([]quota.Quota, error) {
 	if q.engine.options.Quotas == nil {
 		return nil, nil
@@ -83,7 +83,7 @@ func (q *quotas) of(namespace string) ([]quota.Quota, error) {
 	return all, nil
 }
 
-// claim asks for a reservation. It reports false if the namespace has no quota, and nothing was asked.
+// claim requests a reservation. It reports false if the namespace has no quota.
 func (q *quotas) claim(c *quotaClaim) (bool, error) {
 	found, err := q.of(c.agent.Namespace)
 	if err != nil || found == nil {
@@ -96,7 +96,7 @@ func (q *quotas) claim(c *quotaClaim) (bool, error) {
 	return true, nil
 }
 
-// giveUp stops waiting, and says whether it was in time.
+// giveUp cancels a waiting call and reports whether it was still waiting.
 func (q *quotas) giveUp(c *quotaClaim) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -107,7 +107,7 @@ func (q *quotas) giveUp(c *quotaClaim) bool {
 	return i >= 0
 }
 
-// ended hears of calls that have results. What they reserved and did not use is free for others.
+// ended handles calls with results: what they reserved and did not use is available to others.
 func (q *quotas) ended(namespace string, results []ledger.ModelResult) {
 	if len(results) == 0 {
 		return
@@ -120,7 +120,7 @@ func (q *quotas) ended(namespace string, results []ledger.ModelResult) {
 	}
 	for _, r := range results {
 		if !space.held[r.Key] && r.Status == ledger.StatusSuccess {
-			space.recount = true // it began before there was a quota
+			space.recount = true // it started before there was a quota
 		}
 		delete(space.held, r.Key)
 	}
@@ -128,7 +128,7 @@ func (q *quotas) ended(namespace string, results []ledger.ModelResult) {
 	q.used(namespace)
 }
 
-// changed hears that the quotas of a namespace, or of all if it is empty, are others than before.
+// changed handles a change of the quotas of a namespace, or of all namespaces if it is empty.
 func (q *quotas) changed(namespace string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -147,14 +147,14 @@ func (q *quotas) askIfWaited(namespace string) {
 	}
 }
 
-// used tells whoever shows quotas that the counts of a namespace have changed.
+// used reports that the counts of a namespace have changed.
 func (q *quotas) used(namespace string) {
 	if tell := q.engine.options.QuotaUsed; tell != nil {
 		tell(namespace)
 	}
 }
 
-// ask lets the claims of a namespace be judged. The lock is held.
+// ask schedules a check of a namespace. The lock must be held.
 func (q *quotas) ask(namespace string) {
 	q.dirty[namespace] = true
 	if q.asking || q.engine.ctx.Err() != nil {
@@ -165,7 +165,7 @@ func (q *quotas) ask(namespace string) {
 	go q.judge()
 }
 
-// judge answers claims until nothing has changed since it last looked.
+// judge checks dirty namespaces until there are none.
 func (q *quotas) judge() {
 	defer q.engine.busy.Done()
 	for {
@@ -182,13 +182,13 @@ func (q *quotas) judge() {
 		}
 		q.mu.Unlock()
 		if err := q.round(namespaces); err != nil && q.engine.ctx.Err() == nil {
-			q.engine.options.Trouble(fmt.Errorf("model calls wait for their quotas: %w", err))
+			q.engine.options.Trouble(fmt.Errorf("check quotas: %w", err))
 			q.later(q.engine.options.RetryLedger)
 		}
 	}
 }
 
-// space returns what is known of a namespace, made on first use.
+// space returns the state of a namespace, creating it on first use.
 func (q *quotas) space(namespace string) *quotaSpace {
 	s, ok := q.spaces[namespace]
 	if !ok {
@@ -198,7 +198,7 @@ func (q *quotas) space(namespace string) *quotaSpace {
 	return s
 }
 
-// request builds what the ledger is asked about a namespace.
+// request builds the ledger request for a namespace.
 func (q *quotas) request(namespace string, found []quota.Quota, calls []ledger.QuotaCall, now time.Time) ledger.QuotaRequest {
 	r := ledger.QuotaRequest{Namespace: namespace, NamespaceUID: q.engine.options.NamespaceUID(namespace), At: now, Limits: quota.Limits(found, now), Calls: calls}
 	q.mu.Lock()
@@ -212,7 +212,7 @@ func (q *quotas) request(namespace string, found []quota.Quota, calls []ledger.Q
 	return r
 }
 
-// counted remembers what a request has counted; failed asks for it again.
+// counted stores which periods a request has counted; failed requests it again.
 func (q *quotas) counted(r ledger.QuotaRequest, failed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -221,20 +221,20 @@ func (q *quotas) counted(r ledger.QuotaRequest, failed bool) {
 		s.recount = s.recount || r.Recount
 		return
 	}
-	clear(s.counted) // periods that have ended need not be known
+	clear(s.counted) // drop periods that have ended
 	for _, limit := range r.Limits {
 		s.counted[limit.Since] = true
 	}
 }
 
-// forget drops what is known of a namespace that has no quota any more. Calls that are made meanwhile are counted when it has one again.
+// forget drops the state of a namespace without quotas. Calls that are made meanwhile are counted when it has quotas again.
 func (q *quotas) forget(namespace string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.spaces, namespace)
 }
 
-// later judges the claims that wait after some time, unless that happens sooner anyway.
+// later schedules a check after some time, unless one is already scheduled sooner.
 func (q *quotas) later(wait time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

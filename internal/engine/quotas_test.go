@@ -14,7 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/quota"
 )
 
-// greets answers everything, and says that it used 100 tokens.
+// greets replies to everything and reports a usage of 100 tokens.
 const greets = `
 name: greets
 rules:
@@ -23,7 +23,7 @@ rules:
   reply: {text: "Good morning.", usage: {promptTokens: 90, completionTokens: 10}}
 `
 
-// work begins a sub-agent at the top of a tree of its own.
+// work starts a sub-agent as the root of its own tree.
 func (w *world) work(name string, limits func(*agent.Limits)) {
 	w.t.Helper()
 	c := config(agent.SubAgent, name, "general", 1)
@@ -35,7 +35,7 @@ func (w *world) work(name string, limits func(*agent.Limits)) {
 	w.begin(ledger.Agent{UID: uid, Kind: "SubAgent", Namespace: "ns", Name: name, Root: uid, Role: "general", Depth: 1, Provider: "default", Model: "scripted"}, c)
 }
 
-// state is that of an agent, which may not have begun.
+// state returns the state of an agent, which may not have started.
 func (w *world) state(name string) agent.State {
 	s, _ := w.current().View(w.t.Context(), "uid-"+name)
 	return s
@@ -49,7 +49,7 @@ func (w *world) untilState(what, name string, ok func(agent.State) bool) {
 		select {
 		case <-ticker.C:
 		case <-late:
-			w.t.Fatalf("never came: %s; request %+v", what, w.state(name).Request)
+			w.t.Fatalf("timed out waiting for: %s; model call %+v", what, w.state(name).Request)
 		}
 	}
 }
@@ -64,7 +64,7 @@ func (w *world) untilCompleted(name string) {
 	w.untilState(name+" is completed", name, func(s agent.State) bool { return s.Phase == agent.PhaseCompleted })
 }
 
-// count is what counts in this month.
+// count returns the count of the current month.
 func (w *world) count() ledger.QuotaCount {
 	w.t.Helper()
 	request := ledger.QuotaRequest{Namespace: "ns", At: w.now(), Limits: []ledger.QuotaLimit{{Since: quota.Month.Start(w.now())}}}
@@ -81,7 +81,7 @@ func TestAQuotaIsSettledWithTheRealUsage(t *testing.T) {
 	w.work("a", nil)
 	w.untilCompleted("a")
 	if got := w.count(); got != (ledger.QuotaCount{Tokens: 100}) {
-		t.Errorf("%+v counts, want the 100 tokens that were used", got)
+		t.Errorf("the count is %+v, want the 100 tokens that were used", got)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestARunWaitsAtTheQuotaAndGoesOnWhenItIsRaised(t *testing.T) {
 	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 1_000_000})
 	w.untilCompleted("a")
 	if got := w.count(); got != (ledger.QuotaCount{Tokens: 100}) {
-		t.Errorf("%+v counts, want 100 tokens", got)
+		t.Errorf("the count is %+v, want 100 tokens", got)
 	}
 }
 
@@ -129,11 +129,11 @@ func TestAWaitForAQuotaCanBeCancelled(t *testing.T) {
 		return err == nil && len(open.Models) == 0
 	})
 	if got := w.count(); got != (ledger.QuotaCount{}) {
-		t.Errorf("%+v counts, want nothing", got)
+		t.Errorf("the count is %+v, want zero", got)
 	}
 }
 
-// The time of an agent stands still while it waits for a quota: with a limit of a second it waits for longer and does not time out.
+// The clock of an agent stands still while it waits for a quota: with a limit of one second it waits longer without a timeout.
 func TestAWaitForAQuotaTakesNoTime(t *testing.T) {
 	w := newWorld(t, greets)
 	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 10})
@@ -148,7 +148,7 @@ func TestAWaitForAQuotaTakesNoTime(t *testing.T) {
 	w.setQuotas()
 	w.untilCompleted("a")
 	if took := w.state("a").Clock.Active; took > 60_000 {
-		t.Errorf("the run was at work for %d ms, although it only waited", took)
+		t.Errorf("the active time is %d ms, although the run only waited", took)
 	}
 }
 
@@ -168,7 +168,7 @@ func TestAQuotaResetsWithItsPeriod(t *testing.T) {
 	w.untilCompleted("b")
 }
 
-// reserved is what the first call of an agent has reserved.
+// reserved returns the reservation of an agent's first call.
 func (w *world) reserved(name string) int64 {
 	w.t.Helper()
 	history, err := w.ledger.Load(w.t.Context(), "uid-"+name)
@@ -182,7 +182,7 @@ func (w *world) reserved(name string) int64 {
 	return state.Request.Reserved.Tokens
 }
 
-// Many agents at once never use more than the quota, and all of them end when it is raised step by step.
+// Many parallel agents never exceed the quota, and all of them end when it is raised step by step.
 func TestParallelRunsKeepTheQuota(t *testing.T) {
 	w := newWorld(t, greets)
 	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 1})
@@ -195,7 +195,7 @@ func TestParallelRunsKeepTheQuota(t *testing.T) {
 	}
 	one := w.state("a").Request.Reserved.Tokens
 	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: one + 250})
-	// Three calls fit one after the other: each reserves nearly all and uses 100.
+	// Three calls fit one after the other: each reserves nearly everything and uses 100.
 	w.until("three have ended", func() bool { return len(w.model.Requests()) == 3 })
 	ended := func() (n int) {
 		for _, name := range names {
@@ -207,7 +207,7 @@ func TestParallelRunsKeepTheQuota(t *testing.T) {
 	}
 	w.untilState("three are completed", "a", func(agent.State) bool { return ended() == 3 })
 	if got := w.count(); got.Tokens != 300 || got.ReservedTokens != 0 {
-		t.Errorf("%+v counts, want 300 tokens", got)
+		t.Errorf("the count is %+v, want 300 tokens", got)
 	}
 	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 1_000_000})
 	for _, name := range names {
@@ -227,11 +227,11 @@ func TestAQuotaOfMoneyNeedsAPrice(t *testing.T) {
 	w.restart() // the prices are part of the endpoint
 	w.untilCompleted("a")
 	if got := w.count(); got != (ledger.QuotaCount{Tokens: 100, CostMicros: 100}) {
-		t.Errorf("%+v counts, want 100 tokens for 100", got)
+		t.Errorf("the count is %+v, want 100 tokens for 100", got)
 	}
 }
 
-// A quota that appears while calls are under way counts them too.
+// A quota that is created while calls are in flight counts them too.
 func TestANewQuotaCountsWhatWasUsedBefore(t *testing.T) {
 	w := newWorld(t, greets)
 	w.work("a", nil)
@@ -244,17 +244,17 @@ func TestANewQuotaCountsWhatWasUsedBefore(t *testing.T) {
 	w.work("b", nil)
 	w.untilCompleted("b")
 	w.setQuotas()
-	w.work("c", nil) // counted by nobody, until there is a quota again
+	w.work("c", nil) // not counted until there is a quota again
 	w.untilCompleted("c")
 	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 1_000_000})
 	w.work("d", nil)
 	w.untilCompleted("d")
 	if got := w.count().Tokens; got != 400 {
-		t.Errorf("%d tokens count, want those of all four", got)
+		t.Errorf("the count is %d tokens, want those of all four", got)
 	}
 }
 
-// A quota of active agents holds across the trees of a namespace, and a raised one lets those go on that wait.
+// A quota of active agents applies across the trees of a namespace, and raising it lets waiting agents start.
 func TestAQuotaLimitsTheActiveAgentsOfANamespace(t *testing.T) {
 	w := newWorld(t, greets)
 	w.mu.Lock()
@@ -264,14 +264,14 @@ func TestAQuotaLimitsTheActiveAgentsOfANamespace(t *testing.T) {
 	crew := func(limit int) []Crew { return []Crew{{Key: NamespaceCrew("ns"), Limit: limit}} }
 	woken := make(chan struct{})
 	if !e.slots.take("uid-a", crew(1), nil) || e.slots.take("uid-b", crew(1), func() { close(woken) }) {
-		t.Fatal("one of two has to wait")
+		t.Fatal("want one of two agents to wait")
 	}
 	if q, ok := e.WaitsForActiveQuota(t.Context(), "ns", "uid-b"); !ok || q.Name != "few" {
 		t.Errorf("the second waits for %+v (%t)", q, ok)
 	}
 	usage, err := e.QuotaUsage(t.Context(), "ns")
 	if err != nil || usage[0].Active != 1 || usage[0].Waiting != 1 {
-		t.Errorf("usage is %+v (%v), want one active and one that waits", usage, err)
+		t.Errorf("usage is %+v (%v), want one active and one waiting", usage, err)
 	}
 	w.setQuotas(quota.Quota{Name: "few", Period: quota.Hour, MaxActiveAgents: 2})
 	<-woken

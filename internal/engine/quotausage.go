@@ -11,17 +11,17 @@ import (
 	"github.com/nestor-dev/nestor/internal/quota"
 )
 
-// QuotaUsage is what counts against a quota of a namespace.
+// QuotaUsage is the usage that counts against a quota of a namespace.
 type QuotaUsage struct {
 	Quota quota.Quota
 	Count ledger.QuotaCount
-	// Active are the sub-agents of the namespace that are at work.
+	// Active counts the active sub-agents of the namespace.
 	Active int
-	// Waiting are the runs that wait for this quota.
+	// Waiting counts the runs that wait for this quota.
 	Waiting int
 }
 
-// QuotaUsage counts what the model calls of a namespace use, for each of its quotas.
+// QuotaUsage returns the usage of a namespace for each of its quotas.
 func (e *Engine) QuotaUsage(ctx context.Context, namespace string) ([]QuotaUsage, error) {
 	if e.options.Quotas == nil {
 		return nil, nil
@@ -46,7 +46,7 @@ func (e *Engine) QuotaUsage(ctx context.Context, namespace string) ([]QuotaUsage
 	answers, err := e.options.Ledger.Reserve(ctx, []ledger.QuotaRequest{request})
 	e.quotas.counted(request, err != nil)
 	if err != nil {
-		return nil, fmt.Errorf("count what namespace %s uses: %w", namespace, err)
+		return nil, fmt.Errorf("count the usage of namespace %s: %w", namespace, err)
 	}
 	for i := range usage {
 		usage[i].Count = answers[0].Counts[i]
@@ -54,8 +54,8 @@ func (e *Engine) QuotaUsage(ctx context.Context, namespace string) ([]QuotaUsage
 	return usage, nil
 }
 
-// QuotasChanged lets what waits in a namespace be judged again: its quotas may be others than before. If the namespace is empty, the prices
-// of models may be, and all model calls that wait are judged.
+// QuotasChanged checks the waiting calls of a namespace again after its quotas have changed. With an empty namespace it checks
+// all waiting calls, for example after a change of prices.
 func (e *Engine) QuotasChanged(namespace string) {
 	e.quotas.changed(namespace)
 	if namespace == "" || e.options.Quotas == nil {
@@ -63,17 +63,17 @@ func (e *Engine) QuotasChanged(namespace string) {
 	}
 	found, err := e.options.Quotas.Quotas(e.ctx, namespace)
 	if err != nil {
-		e.options.Trouble(fmt.Errorf("limit the active agents of namespace %s: %w", namespace, err))
+		e.options.Trouble(fmt.Errorf("set the active agents limit of namespace %s: %w", namespace, err))
 		return
 	}
 	least, _ := quota.ActiveLimit(found)
 	e.slots.setLimit(NamespaceCrew(namespace), least.MaxActiveAgents)
 }
 
-// NamespaceCrew is the key of the crew of all sub-agents of a namespace.
+// NamespaceCrew is the key of the slot group of all sub-agents of a namespace.
 func NamespaceCrew(namespace string) string { return "namespace/" + namespace }
 
-// WaitsForActiveQuota returns the quota whose maxActiveAgents keeps a sub-agent of a namespace from work, if one does.
+// WaitsForActiveQuota returns the quota whose maxActiveAgents makes a sub-agent wait, if there is one.
 func (e *Engine) WaitsForActiveQuota(ctx context.Context, namespace, uid string) (quota.Quota, bool) {
 	if e.options.Quotas == nil || !e.slots.waitsFor(uid, NamespaceCrew(namespace)) {
 		return quota.Quota{}, false

@@ -11,18 +11,19 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// reading is an agent as the ledger has it.
+// reading is an agent as loaded from the ledger.
 type reading struct {
 	record ledger.Agent
 	state  agent.State
-	// seq is the newest event, and snapshot the event of the snapshot that the state comes from; 0 if it comes from the events alone.
+	// seq is the newest event, and snapshot the event of the snapshot that the state is based on; 0 if it is based on events
+	// alone.
 	seq, snapshot int64
 	due           cadence
-	// fault is why the state is only that before a damaged event.
+	// fault is set if an event is damaged; the state is then the one before it.
 	fault *agent.Quarantined
 }
 
-// read reads an agent. A damaged snapshot is no loss: the events are read instead.
+// read loads an agent. If its snapshot is damaged, it uses all events instead.
 func (e *Engine) read(ctx context.Context, uid string, trustSnapshot bool) (reading, error) {
 	history, err := e.options.Ledger.Load(ctx, uid)
 	if err != nil {
@@ -46,7 +47,7 @@ func (e *Engine) read(ctx context.Context, uid string, trustSnapshot bool) (read
 	case r.fault == nil:
 		return r, nil
 	case r.snapshot > 0:
-		return e.read(ctx, uid, false) // the snapshot may be of something else than what the events go on from
+		return e.read(ctx, uid, false) // the snapshot may not match the events after it
 	}
 	r.fault.Usage, err = e.usageBelow(r.record)
 	return r, err
@@ -60,7 +61,7 @@ func startingPoint(s *ledger.Snapshot) (agent.State, error) {
 	return state, err
 }
 
-// allEvents reads the events of an agent from the beginning.
+// allEvents reads all events of an agent.
 func (e *Engine) allEvents(ctx context.Context, uid string) ([]ledger.Event, error) {
 	var all []ledger.Event
 	for {
@@ -79,7 +80,7 @@ func (e *Engine) allEvents(ctx context.Context, uid string) ([]ledger.Event, err
 	}
 }
 
-// replay folds events into the state. What is before a quarantine need not be readable.
+// replay folds events into the state. Events before a quarantine need not be readable.
 func (r *reading) replay(events []ledger.Event) {
 	r.seq = r.snapshot
 	barrier := 0

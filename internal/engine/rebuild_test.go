@@ -10,7 +10,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// rebuild folds what a history has into the state of its agent.
+// rebuild folds a history into the state of its agent.
 func rebuild(h ledger.History) (agent.State, int64, error) {
 	r := reading{record: h.Agent}
 	if h.Snapshot != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// A fact that was acknowledged survives a crash in the very next moment.
+// A fact that was acknowledged survives an immediate crash.
 func TestARecordedFactIsInTheLedger(t *testing.T) {
 	w := newWorld(t, "load")
 	w.chat(nil)
@@ -31,10 +31,10 @@ func TestARecordedFactIsInTheLedger(t *testing.T) {
 		}
 	}
 	if arrived != 1 {
-		t.Errorf("the ledger has the message %d times when Record returns", arrived)
+		t.Errorf("the ledger contains the message %d times when Record returns", arrived)
 	}
 	if err := w.engine.Record(t.Context(), "uid-chat", agent.MessageArrived{Message: "m1", Text: "Load"}); err != nil {
-		t.Errorf("a fact that is known already: %v", err)
+		t.Errorf("a fact that is already known: %v", err)
 	}
 }
 
@@ -45,7 +45,7 @@ func TestAnUnknownAgentRecordsNothing(t *testing.T) {
 	}
 }
 
-// While the ledger is down nobody is told that something is recorded.
+// While the ledger is down, Record does not return.
 func TestARecordWaitsForTheLedger(t *testing.T) {
 	w := newWorld(t, "load")
 	w.chat(nil)
@@ -63,7 +63,7 @@ func TestARecordWaitsForTheLedger(t *testing.T) {
 	}
 }
 
-// refusing is a ledger that takes nothing.
+// refusing is a ledger that refuses all appends.
 type refusing struct{ Ledger }
 
 func (refusing) Append(context.Context, ledger.Batch) error { return ledger.ErrUnavailable }

@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
-// recording is what came of a batch of deliveries: what to write, and what to do once it is written.
+// recording is the result of stepping through a batch: what to append, and what to do after that.
 type recording struct {
 	deliveries []delivery
 	record     ledger.Agent
@@ -22,31 +22,31 @@ type recording struct {
 	effects    []agent.Effect
 	events     []agent.Event
 	calls      []Call
-	// outstanding are the keys of everything that is to be in flight afterwards.
+	// outstanding are the keys of all effects that must be in flight afterwards.
 	outstanding map[string]bool
 	takeOver    bool
 	resume      bool
-	// parked says that the agent has no slot: it is to begin nothing.
+	// parked reports that the agent has no slot and must not start effects.
 	parked bool
-	// open are the calls that are intended already, if the agent is taken over or resumes.
+	// open are the calls with a recorded intent, for a take-over or a resume.
 	open map[string]bool
 	end  bool
-	// quarantine says that the batch quarantines the agent.
+	// quarantine reports that the batch quarantines the agent.
 	quarantine bool
 	batch      ledger.Batch
-	// requests are the model calls that the batch intends, by effect key.
+	// requests are the model calls whose intents are recorded, by effect key.
 	requests map[string]plannedCall
-	// recorded is the newest request that the next one may be an edit of.
+	// recorded is the newest request, on which the next one may be based.
 	recorded *recorded
 	// due is when the next snapshot is due.
 	due cadence
-	// granted are the tasks that were set aside for the replies of the batch.
+	// granted are the tasks that were reserved for the replies of the batch.
 	granted agent.Amount
-	// answered are the tool calls that were made on the way.
+	// answered are the inline tool calls.
 	answered []Call
 }
 
-// newest is the sequence of the newest event.
+// newest returns the sequence number of the newest event.
 func (r *recording) newest() int64 { return r.batch.After + int64(len(r.batch.Events)) }
 
 func (r *recording) empty() bool {
@@ -54,13 +54,13 @@ func (r *recording) empty() bool {
 	return len(b.Events) == 0 && len(b.ModelResults) == 0 && len(b.ToolResults) == 0
 }
 
-// abandonsCalls says that the calls which are open in the ledger will never have a result: the agent is gone, or it was cancelled before
-// whoever took it over made them again.
+// abandonsCalls reports whether the open calls in the ledger will never get a result: the agent is gone, or it was cancelled
+// before the engine that took it over made them again.
 func (r *recording) abandonsCalls() bool {
 	return r.end || r.quarantine || (r.takeOver && (r.next.Phase.Terminal() || r.next.Phase == agent.PhaseCancelling))
 }
 
-// unheard says why facts that made no difference were not heard: an agent that has not begun hears nothing.
+// unheard returns why facts that changed nothing were ignored: an agent that has not started accepts none.
 func (r *recording) unheard() error {
 	if r.next.Phase == agent.PhaseNew {
 		return ledger.ErrNotFound
@@ -68,7 +68,7 @@ func (r *recording) unheard() error {
 	return nil
 }
 
-// step puts a batch of deliveries through the core.
+// step applies a batch of deliveries to the core.
 func (a *actor) step(deliveries []delivery) *recording {
 	a.stateMu.Lock()
 	state, seq, record := a.state, a.seq, a.record
@@ -120,18 +120,17 @@ func (a *actor) step(deliveries []delivery) *recording {
 	return r
 }
 
-// hear puts one fact through the core, and the answers of tools that it has at hand. A fact that changes nothing leaves no event
-// behind: whoever delivers again, to be sure, costs nothing.
+// hear applies one fact to the core, and the answers of inline tools that follow. A fact that changes nothing leaves no event, so
+// repeated deliveries cost nothing.
 func (a *actor) hear(r *recording, d delivery, now time.Time) {
 	if r.newest() > 0 && !r.record.Live() {
-		return // its object is gone, although its state may have no end
+		return // its object is deleted, although its state may not be terminal
 	}
 	event := agent.Event{At: max(agent.Time(now.UnixMilli()), d.at), Fact: a.fill(r, a.engine.checked(r.next, d.fact))}
 	next, effects := agent.Step(r.next, event)
-	// A take-over is always on record: the append is what gives the right to act, and time that nobody was there
-	// for must not count.
-	// So is the end of an agent whose object is gone, even if it had nothing to cancel: it would be live for ever.
-	// So is that a parked agent goes on: with that event its calls are intended.
+	// Some events are recorded even if they change nothing. A take-over: its append proves ownership, and the time without a
+	// driver must not count. The end of an agent whose object was deleted: it would stay live forever. A resume: the intents of a
+	// parked agent are recorded with it.
 	always := (d.takeOver || (d.resume && next.Standing() == agent.StandingActive) || (d.end && r.record.Live())) && next.Phase != agent.PhaseNew && !next.Phase.Terminal()
 	if len(effects) == 0 && next.Same(r.next) && !always {
 		return
@@ -164,7 +163,7 @@ func (a *actor) hear(r *recording, d delivery, now time.Time) {
 	}
 }
 
-// fill adds to a fact what only the engine knows: it becomes part of the event, so a replay needs no engine.
+// fill adds information to a fact that only the engine has. It becomes part of the event, so replays do not need the engine.
 func (a *actor) fill(r *recording, fact agent.Fact) agent.Fact {
 	switch f := fact.(type) {
 	case agent.Restarted:
@@ -183,8 +182,8 @@ func (a *actor) fill(r *recording, fact agent.Fact) agent.Fact {
 	return fact
 }
 
-// follow brings the agent's record up to its configuration: the next call goes where the record says. The log of an earlier release
-// does not say where that is.
+// follow updates the agent's record from its configuration, which determines where the next call goes. Logs of earlier releases
+// do not contain that.
 func (r *recording) follow(c agent.Config) {
 	update := ledger.AgentUpdate{Role: c.Role.Name, Provider: c.Provider, Model: c.Model}
 	if c.Model == "" || update == (ledger.AgentUpdate{Role: r.record.Role, Provider: r.record.Provider, Model: r.record.Model}) {
@@ -194,7 +193,7 @@ func (r *recording) follow(c agent.Config) {
 	r.batch.Update = &update
 }
 
-// intend writes down the model and tool calls that the batch leads to.
+// intend adds the intents of the model and tool calls that the batch leads to.
 func (a *actor) intend(r *recording, now time.Time) {
 	r.outstanding = map[string]bool{}
 	for _, e := range agent.Outstanding(r.next) {
@@ -204,7 +203,7 @@ func (a *actor) intend(r *recording, now time.Time) {
 		return
 	}
 	effects := r.effects
-	if r.takeOver || r.resume { // what a parked agent was to do has not been intended
+	if r.takeOver || r.resume { // the intents of a parked agent were not recorded
 		effects = slices.DeleteFunc(agent.Outstanding(r.next), func(e agent.Effect) bool { return r.open[a.ledgerKey(e)] })
 	}
 	for _, e := range effects {
@@ -224,11 +223,11 @@ func (a *actor) intend(r *recording, now time.Time) {
 	}
 }
 
-// closeCalls writes down how the calls of an agent end that nobody will hear the results of.
+// closeCalls adds results for the open calls of an agent that will not get one.
 func (a *actor) closeCalls(r *recording) error {
 	open, err := a.engine.options.Ledger.OpenCalls(a.engine.ctx, a.uid)
 	if err != nil {
-		return fmt.Errorf("look for open calls of agent %s: %w", a.uid, err)
+		return fmt.Errorf("list open calls of agent %s: %w", a.uid, err)
 	}
 	now, known := a.engine.options.Now(), map[string]bool{}
 	for _, result := range r.batch.ModelResults {
@@ -245,7 +244,7 @@ func (a *actor) closeCalls(r *recording) error {
 	for _, call := range open.Tools {
 		status := ledger.StatusUnknown
 		if call.Repeatable {
-			status = ledger.StatusCancelled // whether it took effect makes no difference
+			status = ledger.StatusCancelled // a read-only or idempotent tool: its effect does not matter
 		}
 		if !known[call.Key] {
 			r.batch.ToolResults = append(r.batch.ToolResults, ledger.ToolResult{Key: call.Key, Status: status, FinishedAt: now})
@@ -254,14 +253,14 @@ func (a *actor) closeCalls(r *recording) error {
 	return nil
 }
 
-// limitReached is the limit that stops the agent, if one does.
+// limitReached returns the limit that stops the agent, if any.
 func limitReached(before, next agent.State) string {
 	for _, s := range []agent.State{before, next} {
 		if s.Bailout != nil {
 			return string(s.Bailout.Kind)
 		}
 	}
-	// The turn of an orchestrator that has no last call for a limit ends within the step, and only its trouble is left.
+	// A turn without a final call ends within the step, and only its error remains.
 	if t := next.Trouble; t != nil && t != before.Trouble && t.Kind != agent.KindModelError {
 		return string(t.Kind)
 	}
@@ -271,7 +270,7 @@ func limitReached(before, next agent.State) string {
 	return ""
 }
 
-// contextMode is what of its parent's context an agent sees; empty for an orchestrator.
+// contextMode returns the context mode of a sub-agent; empty for an orchestrator.
 func contextMode(config agent.Config) string {
 	if config.Kind == agent.SubAgent && config.Task.Mode == "" {
 		return "None"
@@ -279,13 +278,13 @@ func contextMode(config agent.Config) string {
 	return config.Task.Mode
 }
 
-// askedBy is the key of the model call that asked for an agent; empty at the top of a tree, and for agents of old operators, which
-// did not keep it.
+// askedBy returns the key of the model call that started an agent. It is empty for the root of a tree and for agents of old
+// releases, which did not record it.
 func askedBy(record ledger.Agent, origin agent.Origin) string {
 	return modelCallKey(record.Parent, origin.Request, origin.Attempt)
 }
 
-// modelCallKey is the key of an agent's model call; empty if it is not known.
+// modelCallKey returns the ledger key of an agent's model call; empty if it is unknown.
 func modelCallKey(uid, call string, attempt int) string {
 	if uid == "" || call == "" || attempt == 0 {
 		return ""
@@ -308,12 +307,12 @@ func finalStatus(o agent.Outcome) ledger.Status {
 	return ledger.StatusFailed
 }
 
-// plannedCall is a model call as it will be made.
+// plannedCall is a model call that is about to be made.
 type plannedCall struct {
 	request  model.Request
 	provider string
 	turn     agent.Turn
-	// problem is why it cannot be made, if it cannot.
+	// problem is why it cannot be made, if any.
 	problem error
 }
 

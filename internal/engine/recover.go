@@ -13,17 +13,16 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// recoverers is how many agents are read at a time when an engine starts.
+// recoverers bounds the agents that are read concurrently when an engine starts.
 const recoverers = 8
 
-// Recover takes over the agents that have not finished: what is outstanding is performed, and write tools that had been
-// started are told as unknown.
+// Recover takes over the live agents: outstanding effects are performed, and interrupted write tools are reported as unknown.
 func (e *Engine) Recover(ctx context.Context) (int, error) {
 	for _, a := range e.all() {
-		a.unload() // whoever was at work may have gone on since then
+		a.unload() // another engine may have appended since then
 	}
 	if e.held.Load() {
-		e.reset() // somebody may have looked at agents while this engine stood by
+		e.reset() // agents may have been loaded while this engine stood by
 	}
 	count, seen := 0, map[string]bool{}
 	page := ledger.Page{Limit: ledger.MaxLimit}
@@ -55,8 +54,8 @@ func (e *Engine) Recover(ctx context.Context) (int, error) {
 	}
 }
 
-// choose returns the agents to take over. Seen are the live ones so far: a parent comes before its children. An agent whose parent was
-// ended with its object while the process died is ended too.
+// choose returns the agents to take over. seen are the live agents so far: parents come before their children. If a parent was
+// ended with its object and the process died before its children were, they are ended here.
 func (e *Engine) choose(ctx context.Context, records []ledger.Agent, seen map[string]bool) ([]ledger.Agent, error) {
 	var taken []ledger.Agent
 	for _, record := range records {
@@ -72,7 +71,7 @@ func (e *Engine) choose(ctx context.Context, records []ledger.Agent, seen map[st
 		switch {
 		case errors.Is(err, ledger.ErrNotFound):
 		case err != nil:
-			return nil, fmt.Errorf("look at the parent of agent %s: %w", record.UID, err)
+			return nil, fmt.Errorf("read the parent of agent %s: %w", record.UID, err)
 		case !parent.Live():
 			if err := e.post(record.UID, delivery{fact: deletion}); err != nil {
 				return nil, err
@@ -85,7 +84,7 @@ func (e *Engine) choose(ctx context.Context, records []ledger.Agent, seen map[st
 // TakeOver takes over an agent that Recover has left out.
 func (e *Engine) TakeOver(ctx context.Context, uid string) error { return e.takeOverOne(ctx, uid) }
 
-// takeOver reads some agents and lets them hear that a new driver has taken over.
+// takeOver reads agents concurrently and delivers a take-over to each.
 func (e *Engine) takeOver(ctx context.Context, records []ledger.Agent) error {
 	var readers sync.WaitGroup
 	errs := make(chan error, recoverers)
@@ -114,13 +113,13 @@ func (e *Engine) takeOverOne(ctx context.Context, uid string) error {
 	if err != nil {
 		return err
 	}
-	a.unload() // whoever was at work may have gone on since this state was read
+	a.unload() // another engine may have appended since this state was read
 	if err := a.load(ctx); err != nil {
 		if errors.Is(err, ledger.ErrUnavailable) || ctx.Err() != nil {
 			return err
 		}
 		e.options.Trouble(fmt.Errorf("take over agent %s: %w", uid, err))
-		return e.post(uid, delivery{takeOver: true}) // it is tried again, and keeps nobody else waiting
+		return e.post(uid, delivery{takeOver: true}) // retried later, without blocking other agents
 	}
 	missed, err := e.missed(ctx, a)
 	if err != nil {
@@ -132,17 +131,16 @@ func (e *Engine) takeOverOne(ctx context.Context, uid string) error {
 	return e.post(uid, delivery{takeOver: true, fresh: true, missed: missed, caughtUp: err == nil})
 }
 
-// lookAgain lets agents go on that have waited for the recovery.
+// lookAgain handles deliveries that have waited for the recovery.
 func (e *Engine) lookAgain() {
 	for _, a := range e.all() {
 		a.look()
 	}
 }
 
-// findOpen lets those who take over hear which tool calls nobody can tell the outcome of, and those who resume which calls are
-// intended already. It comes after the agent has been read,
-// never before: a call that somebody else begins in between would be outstanding in the state and missing here, and so be made
-// twice. One that begins after this makes the append fail, and everything is read again.
+// findOpen adds to take-overs the interrupted tool calls whose outcome is unknown, and to resumes the calls whose intent is
+// recorded. It must run after the agent was read: a call that another engine starts in between would be outstanding in the state
+// and missing here, and would be made twice. A call that starts later makes the append fail, and everything is read again.
 func (a *actor) findOpen(batch []delivery) error {
 	for i := range batch {
 		if !batch[i].takeOver && !batch[i].resume {
@@ -150,7 +148,7 @@ func (a *actor) findOpen(batch []delivery) error {
 		}
 		open, err := a.engine.options.Ledger.OpenCalls(a.engine.ctx, a.uid)
 		if err != nil {
-			return fmt.Errorf("look for open calls of agent %s: %w", a.uid, err)
+			return fmt.Errorf("list open calls of agent %s: %w", a.uid, err)
 		}
 		batch[i].open = map[string]bool{}
 		for _, call := range open.Models {

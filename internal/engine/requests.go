@@ -15,8 +15,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/plainjson"
 )
 
-// recorded is a request as the ledger has it. The next one of the agent mostly adds some messages to it, and is recorded as an edit: what
-// a turn records does not grow with the conversation.
+// recorded is a request as stored in the ledger. The next request of the agent usually appends messages to it and is stored as an
+// edit, so that the bytes per iteration do not grow with the conversation.
 type recorded struct {
 	chain int64
 	place int
@@ -26,15 +26,15 @@ type recorded struct {
 	summary string
 	request model.Request // without its messages
 	system  model.Message
-	// conversation are all messages of the request, the system's first. The one request that continues it shares its memory; any other
-	// one copies it, since the first may still be in flight.
+	// conversation contains all messages of the request, the system message first. The first request that continues it shares its
+	// memory; others copy it, because the first may still be in flight.
 	conversation []model.Message
 	continued    bool
-	// The bytes of the request up to the end of the system message, to the end of the messages, and before the idempotency key.
+	// Offsets in the request: the end of the system message, the end of the messages, and the start of the idempotency key.
 	head, messages, key int64
 }
 
-// record puts the request of a call into the ledger's form, and returns what the next request may be an edit of.
+// record stores the request of a call in its ledger form and returns the request that the next one may be based on.
 func (c plannedCall) record(call *ledger.ModelCall, s agent.State, before *recorded) *recorded {
 	next := &recorded{at: call.StartedAt, history: s.History, summary: s.Summary, request: c.request}
 	next.request.Messages = nil
@@ -49,7 +49,7 @@ func (c plannedCall) record(call *ledger.ModelCall, s agent.State, before *recor
 	}
 	call.Request = encode(c.request)
 	if !turn || next.system.Role != model.RoleSystem || (before != nil && before.chain == call.Seq) {
-		return before // it stands alone
+		return before // it is stored on its own
 	}
 	next.chain = call.Seq
 	call.Chain = next.chain
@@ -57,8 +57,8 @@ func (c plannedCall) record(call *ledger.ModelCall, s agent.State, before *recor
 	return next
 }
 
-// next is the request for what a state is about to say. It continues this one where the conversation simply goes on, so that a turn
-// costs what is new in it.
+// next returns the request for a state. If the conversation is a continuation it reuses this request, so that the cost depends
+// only on the new messages.
 func (r *recorded) next(s agent.State) model.Request {
 	if r == nil || r.system.Role != model.RoleSystem {
 		return request(agent.BuildPrompt(s))
@@ -82,7 +82,7 @@ func (r *recorded) next(s agent.State) model.Request {
 	return req
 }
 
-// measure finds the bounds in a request of so many bytes.
+// measure sets the offsets for a request of this size.
 func (r *recorded) measure(size int64) {
 	const none = `"messages":null`
 	head := encode(r.request)
@@ -92,15 +92,16 @@ func (r *recorded) measure(size int64) {
 	r.key = size - int64(len(r.ending()))
 }
 
-// ending is how a request ends: it differs from call to call.
+// ending is the end of the encoded request, which differs in every call.
 func (r *recorded) ending() []byte { return append(encode(r.request.IdempotencyKey), '}') }
 
 func encode(v any) []byte {
-	data, _ := plainjson.Marshal(v) // What is encoded here is plain data.
+	data, _ := plainjson.Marshal(v) // Encoding plain data cannot fail.
 	return data
 }
 
-// edit is how the next request is made of this one, if it continues it. It also finds the bounds in the next one.
+// edit returns the edit that makes the next request from this one, if it is a continuation. It also sets the offsets of the next
+// one.
 func (r *recorded) edit(s agent.State, next *recorded) (ledger.Edit, bool) {
 	if r == nil || next.at.Sub(r.at) > ledger.ChainReach || !r.alike(next) {
 		return nil, false
@@ -129,14 +130,14 @@ func (r *recorded) edit(s agent.State, next *recorded) (ledger.Edit, bool) {
 	return append(edit, ledger.Piece{From: r.messages, To: r.key}, ledger.Piece{Text: string(next.ending())}), true
 }
 
-// newHead returns the edit for a changed system prompt, and by how many bytes the beginning of the request grows.
+// newHead returns the edit for a changed system prompt, and the number of bytes by which the head grows.
 func (r *recorded) newHead(next *recorded) (ledger.Edit, int64) {
 	before, after := encode(r.system), encode(next.system)
 	same := ledger.CommonPrefix(before, after)
 	return ledger.Edit{{From: 0, To: r.head - int64(len(before)-same)}, {Text: string(after[same:])}}, int64(len(after) - len(before))
 }
 
-// alike says whether two requests differ in nothing but their messages, the system prompt and the key.
+// alike reports whether two requests differ only in messages, system prompt and key.
 func (r *recorded) alike(next *recorded) bool {
 	a, b := &r.request, &next.request
 	return a.Model == b.Model && a.ToolChoice == b.ToolChoice && a.MaxOutputTokens == b.MaxOutputTokens && a.TextOnly == b.TextOnly &&

@@ -16,7 +16,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
-// conversation is a sub-agent that has asked its model once.
+// conversation returns a sub-agent with one model call in flight.
 func conversation(context int64) agent.State {
 	s, _ := agent.Step(agent.State{}, agent.Event{At: 1, Fact: agent.Started{Config: agent.Config{
 		Kind: agent.SubAgent, Name: "worker", Depth: 1, MaxDepth: 2, Shares: true, Role: agent.Role{Name: "worker", Prompt: "You work.", Allow: []string{"look"}},
@@ -26,7 +26,7 @@ func conversation(context int64) agent.State {
 	return s
 }
 
-// turn lets the model ask for a tool, and the tool answer.
+// turn makes one iteration: a reply with a tool call, and its answer.
 func turn(s agent.State, n int, images ...agent.Image) agent.State {
 	id := fmt.Sprintf("c%d", n)
 	s, _ = agent.Step(s, agent.Event{At: s.Clock.Now + 1, Fact: agent.ModelReplied{Call: s.Request.ID, Text: "I look.",
@@ -38,7 +38,7 @@ func turn(s agent.State, n int, images ...agent.Image) agent.State {
 
 func TestARequestThatContinuesTheOneBeforeIsTheOneFromScratch(t *testing.T) {
 	s := conversation(4000)
-	asked := s // the state that the last request is of
+	asked := s // the state of the last request
 	var before *recorded
 	var sent, whole []model.Request
 	continued, compactions := 0, 0
@@ -55,7 +55,7 @@ func TestARequestThatContinuesTheOneBeforeIsTheOneFromScratch(t *testing.T) {
 		}
 		call := plannedCall{request: before.next(s)}
 		sent, whole = append(sent, call.request), append(whole, request(agent.BuildPrompt(s)))
-		if before != nil && asked.Request.Purpose == agent.PurposeTurn { // something else follows from the same request, while this one may be in flight
+		if before != nil && asked.Request.Purpose == agent.PurposeTurn { // another continuation of the same request, while the first may be in flight
 			_ = before.next(turn(asked, 1000+n))
 		}
 		intent := ledger.ModelCall{Seq: int64(2*n + 1), StartedAt: time.Unix(int64(n), 0)}
@@ -66,7 +66,7 @@ func TestARequestThatContinuesTheOneBeforeIsTheOneFromScratch(t *testing.T) {
 		}
 		asked, s = s, turn(s, n, images...)
 	}
-	// They are compared at the end: no request may change one that was made before it.
+	// Compared at the end, because no request may modify an earlier one.
 	if diff := cmp.Diff(whole, sent); diff != "" {
 		t.Errorf("requests (-from scratch +continued):\n%s", diff)
 	}
@@ -92,6 +92,6 @@ func TestATurnCostsTheSameAfterAThousandTurns(t *testing.T) {
 		next()
 	}
 	if last := testing.AllocsPerRun(50, next); last > first*1.1 {
-		t.Errorf("a turn made %v allocations at first and makes %v after 1000 turns", first, last)
+		t.Errorf("an iteration made %v allocations at first and makes %v after 1000 iterations", first, last)
 	}
 }

@@ -3,8 +3,8 @@
 
 package engine
 
-// ChatCrew is the key of the sub-agents of a chat, by the UID of the chat.
+// ChatCrew is the key of the slot group of a chat, by the chat's UID.
 func ChatCrew(root string) string { return "chat/" + root }
 
-// Resize tells a new limit of a crew; those in the line that have a slot then are woken.
+// Resize sets the limit of a slot group and wakes the agents that get a slot.
 func (e *Engine) Resize(c Crew) { e.slots.setLimit(c.Key, c.Limit) }

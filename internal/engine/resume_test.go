@@ -18,11 +18,11 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// interview is a provider whose model first asks the person a question and, once it has the answer, replies when the test says so.
+// interview is a provider whose model first asks the person a question and, after the answer, replies when the test allows it.
 type interview struct {
 	mu      sync.Mutex
 	pending map[string]chan struct{} // by instruction
-	order   []string                 // in which they came, each once
+	order   []string                 // order of the requests, each once
 }
 
 func (i *interview) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -53,7 +53,7 @@ func (i *interview) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"message": message, "finish_reason": "stop"}}})
 }
 
-// hold waits until the reply may be given; false says that the caller has gone.
+// hold waits until the reply may be sent; it returns false if the client is gone.
 func (i *interview) hold(r *http.Request, name string) bool {
 	release := make(chan struct{})
 	i.mu.Lock()
@@ -92,14 +92,14 @@ func (i *interview) release(name string) {
 	delete(i.pending, name)
 }
 
-// newInterviews starts sub-agents of one tree, all of which ask a question.
+// newInterviews starts sub-agents of one tree, each of which asks a question.
 func newInterviews(t *testing.T, parallel, agents int) (*world, *interview) {
 	t.Helper()
 	provider := &interview{pending: map[string]chan struct{}{}}
 	server := httptest.NewServer(provider)
 	t.Cleanup(server.Close)
 	w := newWorld(t)
-	w.crash() // the world's own model has nothing to say
+	w.crash() // the world's own model is not used
 	w.url, w.parallel = server.URL+"/v1", parallel
 	w.start(w.ledger)
 	for n := range agents {
@@ -111,7 +111,7 @@ func newInterviews(t *testing.T, parallel, agents int) (*world, *interview) {
 	return w, provider
 }
 
-// standing is where an agent stands, as people see it.
+// standing returns the standing of an agent as people see it.
 func (w *world) standing(name string) agent.Standing {
 	s, err := w.engine.View(w.t.Context(), "uid-"+name)
 	if err != nil {
@@ -123,8 +123,8 @@ func (w *world) standing(name string) agent.Standing {
 	return s.Standing()
 }
 
-// Agents that go on after a person's answer go to work in the order of the answers, never more of them than maxParallelTasks, also
-// after the engine was replaced; a cancel ends one that waits for its slot.
+// Agents that continue after an answer become active in the order of the answers, never more than maxParallelTasks at a time,
+// also after the engine was replaced. A cancel ends an agent that waits for its slot.
 func TestAgentsThatResumeKeepToTheLimit(t *testing.T) {
 	const parallel, agents = 2, 8
 	for seed := range uint64(3) {
@@ -146,35 +146,35 @@ func TestAgentsThatResumeKeepToTheLimit(t *testing.T) {
 				}
 				return n
 			}
-			w.until("all have asked", func() bool { return count(agent.StandingWaitingForUser) == agents })
+			w.until("all agents to ask", func() bool { return count(agent.StandingWaitingForUser) == agents })
 			random.Shuffle(agents, func(i, j int) { names[i], names[j] = names[j], names[i] })
 			for _, name := range names {
 				w.deliver("uid-"+name, agent.Answered{Call: "q", Text: "2026"})
 				w.until(name+" has heard the answer", func() bool { return w.standing(name) != agent.StandingWaitingForUser })
 			}
-			w.until("the first are at work", func() bool { return len(provider.held()) == parallel })
+			w.until("the first agents to be active", func() bool { return len(provider.held()) == parallel })
 			if active, waiting := count(agent.StandingActive), count(agent.StandingPending); active != parallel || waiting != agents-parallel {
-				t.Fatalf("%d are Active and %d Pending, want %d and %d", active, waiting, parallel, agents-parallel)
+				t.Fatalf("%d agents are Active and %d Pending, want %d and %d", active, waiting, parallel, agents-parallel)
 			}
 			cancelled := names[agents-1]
 			w.deliver("uid-"+cancelled, agent.Cancelled{})
-			w.until("the cancelled one has ended", func() bool { return w.standing(cancelled) == agent.StandingFailed })
+			w.until("the cancelled agent to end", func() bool { return w.standing(cancelled) == agent.StandingFailed })
 			if seed > 0 {
 				w.crash()
-				w.until("the calls of the engine before are cut", func() bool { return len(provider.held()) == 0 })
+				w.until("the calls of the previous engine to be cancelled", func() bool { return len(provider.held()) == 0 })
 				w.restart()
 			}
 			for left := agents - 1; left > 0; left-- {
-				w.until("as many as may are at work", func() bool {
+				w.until("as many agents as allowed to be active", func() bool {
 					return count(agent.StandingActive) == min(parallel, left) && len(provider.held()) == min(parallel, left)
 				})
 				held := provider.held()
 				provider.release(held[random.IntN(len(held))])
-				w.until("one has ended", func() bool { return count(agent.StandingCompleted) == agents-left })
+				w.until("one agent to end", func() bool { return count(agent.StandingCompleted) == agents-left })
 			}
-			// The first ones went on together.
+			// The first agents continued together.
 			if got, want := provider.order[parallel:], names[parallel:agents-1]; seed == 0 && !slices.Equal(got, want) {
-				t.Errorf("they went on in the order %v, want that of the answers %v", got, want)
+				t.Errorf("the agents continued in the order %v, want that of the answers %v", got, want)
 			}
 			for _, err := range w.troubles {
 				t.Error(err)

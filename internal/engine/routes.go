@@ -16,16 +16,16 @@ import (
 
 // The agents of a tree notify each other inside the engine, by UID:
 //
-//	to the parent   ChildFinished, ChildWaits
-//	to the root     Asked, Settled
-//	to a child      Cancelled
-//	to an asker     Answered
+//	to the parent           ChildFinished, ChildWaits
+//	to the root             Asked, Settled
+//	to a child              Cancelled
+//	to the agent that asked Answered
 //
-// A notification is sent after the step that leads to it is on record, and is not durable itself: if the process dies first, it is sent
-// again when the agents are taken over; see missed.go. So every notification follows from the recorded state of one of the two agents, and an
-// agent that gets one twice ignores it.
+// A notification is sent after the step that causes it was recorded, and is not durable itself: after a crash it is sent again
+// when the agents are taken over; see missed.go. Every notification therefore follows from the recorded state of one of the two
+// agents, and repeated ones are ignored.
 
-// route sends what an effect of a step means for another agent. It reports false if the effect is no notification.
+// route sends the notification that an effect stands for. It reports false if the effect is not a notification.
 func (a *actor) route(r *recording, e agent.Effect) bool {
 	switch e := e.(type) {
 	case agent.AskPerson:
@@ -33,7 +33,7 @@ func (a *actor) route(r *recording, e agent.Effect) bool {
 			a.engine.notify(r.record.Root, askedFact(a.uid, r.next, e))
 		}
 	case agent.CancelChild:
-		a.engine.CancelChild(a.uid, r.record.Name, e.Child) // one that has not begun yet looks at its parent when it begins
+		a.engine.CancelChild(a.uid, r.record.Name, e.Child) // a child that has not started yet checks its parent when it starts
 	case agent.Deliver:
 		if e.Item.Kind != agent.ItemReply {
 			return false
@@ -45,7 +45,7 @@ func (a *actor) route(r *recording, e agent.Effect) bool {
 	return true
 }
 
-// notify delivers a fact from one agent to another. Nothing is lost if the engine is closed: whoever takes over sends it again.
+// notify delivers a fact from one agent to another. After Close nothing is lost: the next engine sends it again.
 func (e *Engine) notify(uid string, fact agent.Fact) {
 	if err := e.Deliver(uid, fact); err != nil && !errors.Is(err, ErrClosed) {
 		e.options.Trouble(fmt.Errorf("notify agent %s of %s: %w", uid, agent.FactType(fact), err))
@@ -63,8 +63,8 @@ func askedFact(uid string, s agent.State, e agent.AskPerson) agent.Asked {
 	}
 }
 
-// finishedFact reports the end of a child to its parent. A child whose object was deleted while its own children were running has no
-// outcome of its own.
+// finishedFact reports the end of a child to its parent. A child whose object was deleted while its own children were running has
+// no outcome.
 func finishedFact(child string, s agent.State) agent.ChildFinished {
 	outcome := agent.Outcome{Kind: agent.KindCancelled, Error: "it was deleted"}
 	if s.Outcome != nil {
@@ -79,7 +79,7 @@ func (a *actor) notifyOthers(r *recording) {
 	a.notifyParent(r)
 }
 
-// notifyParent tells the agent that asked for this one that it has ended, or that it waits, or no longer does.
+// notifyParent reports to the parent that this agent has ended, waits, or no longer waits.
 func (a *actor) notifyParent(r *recording) {
 	if r.record.Parent == "" {
 		return
@@ -92,13 +92,13 @@ func (a *actor) notifyParent(r *recording) {
 	}
 }
 
-// ended says that the agent has come to its end, or was ended with its object.
+// ended reports whether the agent has ended, or was ended with its object.
 func (r *recording) ended() bool {
 	return r.end || r.next.Phase.Terminal() || r.next.Phase != agent.PhaseNew && !r.record.Live()
 }
 
-// childName is the name that the parent of an agent knows it by. The configuration of a quarantined agent may be lost with its history, and
-// its parent is asked then.
+// childName returns the name of the agent in its parent's state. The history of a quarantined agent may have lost it; then it is
+// read from the parent's state.
 func (a *actor) childName(r *recording) string {
 	name := r.next.Config.ChildName()
 	if r.next.Outcome == nil || r.next.Outcome.Kind != agent.KindHistoryLost {
@@ -114,10 +114,10 @@ func (a *actor) childName(r *recording) string {
 	return name
 }
 
-// notifySettled tells the orchestrator which of this agent's questions no longer need a person.
+// notifySettled reports to the orchestrator which asks of this agent are resolved.
 //
-// After a take-over it is unknown which notifications were sent, and a quarantined agent may have lost its questions. Both cases
-// close everything that cannot be open any more.
+// After a take-over it is unknown which notifications were sent, and a quarantined agent may have lost its asks. In both cases
+// all asks are closed that cannot be open any more.
 func (a *actor) notifySettled(r *recording) {
 	if r.record.Chat == "" {
 		return
@@ -140,8 +140,8 @@ func (a *actor) notifySettled(r *recording) {
 	}
 }
 
-// closeSettled closes the questions of an agent that its orchestrator has open and that the agent no longer asks. The orchestrator is read
-// first, so a question that is asked in between is not closed.
+// closeSettled closes the asks of an agent that are open in its orchestrator's state but not in its own. The orchestrator is read
+// first, so that an ask added in between is not closed.
 func (e *Engine) closeSettled(asker ledger.Agent) {
 	root, err := e.View(e.ctx, asker.Root)
 	var state agent.State
@@ -167,8 +167,8 @@ func contains(asks []agent.AskPerson, call string) bool {
 	return slices.ContainsFunc(asks, func(ask agent.AskPerson) bool { return ask.Call == call })
 }
 
-// forwardReply gives an agent the answer to its question. The reply leaves the outbox when the answer is durable; an agent that is not on
-// record needs none. What fails is tried again.
+// forwardReply delivers an answer to the agent that asked. The reply stays in the outbox until the answer is durable; it is
+// dropped if the agent is not recorded. Failures are retried.
 func (e *Engine) forwardReply(root ledger.Agent, item agent.Item) {
 	key := root.UID + "/" + item.ID
 	if _, underWay := e.forwarding.LoadOrStore(key, true); underWay {
@@ -192,7 +192,7 @@ func (e *Engine) forwardReply(root ledger.Agent, item agent.Item) {
 	}
 }
 
-// HasBegun says whether the agent for a child of another agent is on record.
+// HasBegun reports whether the agent of a child is recorded.
 func (e *Engine) HasBegun(ctx context.Context, parent, child string) (bool, error) {
 	if _, live := e.directory.child(parent, child); live {
 		return true, nil
@@ -211,7 +211,7 @@ func (e *Engine) HasBegun(ctx context.Context, parent, child string) (bool, erro
 	if len(named.Items) == 0 || slices.ContainsFunc(named.Items, func(a ledger.Agent) bool { return a.Parent == parent }) {
 		return len(named.Items) > 0, nil
 	}
-	found := false // somebody else's agent has, or had, the name
+	found := false // an unrelated agent may have the name
 	err = e.eachAgent(ctx, childrenOf(record), func(a ledger.Agent) error {
 		found = found || agent.NamedFor(a.Name, child)
 		return nil
@@ -219,7 +219,7 @@ func (e *Engine) HasBegun(ctx context.Context, parent, child string) (bool, erro
 	return found, err
 }
 
-// CancelChild tells a child of an agent that the agent wants it to stop. It reports false if no such child is at work.
+// CancelChild cancels a child of an agent. It reports false if no such child is live.
 func (e *Engine) CancelChild(parent, parentName, child string) bool {
 	uid, live := e.directory.child(parent, child)
 	if live {

@@ -14,7 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// askingBelow is an agent at depth 2 that asks the person something.
+// askingBelow is an agent at depth 2 that asks the person a question.
 const askingBelow = `
 name: asking
 rules:
@@ -27,7 +27,7 @@ rules:
 - {match: {role: tester, lastMessage: /1972/}, reply: {toolCalls: [{name: submit_result, arguments: {result: It was 1972.}}]}}
 `
 
-// askAtDepth2 starts a chat whose agents ask the person something.
+// askAtDepth2 starts a chat whose agents ask the person a question.
 func askAtDepth2(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t, askingBelow)
@@ -37,7 +37,7 @@ func askAtDepth2(t *testing.T) *world {
 	return w
 }
 
-// answerOnce answers the question as soon as the person can see it.
+// answerOnce answers the question as soon as it is posted.
 func (w *world) answerOnce() {
 	w.t.Helper()
 	w.untilPosted("Which year?")
@@ -64,17 +64,17 @@ func TestACancelReachesTheDeepestAgentWithoutControllers(t *testing.T) {
 	w.absent.Store(true)
 	w.deliver("uid-chat", agent.Cancelled{Message: "stop"})
 	w.untilCancelled("uid-chat-1", "uid-chat-1-1")
-	w.until("the orchestrator to know", func() bool {
+	w.until("the orchestrator to be notified", func() bool {
 		s, err := w.engine.View(t.Context(), "uid-chat")
 		return err == nil && s.Children.Pending() == 0
 	})
 }
 
-// Whoever cancels must not wait for the cache of the controllers: a child may begin while its parent is cancelled.
+// A cancel must not depend on the controllers' cache: a child may start while its parent is cancelled.
 func TestAChildThatBeginsAfterItsParentWasCancelledStops(t *testing.T) {
 	w := hang(t)
 	w.absent.Store(true)
-	w.engine.directory.forget("uid-chat-1-1") // as if its start were on its way
+	w.engine.directory.forget("uid-chat-1-1") // as if its start were in flight
 	w.deliver("uid-chat-1", agent.Cancelled{})
 	w.until("the parent to cancel", func() bool {
 		s, err := w.engine.View(t.Context(), "uid-chat-1")
@@ -105,12 +105,12 @@ func (w *world) openAsk() agent.Ask {
 	w.t.Helper()
 	s, err := w.engine.View(w.t.Context(), "uid-chat")
 	if err != nil || len(s.Asks) != 1 {
-		w.t.Fatalf("the orchestrator knows of the questions %+v (%v)", s.Asks, err)
+		w.t.Fatalf("the orchestrator has the asks %+v (%v)", s.Asks, err)
 	}
 	return s.Asks[0]
 }
 
-// dieAfter lets the process die once, between the record of a step and what follows from it.
+// dieAfter crashes the engine once, after a step is recorded and before its effects start.
 func (w *world) dieAfter(step func(Change) bool) <-chan struct{} {
 	dead, once := make(chan struct{}), atomic.Bool{}
 	hear := func(e *Engine, c Change) {
@@ -127,7 +127,7 @@ func (w *world) dieAfter(step func(Change) bool) <-chan struct{} {
 	return dead
 }
 
-// A step of one agent that concerns another one reaches it although the process dies between the two.
+// A notification between agents is not lost if the process dies between the two steps.
 func TestNothingBetweenAgentsIsLostWhenTheProcessDies(t *testing.T) {
 	after := func(uid string, fact agent.Fact) func(Change) bool {
 		return func(c Change) bool {
@@ -189,7 +189,7 @@ func TestNothingBetweenAgentsIsLostWhenTheProcessDies(t *testing.T) {
 			for _, uid := range []string{"uid-chat-1", "uid-chat-1-1"} {
 				w.until(uid+" to be cancelled", func() bool { return w.record(uid).Status == ledger.StatusCancelled })
 			}
-			w.until("the orchestrator to know", func() bool {
+			w.until("the orchestrator to be notified", func() bool {
 				s, err := w.engine.View(t.Context(), "uid-chat")
 				return err == nil && s.Children.Pending() == 0
 			})
@@ -197,7 +197,7 @@ func TestNothingBetweenAgentsIsLostWhenTheProcessDies(t *testing.T) {
 	}
 }
 
-// An agent whose object is deleted while it waits for its own children has no outcome, but its parent must not wait for ever.
+// An agent whose object is deleted while it waits for its own children has no outcome, but its parent must not wait forever.
 func TestAParentHearsOfAChildThatWasDeleted(t *testing.T) {
 	w := hang(t)
 	w.absent.Store(true)
@@ -205,13 +205,13 @@ func TestAParentHearsOfAChildThatWasDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.untilCancelled("uid-chat-1", "uid-chat-1-1")
-	w.until("the orchestrator to know", func() bool {
+	w.until("the orchestrator to be notified", func() bool {
 		s, err := w.engine.View(t.Context(), "uid-chat")
 		return err == nil && s.Children.Pending() == 0
 	})
 }
 
-// The agent for a child has another name than the child if that was taken.
+// The agent of a child has a different name if the child's name was taken.
 func TestAChildWithASuffixIsFoundInTheLedger(t *testing.T) {
 	w := hang(t)
 	defer w.deliver("uid-chat", agent.Cancelled{Message: "stop"})
@@ -224,7 +224,7 @@ func TestAChildWithASuffixIsFoundInTheLedger(t *testing.T) {
 	}
 	for child, want := range map[string]bool{"chat-1": true, "chat-2": true, "chat-3": false} {
 		if begun, err := w.engine.HasBegun(t.Context(), "uid-chat", child); err != nil || begun != want {
-			t.Errorf("%s has begun: %t (%v), want %t", child, begun, err, want)
+			t.Errorf("HasBegun(%s) = %t (%v), want %t", child, begun, err, want)
 		}
 	}
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// The roles of a run-away tree by depth. The one at the depth of the test misbehaves, those above it delegate to it whenever
-// something arrives, and those below it do their work.
+// The roles of a runaway tree by depth. The one at the depth of the test misbehaves, those above delegate to it on every input,
+// and those below do their work.
 var depths = []string{"orchestrator", "planner", "coder", "general"}
 
-// misbehaviours are models that never come to an end by themselves.
+// misbehaviours are models that never end by themselves.
 var misbehaviours = map[string]string{
 	"delegates again":       `{toolCalls: [{name: delegate_to_agent, arguments: {role: %s, task: 'again {{.turn}}'}}]}`,
 	"spawns 50 at a time":   `{toolCalls: [{name: spawn_agents, arguments: {tasks: [` + strings.TrimSuffix(strings.Repeat("{task: more, role: %[1]s},", 50), ",") + `]}}]}`,
@@ -28,7 +28,7 @@ var misbehaviours = map[string]string{
 	"talks nonsense":        `{text: 'Hm {{.turn}}', toolCalls: [{name: no_such_tool, arguments: {}}, {name: delegate_to_agent, arguments: {role: nobody, task: x}}]}`,
 }
 
-// runaway writes the script of a tree in which the model at a depth misbehaves.
+// runaway returns the script of a tree in which the model at one depth misbehaves.
 func runaway(depth int, reply string) string {
 	var b strings.Builder
 	b.WriteString("name: runaway\nrules:\n")
@@ -51,13 +51,13 @@ func runaway(depth int, reply string) string {
 	return b.String()
 }
 
-// Whatever the models of a tree say, its limits bound the turns, tasks and tokens that follow one message of a person.
+// Whatever the models of a tree reply, its limits bound the turns, tasks and tokens per message of a person.
 func TestOneMessageCannotRunAway(t *testing.T) {
 	const turns, tasks, tokens = 6, 30, 400_000
 	for name, reply := range misbehaviours {
 		for depth := range 3 {
 			if strings.Contains(reply, "continue_agent") && depth > 0 {
-				continue // only an orchestrator continues agents
+				continue // only orchestrators continue agents
 			}
 			t.Run(fmt.Sprintf("%s at depth %d", name, depth), func(t *testing.T) {
 				t.Parallel()
@@ -86,7 +86,7 @@ func TestOneMessageCannotRunAway(t *testing.T) {
 // untilQuiet waits until the orchestrator is idle and everything else has ended or waits for a person.
 func (w *world) untilQuiet(message int) {
 	w.t.Helper()
-	w.until("the tree to come to rest", func() bool {
+	w.until("the tree to be idle", func() bool {
 		chat, err := w.engine.View(w.t.Context(), "uid-chat")
 		handled := slices.Contains(w.handled, fmt.Sprintf("m%d", message))
 		if err != nil || chat.Phase != agent.PhaseIdle || !handled || len(chat.Outbox) > 0 {
@@ -108,11 +108,11 @@ func checkWindow(t *testing.T, w *world, turns, tasks int, tokens int64) {
 		t.Fatal(err)
 	}
 	if chat.Turn.Number > turns {
-		t.Errorf("%d turns, and the limit is %d", chat.Turn.Number, turns)
+		t.Errorf("%d turns, the limit is %d", chat.Turn.Number, turns)
 	}
 	agents := w.tree()
 	if len(agents)-1 > tasks {
-		t.Errorf("%d tasks, and the limit is %d", len(agents)-1, tasks)
+		t.Errorf("%d tasks, the limit is %d", len(agents)-1, tasks)
 	}
 	var used int64
 	for _, a := range agents {
@@ -127,14 +127,14 @@ func checkWindow(t *testing.T, w *world, turns, tasks int, tokens int64) {
 		}
 	}
 	if used > tokens {
-		t.Errorf("%d tokens, and the limit is %d", used, tokens)
+		t.Errorf("%d tokens, the limit is %d", used, tokens)
 	}
 	if len(w.model.Requests()) == 0 || used == 0 {
-		t.Error("the model was not asked at all: the test checks nothing")
+		t.Error("no model calls were made: the test checks nothing")
 	}
 }
 
-// A message may use what the tree has not used before: a tree that used all of it goes on after the next message.
+// The token limit per message does not include earlier usage: a tree that reached it continues after the next message.
 func TestTheTokensOfAMessageAreCountedFromTheMessage(t *testing.T) {
 	w := newWorld(t, runaway(1, `{toolCalls: [{name: delegate_to_agent, arguments: {role: coder, task: 'more {{.turn}}'}}]}`))
 	w.configure = func(c *agent.Config) {
@@ -154,7 +154,7 @@ func TestTheTokensOfAMessageAreCountedFromTheMessage(t *testing.T) {
 			t.Fatal(err)
 		}
 		if chat.Paused == nil || chat.Paused.Reason != agent.PausedTokenLimit {
-			t.Fatalf("the chat is paused because of %v, want the tokens", chat.Paused)
+			t.Fatalf("the chat is paused because of %v, want the token limit", chat.Paused)
 		}
 		if n := len(w.model.Requests()); n <= asked {
 			t.Fatalf("message %d led to no model call", i+1)
@@ -165,7 +165,7 @@ func TestTheTokensOfAMessageAreCountedFromTheMessage(t *testing.T) {
 	}
 }
 
-// A reply with very many calls is worked off a few at a time.
+// The calls of a reply run with bounded parallelism.
 func TestAReplyWithManyCallsRunsAFewAtATime(t *testing.T) {
 	const calls = 120
 	var b strings.Builder
@@ -194,6 +194,6 @@ func TestAReplyWithManyCallsRunsAFewAtATime(t *testing.T) {
 		t.Errorf("%d of %d calls ran", runs, calls)
 	}
 	if most > 16 {
-		t.Errorf("%d calls ran at a time", most)
+		t.Errorf("%d calls ran in parallel", most)
 	}
 }

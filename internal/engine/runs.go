@@ -5,21 +5,21 @@ package engine
 
 import "github.com/nestor-dev/nestor/internal/agent"
 
-// Run is a sub-agent, a tool run, or a turn of an orchestrator, that has ended.
+// Run is a sub-agent, a tool run or a turn of an orchestrator that has ended.
 type Run struct {
-	// State is the last one that it was in.
+	// State is its last state.
 	State     agent.State
 	Since, At agent.Time
-	// Kind is why it did not succeed, and Words are what was said about it.
+	// Kind is why it failed, and Words is the message.
 	Kind  agent.ErrorKind
 	Words string
 }
 
-// Runs are those that ended with the change.
+// Runs returns the runs that ended with the change.
 func (c Change) Runs() []Run {
 	orchestrator := c.After.Config.Kind == agent.Orchestrator
 	if !orchestrator && !c.Gone && !c.After.Phase.Terminal() {
-		return nil // nothing leaves a last phase, so a replay would find none
+		return nil // terminal phases are final, so a replay would find none
 	}
 	var runs []Run
 	c.Steps(func(before agent.State, e agent.Event, after agent.State) {
@@ -37,8 +37,8 @@ func (c Change) Runs() []Run {
 	return runs
 }
 
-// endedTurns are the turns that a step of an orchestrator ended. One that cannot even make a model call ends in the step that began
-// it, perhaps together with the turn before.
+// endedTurns returns the turns that a step of an orchestrator ended. A turn that cannot make a model call ends in the step that
+// began it, possibly together with the previous turn.
 func endedTurns(before agent.State, e agent.Event, after agent.State) []Run {
 	var turns []Run
 	next := after.Turn.Number != before.Turn.Number
@@ -51,8 +51,8 @@ func endedTurns(before agent.State, e agent.Event, after agent.State) []Run {
 	return turns
 }
 
-// endedTurn is the turn that state was in when the event ended it. The trouble is this turn's only if it is the last. To be
-// cancelled is none to an orchestrator, which goes on with the next turn as if nothing had been.
+// endedTurn returns the turn that the event ended. The error belongs to this turn only if it is the last one. A cancel is not an
+// error for an orchestrator, which continues with the next turn.
 func endedTurn(state agent.State, trouble *agent.Trouble, last bool, e agent.Event) Run {
 	run := Run{State: state, Since: state.Turn.Since, At: e.At}
 	if _, cancelled := e.Fact.(agent.Cancelled); cancelled {

@@ -15,31 +15,30 @@ import (
 const (
 	// onlyShard is the one shard that all trees belong to.
 	onlyShard = 1
-	// holdEvery is how often the engine that is at work looks whether another one asks something of it.
+	// holdEvery is how often the owner checks for requests of other engines.
 	holdEvery = 500 * time.Millisecond
-	// askEvery is how often one that waits looks for an answer, and lookEvery how often one that stands by looks whether its successor
-	// is gone.
+	// askEvery is how often a waiting engine checks for an answer, and lookEvery how often an engine that handed over checks
+	// whether its successor has ended.
 	askEvery  = 200 * time.Millisecond
 	lookEvery = time.Second
-	// standbyEvery is how often one that was followed asks whether its successor lives.
+	// standbyEvery is how often a superseded engine asks whether its successor is running.
 	standbyEvery = 5 * time.Second
-	// defaultPatience is how long an engine may be silent before another one takes over from it.
+	// defaultPatience is how long an owner may be silent before another engine takes over.
 	defaultPatience = 5 * time.Second
-	// handOverTime bounds how long the calls in flight may take when the shard is handed over, and drainEvery is how often to look
-	// whether they have finished.
+	// handOverTime bounds the wait for calls in flight during a hand-over, and drainEvery is how often to check them.
 	handOverTime = 20 * time.Second
 	drainEvery   = 25 * time.Millisecond
-	// releaseTime bounds how long an engine that ends waits for the ledger to note it.
+	// releaseTime bounds the release of the shard on shutdown.
 	releaseTime = 5 * time.Second
-	// unsureAfter is how old the knowledge may be that this engine holds the shard when it makes a call.
+	// unsureAfter is the age at which the last confirmation of ownership must be renewed before a call.
 	unsureAfter = 3 * holdEvery
 )
 
-// ErrFollowed says that another engine has taken over from this one, which has stopped everything and may Acquire again.
+// ErrFollowed is returned when another engine has taken over. All effects are stopped then, and Acquire may be called again.
 var ErrFollowed = errors.New("another operator has taken over")
 
-// Hold keeps the shard until ctx ends, and answers those who ask for it. It returns ErrFollowed when another engine has taken it, or it was
-// handed over to one; by then everything in flight has been stopped and nothing will be appended.
+// Hold keeps the shard until ctx ends and answers requests for it. It returns ErrFollowed when another engine has taken it over
+// or it was handed over; by then all effects are stopped, and nothing more is appended.
 func (e *Engine) Hold(ctx context.Context) error {
 	ticker := time.NewTicker(holdEvery)
 	defer ticker.Stop()
@@ -56,9 +55,9 @@ func (e *Engine) Hold(ctx context.Context) error {
 		request, err := e.answer(ctx, fence)
 		switch {
 		case ctx.Err() != nil:
-			return nil // the lock stays until Close
-		case err != nil: // appends fail too, and are tried again
-			_ = e.tenure.unattend() // with the database, the lock may have gone
+			return nil // Close releases the lock
+		case err != nil: // appends fail too and are retried
+			_ = e.tenure.unattend() // the lock may be lost with the connection
 			continue
 		}
 		e.attend(ctx)
@@ -70,16 +69,17 @@ func (e *Engine) Hold(ctx context.Context) error {
 	}
 }
 
-// leave ends the tenure.
+// leave ends the ownership.
 func (e *Engine) leave(err error) error {
 	err = errors.Join(err, e.tenure.end())
 	if err != nil && !errors.Is(err, ledger.ErrFenced) {
-		e.options.Trouble(fmt.Errorf("hand over: %w", err)) // the successor notices in any case
+		e.options.Trouble(fmt.Errorf("hand over: %w", err)) // the successor detects it in any case
 	}
 	return ErrFollowed
 }
 
-// attend tells others that this process lives, if nothing does: an engine that took over from one that was stopped could not.
+// attend takes the liveness lock if this engine does not have it: one that took over from a stopped process could not take it at
+// first.
 func (e *Engine) attend(ctx context.Context) {
 	if e.tenure.attended() {
 		return
@@ -93,7 +93,7 @@ func (e *Engine) attend(ctx context.Context) {
 	}
 }
 
-// drain begins no more model calls, and lets the calls in flight finish and be recorded.
+// drain starts no more model calls, and lets calls in flight finish and be recorded.
 func (e *Engine) drain(ctx context.Context, fence ledger.Fence, lost <-chan struct{}) {
 	ctx, cancel := context.WithTimeout(ctx, handOverTime)
 	defer cancel()
@@ -118,7 +118,7 @@ func (e *Engine) drain(ctx context.Context, fence ledger.Fence, lost <-chan stru
 	}
 }
 
-// answer looks whether the shard is still this engine's, and returns the request that it has answered, if there was one.
+// answer confirms that this engine still owns the shard, and returns the request that it answered, if any.
 func (e *Engine) answer(ctx context.Context, fence ledger.Fence) (ledger.Request, error) {
 	asked := time.Now()
 	h, err := e.options.Ledger.Holding(ctx, onlyShard)
@@ -136,7 +136,7 @@ func (e *Engine) answer(ctx context.Context, fence ledger.Fence) (ledger.Request
 	return h.Request, e.options.Ledger.Answer(ctx, fence, h.Request.ID)
 }
 
-// calling says whether an agent makes a call, or has the result of one that is not recorded.
+// calling reports whether an agent has a call in flight, or an unrecorded result.
 func (e *Engine) calling() bool {
 	for _, a := range e.all() {
 		if a.calling() {
@@ -146,10 +146,10 @@ func (e *Engine) calling() bool {
 	return false
 }
 
-// standDown stops everything that is in flight and forgets every agent. What comes from now on waits for the next Recover.
+// standDown stops all effects and drops all agents. Deliveries wait for the next Recover.
 func (e *Engine) standDown() {
 	fence, _ := e.tenure.current()
-	e.followed(fence) // what is still on its way to the ledger comes too late to count
+	e.followed(fence) // appends in flight are too late to count
 	e.setRecovered(false)
 	e.mu.Lock()
 	actors := e.actors
@@ -162,17 +162,17 @@ func (e *Engine) standDown() {
 	e.reset()
 }
 
-// reset forgets what was known of trees.
+// reset drops everything known about trees.
 func (e *Engine) reset() {
 	e.budgets.reset()
 	e.slots.reset()
 	e.directory.reset()
 }
 
-// followed stops everything because of a successor; Hold does the rest.
+// followed marks this engine as superseded; Hold does the rest.
 func (e *Engine) followed(fence ledger.Fence) { e.tenure.lose(fence, &e.held) }
 
-// release tells a successor that nothing will be appended any more.
+// release marks the shard as free, so that a successor need not wait.
 func (e *Engine) release(ctx context.Context) error {
 	fence, _ := e.tenure.current()
 	if fence == (ledger.Fence{}) {
@@ -188,8 +188,8 @@ func (e *Engine) release(ctx context.Context) error {
 	return errors.Join(err, e.tenure.end())
 }
 
-// mayAct says whether this engine may make a call now. It usually knows; an engine that was stopped for a while asks, for another one may
-// have taken over, which knows the call as unknown or makes it itself.
+// mayAct reports whether this engine may make a call now. After a suspension it confirms its ownership first: another engine may
+// have taken over and reported the call as unknown, or made it itself.
 func (e *Engine) mayAct(ctx context.Context) bool {
 	for e.tenure.unsure() {
 		fence, _ := e.tenure.current()
@@ -205,7 +205,7 @@ func (e *Engine) mayAct(ctx context.Context) bool {
 			select {
 			case <-time.After(e.options.RetryLedger):
 			case <-ctx.Done():
-				return true // whoever was to make the call notices
+				return true // the caller detects it
 			}
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// acquire lets an engine begin to work.
+// acquire makes an engine the owner of the shard.
 func (w *world) acquire(e *Engine, handOver bool) {
 	w.t.Helper()
 	if err := e.Acquire(w.t.Context(), handOver); err != nil {
@@ -24,14 +24,14 @@ func (w *world) acquire(e *Engine, handOver bool) {
 	}
 }
 
-// hold keeps an engine at work; what comes of it tells when it no longer is.
+// hold keeps an engine the owner; the channel receives the result of Hold.
 func (w *world) hold(e *Engine) <-chan error {
 	held := make(chan error, 1)
 	go func() { held <- e.Hold(w.t.Context()) }()
 	return held
 }
 
-// writing begins a task whose write tool runs until finish is closed.
+// writing starts a task whose write tool runs until finish is closed.
 func writing(t *testing.T) (w *world, first *Engine, finish chan struct{}) {
 	t.Helper()
 	w = newWorld(t, writer)
@@ -51,14 +51,14 @@ func writing(t *testing.T) (w *world, first *Engine, finish chan struct{}) {
 func (w *world) wantWrites(want int) {
 	w.t.Helper()
 	if runs, _ := w.tools.count("write"); runs != want {
-		w.t.Errorf("the write tool ran %d times, not %d", runs, want)
+		w.t.Errorf("the write tool ran %d times, want %d", runs, want)
 	}
 }
 
 func wantFollowed(t *testing.T, held <-chan error) {
 	t.Helper()
 	if err := <-held; !errors.Is(err, ErrFollowed) {
-		t.Fatalf("the engine that has a successor says %v", err)
+		t.Fatalf("the superseded engine returned %v", err)
 	}
 }
 
@@ -74,7 +74,7 @@ func TestAnEngineHandsOverWhenItsCallsHaveFinished(t *testing.T) {
 	})
 	select {
 	case err := <-acquired:
-		t.Fatalf("the second engine does not wait for the call in flight (%v)", err)
+		t.Fatalf("the second engine did not wait for the call in flight (%v)", err)
 	default:
 	}
 	close(finish)
@@ -86,19 +86,19 @@ func TestAnEngineHandsOverWhenItsCallsHaveFinished(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := w.untilEnded("task").Outcome.Result.Text; got != "Written." {
-		t.Errorf("the agent says %q: the result of its call is lost", got)
+		t.Errorf("the agent's result is %q: the result of its call was lost", got)
 	}
 	w.wantWrites(1)
 }
 
-// The first engine is stopped in the middle of a call, as by SIGSTOP: it answers nothing, and another one takes over. When it goes on, it
-// must neither record nor do anything.
+// The first engine is stopped in the middle of a call, as by SIGSTOP: it does not answer, and another one takes over. When it
+// continues, it must neither append nor make calls.
 func TestAnEngineThatWakesUpAfterItWasFollowedStandsDown(t *testing.T) {
 	w, first, finish := writing(t)
 	second := w.start(w.ledger)
 	second.options.Patience = 50 * time.Millisecond
 	w.acquire(second, true)
-	w.until("the second engine to go on", func() bool {
+	w.until("the second engine to continue", func() bool {
 		s, err := second.View(t.Context(), "uid-task")
 		return err == nil && s.Phase.Terminal()
 	})
@@ -111,19 +111,19 @@ func TestAnEngineThatWakesUpAfterItWasFollowedStandsDown(t *testing.T) {
 	wantFollowed(t, held)
 	after, err := w.ledger.Agent(t.Context(), "uid-task")
 	if err != nil || after.LastSeq != before.LastSeq {
-		t.Errorf("the engine that was followed has appended: %d events, then %d (%v)", before.LastSeq, after.LastSeq, err)
+		t.Errorf("the superseded engine has appended: %d events, then %d (%v)", before.LastSeq, after.LastSeq, err)
 	}
 	w.wantWrites(1)
 	w.untilIdle(first)
 }
 
-// untilIdle waits until an engine holds and does nothing.
+// untilIdle waits until an engine has no agents in memory and no effects in flight.
 func (w *world) untilIdle(e *Engine) {
 	w.t.Helper()
-	w.until("the engine to have nothing", func() bool { return e.Stats() == Stats{} })
+	w.until("the engine to be idle", func() bool { return e.Stats() == Stats{} })
 }
 
-// stop lets a tenure know for so long nothing of its shard.
+// stop ages the last confirmation of ownership by the given time.
 func (t *tenure) stop(so time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -135,18 +135,18 @@ func TestAnEngineThatWasStoppedAsksBeforeItMakesACall(t *testing.T) {
 	first := w.current()
 	w.acquire(first, true)
 	if !first.mayAct(t.Context()) {
-		t.Fatal("an engine that has just begun may not act")
+		t.Fatal("an engine that has just acquired the shard may not act")
 	}
 	first.tenure.stop(time.Hour)
 	if !first.mayAct(t.Context()) {
-		t.Fatal("an engine that was stopped, and not followed, may not act")
+		t.Fatal("an engine that was suspended but not superseded may not act")
 	}
 	first.tenure.stop(time.Hour)
 	if _, err := w.ledger.Take(t.Context(), onlyShard, 1, "another", time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if first.mayAct(t.Context()) {
-		t.Error("an engine that was followed while it was stopped may act")
+		t.Error("an engine that was superseded while it was suspended may act")
 	}
 	wantFollowed(t, w.hold(first))
 }
@@ -155,7 +155,7 @@ func TestADeadEngineIsFollowedSoon(t *testing.T) {
 	w := newWorld(t, writer)
 	first := w.current()
 	w.acquire(first, true)
-	if err := first.tenure.end(); err != nil { // the process is gone, and has released nothing
+	if err := first.tenure.end(); err != nil { // the process is gone without releasing the shard
 		t.Fatal(err)
 	}
 	second := w.start(w.ledger)
@@ -163,7 +163,7 @@ func TestADeadEngineIsFollowedSoon(t *testing.T) {
 	second.options.Patience = time.Hour
 	w.acquire(second, true)
 	if h, err := w.ledger.Holding(t.Context(), onlyShard); err != nil || h.Epoch != 2 {
-		t.Errorf("the second engine has not taken the shard: %+v (%v)", h, err)
+		t.Errorf("the second engine did not take the shard: %+v (%v)", h, err)
 	}
 }
 
@@ -180,18 +180,18 @@ func TestAnEngineThatWasFollowedGoesOnAfterItsSuccessor(t *testing.T) {
 	secondHeld := w.hold(second)
 	wantFollowed(t, firstHeld)
 	if h, err := w.ledger.Holding(t.Context(), onlyShard); err != nil || h.Epoch != 2 {
-		t.Fatalf("the second engine is not the one that followed the first: %+v (%v)", h, err)
+		t.Fatalf("the second engine did not supersede the first: %+v (%v)", h, err)
 	}
 
 	standsBy := make(chan error, 1)
 	go func() { standsBy <- first.Acquire(t.Context(), false) }()
-	w.until("the first engine to ask", func() bool {
+	w.until("the first engine to send a request", func() bool {
 		h, err := w.ledger.Holding(t.Context(), onlyShard)
 		return err == nil && h.Epoch == 2 && h.Answered != ""
 	})
 	select {
 	case err := <-secondHeld:
-		t.Fatalf("an engine that stands by has ended the one at work: %v", err)
+		t.Fatalf("a standby engine superseded the owner: %v", err)
 	default:
 	}
 	w.crash()
@@ -208,7 +208,7 @@ func TestAnEngineThatWasFollowedGoesOnAfterItsSuccessor(t *testing.T) {
 	w.until("the second answer", func() bool { return len(w.posts) == 2 })
 }
 
-// An engine that has handed over does not take the shard again before its successor does.
+// An engine that handed over does not take the shard back before its successor takes it.
 func TestAnEngineThatHasHandedOverGivesWay(t *testing.T) {
 	w := newWorld(t, "load")
 	first := w.current()
@@ -220,17 +220,16 @@ func TestAnEngineThatHasHandedOverGivesWay(t *testing.T) {
 	wantFollowed(t, held)
 	taken, err := first.tryToTake(t.Context(), &asking{}, false)
 	if err != nil || taken {
-		t.Errorf("the engine that handed over has taken the shard again: %v (%v)", taken, err)
+		t.Errorf("the engine that handed over took the shard back: %v (%v)", taken, err)
 	}
 	first.options.Patience = time.Nanosecond // the successor is gone
 	taken, err = first.tryToTake(t.Context(), &asking{}, false)
 	if err != nil || !taken {
-		t.Errorf("nobody takes a shard whose successor is gone: %v (%v)", taken, err)
+		t.Errorf("the shard was not taken although the successor is gone: %v (%v)", taken, err)
 	}
 }
 
-// An engine that waits for the shard goes on to do so while the ledger is down: one that gave up would be started again, and take the place
-// of an engine that is well.
+// Acquire keeps waiting while the ledger is down: giving up would restart the process, which would then replace a healthy owner.
 func TestAnEngineThatWaitsEndures(t *testing.T) {
 	w := newWorld(t, "load")
 	first := w.current()
@@ -239,7 +238,7 @@ func TestAnEngineThatWaitsEndures(t *testing.T) {
 	first.options.Ledger = flaky
 	acquired := make(chan error, 1)
 	go func() { acquired <- first.Acquire(t.Context(), false) }()
-	w.until("the trouble to be told", func() bool { return len(w.troubles) > 0 })
+	w.until("the error to be reported", func() bool { return len(w.troubles) > 0 })
 	flaky.down.Store(false)
 	if err := <-acquired; err != nil {
 		t.Fatal(err)

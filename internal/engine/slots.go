@@ -8,28 +8,28 @@ import (
 	"sync"
 )
 
-// Crew is a group of sub-agents of which only so many may be at work at a time: those of a chat, for example. An agent may belong
-// to several.
+// Crew is a group of sub-agents with a limit on how many are active at the same time, such as those of a chat. An agent may
+// belong to several groups.
 type Crew struct {
-	// Key names the group among all groups of the engine.
+	// Key identifies the group within the engine.
 	Key string
-	// Limit is how many of them may be at work; 0 is any number.
+	// Limit is the maximum of active members; 0 means no limit.
 	Limit int
 }
 
-// slots knows which sub-agents are at work, and lets others go on in the order in which they asked. An agent that waits for a
-// person or for its children holds no slot, so parents never block their children.
+// slots tracks which sub-agents are active and grants free slots in the order of requests. An agent that waits for a person or
+// its children has no slot, so parents never block their children.
 type slots struct {
 	mu      sync.Mutex
 	crews   map[string]*crew
-	members map[string]*member // by UID: those at work and those in the line
+	members map[string]*member // by UID: active and waiting ones
 	line    []*member
 }
 
-// crew is the number of its members at work, and the limit as it was last told.
+// crew has the number of active members and the latest limit.
 type crew struct{ limit, active int }
 
-// member is a sub-agent that is at work, or waits for a slot.
+// member is a sub-agent that is active or waits for a slot.
 type member struct {
 	crews  []string
 	active bool
@@ -40,8 +40,8 @@ func newSlots() *slots {
 	return &slots{crews: map[string]*crew{}, members: map[string]*member{}}
 }
 
-// take gives a sub-agent a slot if all of its crews have room for it. If not, the agent waits in the line, and wake is called
-// once when it has its slot.
+// take gives a sub-agent a slot if all of its groups have one free. If not, the agent waits in the queue, and wake is called once
+// when it has its slot.
 func (s *slots) take(uid string, crews []Crew, wake func()) bool {
 	taken, wakes := s.join(uid, crews, wake)
 	for _, other := range wakes {
@@ -65,7 +65,7 @@ func (s *slots) join(uid string, crews []Crew, wake func()) (taken bool, wakes [
 			m.crews = append(m.crews, c.Key)
 		}
 	}
-	m.wake = nil // it has its answer from this call
+	m.wake = nil // the caller gets the answer from this call
 	wakes = s.admit()
 	if !m.active {
 		m.wake = wake
@@ -73,7 +73,7 @@ func (s *slots) join(uid string, crews []Crew, wake func()) (taken bool, wakes [
 	return m.active, wakes
 }
 
-// admit gives slots to those in the line who can have one, the longest waiting first, and returns whom to wake.
+// admit grants slots to waiting agents, the longest waiting first, and returns the wake functions to call.
 func (s *slots) admit() []func() {
 	var wakes []func()
 	s.line = slices.DeleteFunc(s.line, func(m *member) bool {
@@ -93,7 +93,7 @@ func (s *slots) admit() []func() {
 	return wakes
 }
 
-// forget frees the slot of an agent, or takes it out of the line, and lets others go on.
+// forget releases the slot of an agent, or removes it from the queue, and grants free slots to others.
 func (s *slots) forget(uid string) {
 	for _, wake := range s.leave(uid) {
 		wake()
@@ -123,7 +123,7 @@ func (s *slots) leave(uid string) []func() {
 	return wakes
 }
 
-// setLimit changes the limit of a crew, if it has members, and lets those go on that have room now.
+// setLimit changes the limit of a group that has members and grants free slots.
 func (s *slots) setLimit(key string, limit int) {
 	s.mu.Lock()
 	var wakes []func()
@@ -137,7 +137,7 @@ func (s *slots) setLimit(key string, limit int) {
 	}
 }
 
-// count says how many members of a crew are at work, and how many wait in the line while it is full.
+// count returns how many members of a group are active, and how many wait while it is full.
 func (s *slots) count(key string) (active, waiting int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +153,7 @@ func (s *slots) count(key string) (active, waiting int) {
 	return c.active, waiting
 }
 
-// waitsFor says whether an agent is in the line because a crew is full.
+// waitsFor reports whether an agent waits because a group is full.
 func (s *slots) waitsFor(uid, key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +161,7 @@ func (s *slots) waitsFor(uid, key string) bool {
 	return ok && !m.active && slices.Contains(m.crews, key) && s.crews[key].full()
 }
 
-// waits says whether an agent is in the line.
+// waits reports whether an agent waits for a slot.
 func (s *slots) waits(uid string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,7 +169,7 @@ func (s *slots) waits(uid string) bool {
 	return ok && !m.active
 }
 
-// holds says whether an agent has a slot.
+// holds reports whether an agent has a slot.
 func (s *slots) holds(uid string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,7 +188,7 @@ func (s *slots) crew(key string) *crew {
 
 func (c *crew) full() bool { return c.limit > 0 && c.active >= c.limit }
 
-// reset forgets every sub-agent.
+// reset drops all members.
 func (s *slots) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,42 +19,42 @@ func TestSlotsAreGivenInOrder(t *testing.T) {
 	}
 	for i, want := range []bool{true, true, false, false} {
 		if got := take(fmt.Sprint(i)); got != want {
-			t.Fatalf("agent %d begins: %t, want %t", i, got, want)
+			t.Fatalf("agent %d got a slot: %t, want %t", i, got, want)
 		}
 	}
 	if !take("0") {
-		t.Error("an agent that has a slot keeps it")
+		t.Error("an agent with a slot lost it")
 	}
 	s.forget("0")
 	if want := []string{"2"}; !slices.Equal(woken, want) {
-		t.Fatalf("woken are %q, want %q", woken, want)
+		t.Fatalf("woken agents are %q, want %q", woken, want)
 	}
 	if take("3") || take("late") {
-		t.Error("nobody begins before the one that was there first")
+		t.Error("an agent overtook one that waited longer")
 	}
-	s.forget("2") // deleted before it could begin
+	s.forget("2") // deleted before it started
 	if want := []string{"2", "3"}; !slices.Equal(woken, want) {
-		t.Fatalf("woken are %q, want %q", woken, want)
+		t.Fatalf("woken agents are %q, want %q", woken, want)
 	}
 	if !take("3") || s.waits("3") || !s.waits("late") {
-		t.Error("it is the turn of 3")
+		t.Error("agent 3 should be next")
 	}
 	for _, uid := range []string{"1", "3", "late"} {
 		s.forget(uid)
 	}
 	if len(s.crews) > 0 || len(s.members) > 0 || len(s.line) > 0 {
-		t.Errorf("slots remember %v, %v and %v of a tree that is over", s.crews, s.members, s.line)
+		t.Errorf("slots still holds %v, %v and %v of a tree that has ended", s.crews, s.members, s.line)
 	}
 }
 
-// Whatever agents of several crews do, no crew has more at work than its limit, an agent waits only while one of its crews is full,
-// and of two that wait for the same crews the first is the first to go on.
+// Whatever agents of several groups do, no group has more active members than its limit, an agent waits only while one of its
+// groups is full, and of two agents that wait for the same groups the first continues first.
 func TestCrewsKeepTheirLimits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newSlots()
 		limits := map[string]int{"chat-a": 1, "chat-b": 2, "namespace": 2, "free": 0}
 		groups := [][]string{{"chat-a"}, {"chat-a", "namespace"}, {"chat-b", "namespace"}, {"free"}}
-		var line []string // those that wait, in order
+		var line []string // waiting agents, in order
 		member := map[string][]string{}
 		for range rapid.IntRange(1, 80).Draw(t, "steps") {
 			uid := fmt.Sprint(rapid.IntRange(0, 9).Draw(t, "agent"))
@@ -74,7 +74,7 @@ func TestCrewsKeepTheirLimits(t *testing.T) {
 					crews = append(crews, Crew{Key: key, Limit: limits[key]})
 				}
 				if s.take(uid, crews, func() {}) != s.holds(uid) {
-					t.Fatal("take does not say whether the agent has a slot")
+					t.Fatal("take does not report whether the agent has a slot")
 				}
 			}
 			before := line
@@ -89,18 +89,18 @@ func TestCrewsKeepTheirLimits(t *testing.T) {
 			}
 			for key, n := range active {
 				if limits[key] > 0 && n > limits[key] {
-					t.Fatalf("%d of %s are at work, the limit is %d", n, key, limits[key])
+					t.Fatalf("%d of %s are active, the limit is %d", n, key, limits[key])
 				}
 			}
 			for _, uid := range line {
 				if !slices.ContainsFunc(member[uid], func(key string) bool { return limits[key] > 0 && active[key] >= limits[key] }) {
-					t.Fatalf("%s waits although its crews %v have room: %v", uid, member[uid], active)
+					t.Fatalf("%s waits although its groups %v are not full: %v", uid, member[uid], active)
 				}
 			}
 			for i, first := range before {
 				for _, second := range before[i+1:] {
 					if slices.Equal(member[first], member[second]) && !s.holds(first) && s.holds(second) {
-						t.Fatalf("%s goes on before %s, which came first", second, first)
+						t.Fatalf("%s continues before %s, which came first", second, first)
 					}
 				}
 			}

@@ -11,21 +11,21 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// tenure is the right of an engine to append.
+// tenure is an engine's ownership of the shard: the right to append.
 type tenure struct {
 	mu    sync.Mutex
 	fence ledger.Fence
-	// leave ends what tells others that this process lives; nil while nothing does.
+	// leave releases the liveness lock; nil without a lock.
 	leave func() error
-	// sure is when the shard was last known to be this engine's.
+	// sure is when the ownership was last confirmed.
 	sure time.Time
 	// left is when the shard was handed over, if it was.
 	left time.Time
-	// lost is closed when the tenure is over; nil before the first one.
+	// lost is closed when the ownership ends; nil before the first one.
 	lost chan struct{}
 }
 
-// over says whether another engine has the shard, or is about to. The lock is held.
+// over reports whether the ownership has ended or is about to. The lock must be held.
 func (t *tenure) over() bool {
 	select {
 	case <-t.lost:
@@ -47,7 +47,7 @@ func (t *tenure) current() (ledger.Fence, <-chan struct{}) {
 	return t.fence, t.lost
 }
 
-// confirm notes that the shard was this engine's at a time.
+// confirm records that this engine owned the shard at a time.
 func (t *tenure) confirm(at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -56,14 +56,15 @@ func (t *tenure) confirm(at time.Time) {
 	}
 }
 
-// holds says whether an epoch is the one of this tenure, and it is not over. An engine that never acquired the shard has none.
+// holds reports whether an epoch is the current one and the ownership has not ended. An engine that never acquired the shard has
+// none.
 func (t *tenure) holds(fence ledger.Fence) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.fence == fence && !t.over()
 }
 
-// unlessOver calls begin and says so, unless the tenure is over.
+// unlessOver calls begin and returns true, unless the ownership has ended.
 func (t *tenure) unlessOver(begin func()) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -74,7 +75,7 @@ func (t *tenure) unlessOver(begin func()) bool {
 	return true
 }
 
-// lose notes that the shard is another engine's. An epoch before the current one tells nothing new.
+// lose ends the ownership. An older epoch is ignored.
 func (t *tenure) lose(fence ledger.Fence, held *atomic.Bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -84,24 +85,23 @@ func (t *tenure) lose(fence ledger.Fence, held *atomic.Bool) {
 	}
 }
 
-// unsure says whether the shard may have become another engine's without this one having noticed.
+// unsure reports whether another engine may have taken the shard without this one having noticed.
 func (t *tenure) unsure() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	// The monotonic clock stands still while a machine is suspended.
+	// The monotonic clock does not advance while a machine is suspended.
 	since := max(time.Since(t.sure), time.Now().Round(0).Sub(t.sure.Round(0)))
 	return t.fence != ledger.Fence{} && (t.over() || since > unsureAfter)
 }
 
-// leftTo says whether an epoch is the one in which this engine has handed over a moment ago: the successor is about to take the shard.
+// leftTo reports whether this engine handed over in this epoch a moment ago, so that the successor is about to take the shard.
 func (t *tenure) leftTo(epoch int64, patience time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.fence.Epoch == epoch && time.Since(t.left) < patience
 }
 
-// end tells others no longer that this process lives. The epoch stays what it was: what is still on its way to the ledger must not go
-// there without one.
+// end releases the liveness lock. The epoch stays set: appends in flight must not be made without one.
 func (t *tenure) end() error {
 	t.mu.Lock()
 	t.left = time.Now()
@@ -109,14 +109,14 @@ func (t *tenure) end() error {
 	return t.unattend()
 }
 
-// attended says whether something tells others that this process lives.
+// attended reports whether this engine has the liveness lock.
 func (t *tenure) attended() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.leave != nil
 }
 
-// unattend ends what tells others that this process lives.
+// unattend releases the liveness lock.
 func (t *tenure) unattend() error {
 	t.mu.Lock()
 	leave := t.leave

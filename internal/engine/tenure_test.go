@@ -16,7 +16,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// tamperedLedger lets a test stand between an engine and its ledger.
+// tamperedLedger intercepts calls of the ledger.
 type tamperedLedger struct {
 	ledger.Ledger
 
@@ -46,7 +46,7 @@ func (l *tamperedLedger) Load(ctx context.Context, uid string) (ledger.History, 
 	return l.Ledger.Load(ctx, uid)
 }
 
-// tampered begins a world whose engine is at work on a ledger that a test tampers with, with a chat that has nothing to do.
+// tampered returns a world with an idle chat whose engine uses a tamperedLedger.
 func tampered(t *testing.T) (*world, *Engine, *tamperedLedger) {
 	t.Helper()
 	w := newWorld(t, "load")
@@ -63,13 +63,13 @@ func tampered(t *testing.T) (*world, *Engine, *tamperedLedger) {
 
 func (w *world) untilIdleChat(e *Engine) {
 	w.t.Helper()
-	w.until("the chat to have nothing to do", func() bool {
+	w.until("the chat to be idle", func() bool {
 		s, err := e.View(w.t.Context(), "uid-chat")
 		return err == nil && s.Phase == agent.PhaseIdle && len(s.Outbox) == 0 && !e.calling()
 	})
 }
 
-// follow lets another engine take the shard, and the one at work notice.
+// follow makes another engine take the shard and waits until the owner notices.
 func (w *world) follow(e *Engine) {
 	w.t.Helper()
 	h, err := w.ledger.Holding(w.t.Context(), onlyShard)
@@ -82,7 +82,7 @@ func (w *world) follow(e *Engine) {
 	wantFollowed(w.t, w.hold(e))
 }
 
-// Where the database cannot tell who lives, an engine that has handed over must not be faster than its successor.
+// Without a liveness lock, an engine that handed over must not take the shard back before its successor takes it.
 func TestAnEngineWithoutALockHandsOverOnce(t *testing.T) {
 	w := newWorld(t, "load")
 	w.stop()
@@ -95,11 +95,11 @@ func TestAnEngineWithoutALockHandsOverOnce(t *testing.T) {
 	}
 	wantFollowed(t, held)
 	if taken, err := first.tryToTake(t.Context(), &asking{}, false); err != nil || taken {
-		t.Errorf("the engine that handed over has taken the shard again: %v (%v)", taken, err)
+		t.Errorf("the engine that handed over took the shard back: %v (%v)", taken, err)
 	}
 }
 
-// A lock that is free may only mean that the connection was lost which held it: the engine is asked all the same.
+// A free lock may only mean that the connection was lost: the engine must be asked anyway.
 func TestAnEngineWhoseLockIsLostIsAsked(t *testing.T) {
 	w := newWorld(t, "load")
 	first := w.current()
@@ -113,7 +113,7 @@ func TestAnEngineWhoseLockIsLostIsAsked(t *testing.T) {
 	for range 2 {
 		taken, err := second.tryToTake(t.Context(), &asked, false)
 		if err != nil || taken {
-			t.Fatalf("an engine that is well was followed: %v (%v)", taken, err)
+			t.Fatalf("a healthy engine was superseded: %v (%v)", taken, err)
 		}
 		w.untilAnswered("")
 	}
@@ -140,11 +140,11 @@ func TestRecordEndsWhenTheEngineStandsDown(t *testing.T) {
 	w.follow(e)
 	close(out)
 	if err := <-recorded; err == nil {
-		t.Error("what was never recorded is said to be")
+		t.Error("Record succeeded without an append")
 	}
 }
 
-// writingUntil begins a task whose write tool runs until finish is closed, or its context ends, which cut tells.
+// writingUntil starts a task whose write tool runs until finish is closed or its context ends, which closes cut.
 func writingUntil(t *testing.T) (w *world, first *Engine, finish, cut chan struct{}) {
 	t.Helper()
 	w = newWorld(t, writer)
@@ -173,7 +173,7 @@ func (w *world) untilAnswered(request string) {
 	})
 }
 
-// Its process is told to end while it hands over: calls in flight still have their time.
+// A shutdown during a hand-over still lets calls in flight finish.
 func TestAnEngineThatEndsWhileItHandsOverLetsItsCallsFinish(t *testing.T) {
 	w, first, finish, cut := writingUntil(t)
 	ctx, terminate := context.WithCancel(t.Context())
@@ -187,19 +187,19 @@ func TestAnEngineThatEndsWhileItHandsOverLetsItsCallsFinish(t *testing.T) {
 	if err := w.ledger.Ask(t.Context(), ledger.Fence{Shard: onlyShard, Epoch: 1}, ledger.Request{ID: "bystander"}); err != nil {
 		t.Fatal(err)
 	}
-	w.untilAnswered("bystander") // it lives, and says so
+	w.untilAnswered("bystander") // it answers, so it is running
 	close(finish)
 	wantFollowed(t, held)
 	if len(cut) > 0 {
-		t.Error("the call in flight was cut")
+		t.Error("the call in flight was cancelled")
 	}
 	open, err := w.ledger.OpenCalls(t.Context(), "uid-task")
 	if err != nil || len(open.Tools) > 0 {
-		t.Errorf("the result of the call is not on record: %v (%v)", open.Tools, err)
+		t.Errorf("the result of the call is not recorded: %v (%v)", open.Tools, err)
 	}
 }
 
-// An engine that ends answers while its calls finish, so that a successor waits for them.
+// A closing engine answers requests while its calls finish, so that a successor waits for them.
 func TestAnEngineThatEndsAnswers(t *testing.T) {
 	w, first, finish, cut := writingUntil(t)
 	closed := make(chan error, 1)
@@ -213,15 +213,15 @@ func TestAnEngineThatEndsAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if h, err := w.ledger.Holding(t.Context(), onlyShard); err != nil || !h.Released || len(cut) > 0 {
-		t.Errorf("it has not let its call finish and then released the shard: %+v, %d cut (%v)", h, len(cut), err)
+		t.Errorf("it did not let its call finish before it released the shard: %+v, %d cancelled (%v)", h, len(cut), err)
 	}
 }
 
-// Something is read slowly while the engine is followed, and takes over again: it must not be appended in the new epoch, of which the
-// actor that read it is no part.
+// An agent is read slowly while the engine is superseded and takes over again. The stale read must not be appended in the new
+// epoch.
 func TestNothingOfAnOldTenureIsAppendedInTheNext(t *testing.T) {
 	w, e, l := tampered(t)
-	w.until("the chat to leave memory", func() bool { return e.Evict(-time.Hour) > 0 })
+	w.until("the chat to be evicted", func() bool { return e.Evict(-time.Hour) > 0 })
 	in, out := make(chan struct{}), make(chan struct{})
 	var slow atomic.Bool
 	l.load = func(string) {
@@ -240,11 +240,11 @@ func TestNothingOfAnOldTenureIsAppendedInTheNext(t *testing.T) {
 	w.untilIdleChat(e)
 	close(out)
 	if err := <-recorded; !errors.Is(err, ErrFollowed) {
-		t.Errorf("a fact that the new tenure knows nothing of: %v", err)
+		t.Errorf("a fact from the old epoch: %v", err)
 	}
 }
 
-// The ledger refuses an append of the old epoch when the engine is at work again.
+// The ledger refuses an append of the old epoch after the engine has acquired a new one.
 func TestALateRefusalDoesNotEndTheNextTenure(t *testing.T) {
 	w, e, l := tampered(t)
 	in, out := make(chan struct{}), make(chan struct{})
@@ -269,7 +269,7 @@ func TestALateRefusalDoesNotEndTheNextTenure(t *testing.T) {
 		t.Errorf("the append of the old epoch: %v", err)
 	}
 	if !e.tenure.holds(fence) || e.held.Load() {
-		t.Error("an answer to the old epoch has ended the new tenure")
+		t.Error("an answer for the old epoch ended the new ownership")
 	}
 }
 
@@ -294,12 +294,12 @@ func TestALateAnswerLeavesNothingBehind(t *testing.T) {
 	w.follow(e)
 	close(out)
 	if err := <-recorded; err != nil {
-		t.Errorf("what is on record: %v", err)
+		t.Errorf("the recorded fact: %v", err)
 	}
 	_, known := e.Known("uid-chat")
 	e.budgets.mu.Lock()
 	defer e.budgets.mu.Unlock()
 	if known || len(e.budgets.nodes) > 0 {
-		t.Errorf("after standing down the engine knows the chat: %v, and counts %d agents", known, len(e.budgets.nodes))
+		t.Errorf("after standing down the engine still has the chat: %v, and counts %d agents", known, len(e.budgets.nodes))
 	}
 }

@@ -13,23 +13,22 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// deletion is what an agent hears when its object, or that of an agent above it, was deleted.
+// deletion is delivered when the object of an agent, or of one of its ancestors, was deleted.
 var deletion = agent.Cancelled{By: "deletion"}
 
-// End cancels an agent whose object is gone, and everything below it: what they have in flight is stopped, and the ledger says that
-// they were cancelled, an orchestrator included, which would never end by itself. The garbage collector may come much later, or
-// never.
+// End cancels an agent whose object was deleted, and everything below it. Effects in flight are stopped, and the ledger records
+// the agents as cancelled. That includes orchestrators, which never end by themselves. The garbage collector may run much later,
+// or never.
 func (e *Engine) End(uid string) error {
 	e.slots.forget(uid)
 	return e.post(uid, delivery{fact: deletion, end: true})
 }
 
-// Abandon cancels an agent that belongs to nobody any more, and everything below it. Its own object is still there, and shows how it
-// ends.
+// Abandon cancels an agent without an owner, and everything below it. Its own object still exists and shows the outcome.
 func (e *Engine) Abandon(ctx context.Context, uid string) error {
 	record, err := e.Lookup(ctx, uid)
 	if err != nil {
-		return fmt.Errorf("look at agent %s: %w", uid, err)
+		return fmt.Errorf("read agent %s: %w", uid, err)
 	}
 	if err := e.post(uid, delivery{fact: deletion}); err != nil {
 		return err
@@ -38,30 +37,30 @@ func (e *Engine) Abandon(ctx context.Context, uid string) error {
 	return nil
 }
 
-// LiveNamed returns the agents of objects with a name that have not ended. Objects may have had it one after the other.
+// LiveNamed returns the live agents of objects with this name. Several objects may have had the name one after the other.
 func (e *Engine) LiveNamed(ctx context.Context, kind, namespace, name string) ([]ledger.Agent, error) {
 	filter := ledger.AgentFilter{Scope: ledger.Scope{Namespace: namespace}, Kind: kind, Name: name, Live: true}
 	list, err := e.options.Ledger.Agents(ctx, filter, ledger.Page{})
 	if err != nil {
-		return nil, fmt.Errorf("look for live agents of %s %s/%s: %w", kind, namespace, name, err)
+		return nil, fmt.Errorf("list live agents of %s %s/%s: %w", kind, namespace, name, err)
 	}
 	return list.Items, nil
 }
 
-// endBelow cancels the live agents below one that was ended with its object. Their own objects may still be there, so they end as
-// after any other cancel. If the process dies first, whoever recovers them sees that their parent has ended.
+// endBelow cancels the live agents below one that was ended with its object. Their objects may still exist, so they end as after
+// any other cancel. After a crash, Recover detects that their parent has ended.
 func (e *Engine) endBelow(gone ledger.Agent) {
 	below, err := e.liveBelow(gone)
 	if err != nil {
 		if e.ctx.Err() != nil {
 			return
 		}
-		e.options.Trouble(fmt.Errorf("end the agents below %s: %w", gone.UID, err))
+		e.options.Trouble(fmt.Errorf("cancel the agents below %s: %w", gone.UID, err))
 		time.AfterFunc(e.options.RetryLedger, func() { e.endBelow(gone) })
 		return
 	}
 	for _, uid := range below {
-		_ = e.post(uid, delivery{fact: deletion}) // a closed engine takes nothing: the next one ends it
+		_ = e.post(uid, delivery{fact: deletion}) // after Close the next engine does it
 	}
 }
 
@@ -70,7 +69,7 @@ func (e *Engine) liveBelow(top ledger.Agent) ([]string, error) {
 	return e.below(top, ledger.AgentFilter{Scope: ledger.Scope{Root: top.Root}, Live: true})
 }
 
-// below returns the agents below one that a filter allows, parents first.
+// below returns the agents below one that match a filter, parents first.
 func (e *Engine) below(top ledger.Agent, filter ledger.AgentFilter) ([]string, error) {
 	children := map[string][]string{}
 	err := e.eachAgent(e.ctx, filter, func(a ledger.Agent) error {
@@ -87,7 +86,7 @@ func (e *Engine) below(top ledger.Agent, filter ledger.AgentFilter) ([]string, e
 	return below, nil
 }
 
-// eachAgent calls do with every agent on record that a filter chooses.
+// eachAgent calls do with every recorded agent that matches a filter.
 func (e *Engine) eachAgent(ctx context.Context, filter ledger.AgentFilter, do func(ledger.Agent) error) error {
 	page := ledger.Page{Limit: ledger.MaxLimit}
 	for more := true; more; more = page.Cursor != "" {
@@ -105,7 +104,7 @@ func (e *Engine) eachAgent(ctx context.Context, filter ledger.AgentFilter, do fu
 	return nil
 }
 
-// withoutParent lets an agent that begins hear that the one that asked for it was ended with its object.
+// withoutParent adds a cancel to a batch that starts an agent whose parent was ended with its object.
 func (a *actor) withoutParent(batch []delivery) []delivery {
 	for _, d := range batch {
 		if d.create == nil || d.create.Parent == "" {
@@ -118,25 +117,25 @@ func (a *actor) withoutParent(batch []delivery) []delivery {
 	return batch
 }
 
-// checkParent looks at the parent of an agent that has just begun, or was just taken over: the parent may have been ended with its
-// object, or may want the agent to stop. A parent records that before it looks for the agents below it, and this agent is recorded
-// before it looks at its parent: one of the two sees the other.
+// checkParent checks the parent of an agent that was just started or taken over: it may have been ended with its object, or may
+// have cancelled this agent. A parent records that before it looks for agents below it, and this agent is recorded before it
+// checks its parent, so at least one of them sees the other.
 func (a *actor) checkParent(r *recording) {
 	if r.record.Parent == "" || r.batch.Create == nil && !r.takeOver || r.next.Phase.Terminal() {
 		return
 	}
 	fact, err := a.endedAbove(r)
 	if err != nil && a.engine.ctx.Err() == nil {
-		a.engine.options.Trouble(fmt.Errorf("look at the parent of agent %s: %w", a.uid, err))
+		a.engine.options.Trouble(fmt.Errorf("check the parent of agent %s: %w", a.uid, err))
 		time.AfterFunc(a.engine.options.RetryLedger, func() { a.checkParent(r) })
 		return
 	}
 	if fact != nil {
-		_ = a.engine.post(a.uid, delivery{fact: fact}) // a closed engine takes nothing: the next one looks again
+		_ = a.engine.post(a.uid, delivery{fact: fact}) // after Close the next engine checks again
 	}
 }
 
-// endedAbove is what an agent whose parent does not want it any more has to hear, or nil.
+// endedAbove returns the fact for an agent that its parent has cancelled, or whose parent has ended, or nil.
 func (a *actor) endedAbove(r *recording) (agent.Fact, error) {
 	state, err := a.engine.View(a.engine.ctx, r.record.Parent)
 	switch {
@@ -147,7 +146,7 @@ func (a *actor) endedAbove(r *recording) (agent.Fact, error) {
 	case state.Rejects(r.next.Config.ChildName()):
 		return agent.Cancelled{By: "its parent " + state.Config.Name}, nil
 	case r.batch.Create == nil:
-		return nil, nil // Recover has looked for ended parents
+		return nil, nil // Recover has checked for ended parents
 	}
 	parent, err := a.engine.options.Ledger.Agent(a.engine.ctx, r.record.Parent)
 	if err != nil || parent.Live() {

@@ -9,18 +9,18 @@ import (
 	"github.com/nestor-dev/nestor/internal/tokens"
 )
 
-// implausible is how many times the estimate a provider's count may be before it is taken for a mistake, unless it fits into the
-// model's context. The estimate is calibrated to 0.9 times what common tokenizers count, and no tokenizer in use counts
-// four times what they do.
+// implausible is the factor by which a provider's count may exceed the estimate before it is ignored, unless it fits into the
+// model's context. The estimate is calibrated to 0.9 times the count of common tokenizers, and no tokenizer in use counts four
+// times as many.
 const implausible = 4
 
-// promptTokens is the part of a reservation that is for the prompt: the core's estimate of it.
+// promptTokens returns the prompt part of a reservation: the core's estimate.
 func promptTokens(reserved agent.Amount, maxOutput int64) int64 {
 	return max(0, reserved.Tokens-maxOutput)
 }
 
-// used is what a call used, and its cost if that is known. A provider that does not say is charged by the estimate, so that budgets
-// hold; its cost is unknown.
+// used returns the usage of a call, with its cost if that is known. If the provider reports no usage, the estimate counts, so
+// that budgets hold; the cost is unknown then.
 func used(req model.Request, reply model.Reply, e agent.CallModel, prices model.Prices) (*model.Usage, agent.Usage) {
 	prompt, completion := promptTokens(e.Reserve, req.MaxOutputTokens), replyTokens(reply)
 	if reply.Usage == nil {
@@ -36,7 +36,7 @@ func used(req model.Request, reply model.Reply, e agent.CallModel, prices model.
 	return &said, agent.Usage{PromptTokens: said.PromptTokens, CompletionTokens: said.CompletionTokens, ModelCalls: 1, CostMicros: prices.Cost(req.Model, &said)}
 }
 
-// replyTokens estimates what the model wrote.
+// replyTokens estimates the tokens of a reply.
 func replyTokens(reply model.Reply) int64 {
 	sum := 1 + tokens.Of(reply.Text) + tokens.Of(reply.Reasoning) + tokens.Of(reply.Refusal)
 	for _, c := range reply.ToolCalls {

@@ -5,8 +5,8 @@ package engine
 
 import "sync/atomic"
 
-// workers runs jobs on goroutines that are used again. A step and a call need deep stacks, and growing the stack of a new goroutine for
-// each of them cost an eighth of the engine's CPU.
+// workers runs jobs on reused goroutines. Steps and calls need deep stacks, and growing the stack of a new goroutine for each of
+// them cost an eighth of the engine's CPU.
 type workers struct {
 	jobs chan func()
 	idle atomic.Int64
@@ -14,12 +14,12 @@ type workers struct {
 	done <-chan struct{}
 }
 
-// mostIdle bounds the goroutines that wait for a job. Those that work are as many as there are jobs.
+// mostIdle bounds the idle goroutines. The number of busy ones is not bounded.
 const mostIdle = 128
 
 func newWorkers(done <-chan struct{}) *workers { return &workers{jobs: make(chan func()), done: done} }
 
-// do runs a job on a goroutine that is idle, or on a new one. It never waits.
+// do runs a job on an idle goroutine, or on a new one. It never blocks.
 func (w *workers) do(job func()) {
 	select {
 	case w.jobs <- job:

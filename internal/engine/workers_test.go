@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 )
 
-// TestWorkersRunEveryJobAtOnceAndAreUsedAgain has more jobs at once than goroutines may be idle, twice.
+// TestWorkersRunEveryJobAtOnceAndAreUsedAgain runs more parallel jobs than there may be idle goroutines, twice.
 func TestWorkersRunEveryJobAtOnceAndAreUsedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		done := make(chan struct{})
@@ -21,7 +21,7 @@ func TestWorkersRunEveryJobAtOnceAndAreUsedAgain(t *testing.T) {
 				all.Add(1)
 				w.do(func() {
 					defer all.Done()
-					<-together // no job waits for another one to end
+					<-together // no job waits for another to end
 				})
 			}
 			synctest.Wait()
@@ -35,15 +35,16 @@ func TestWorkersRunEveryJobAtOnceAndAreUsedAgain(t *testing.T) {
 				t.Errorf("%d goroutines are idle after the jobs, want %d", idle, mostIdle)
 			}
 		}
-		close(done) // the test ends only if they do
+		close(done) // the test ends only if the workers end
 		synctest.Wait()
 		if idle := w.idle.Load(); idle != 0 {
-			t.Errorf("%d goroutines are left", idle)
+			t.Errorf("%d goroutines still exist", idle)
 		}
 	})
 }
 
-// A step needs a stack several times as deep as a call, which may wait for long: a thousand calls on goroutines of steps held 60 MB of stacks.
+// A step needs a much deeper stack than a call, and calls wait for long: a thousand calls on the goroutines of steps held 60 MB
+// of stacks.
 func TestStepsAndCallsHaveGoroutinesOfTheirOwn(t *testing.T) {
 	w := newWorld(t, "nested-agents")
 	e := w.current()

@@ -16,13 +16,13 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/builtin"
 )
 
-// workshop has tools that write down when they run, with their idempotency keys.
+// workshop has tools that record their runs with idempotency keys.
 type workshop struct {
 	mu   sync.Mutex
 	runs map[string]int
-	// gate, if set, is asked before a write tool returns, gateAll before any tool does.
+	// gate, if set, is called before a write tool returns, gateAll before any tool does.
 	gate, gateAll func(ctx context.Context, call tool.Call)
-	// text, if set, is what a tool returns.
+	// text, if set, computes the output of a tool.
 	text func(tool.Call) string
 }
 
@@ -65,7 +65,7 @@ func (w *workshop) run(t agent.Tool) tool.Func {
 	}
 }
 
-// count is how often a tool ran; doubled are the calls that ran more than once.
+// count returns how often a tool ran; doubled are the calls that ran more than once.
 func (w *workshop) count(name string) (runs int, doubled []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

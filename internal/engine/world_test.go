@@ -27,8 +27,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/role"
 )
 
-// world is what surrounds an engine: a ledger, a scripted model over HTTP, tools that write down when they run, and what the
-// controllers will do, in memory: children, posts, questions, replies and outcomes.
+// world is the environment of an engine: a ledger, a scripted model over HTTP, tools that record their runs, and an in-memory
+// version of the controllers, which handle children, posts, questions, replies and outcomes.
 type world struct {
 	t      *testing.T
 	model  *scripted.Server
@@ -44,26 +44,26 @@ type world struct {
 	posts   []string
 	handled []string
 	approve func(agent.AskPerson) *agent.Decided
-	// configure, if set, changes what an agent begins with.
+	// configure, if set, changes the initial configuration of agents.
 	configure func(*agent.Config)
 	troubles  []error
-	// parallel is how many sub-agents of a tree may be at work; 0 is any number.
+	// parallel limits the active sub-agents of a tree; 0 means no limit.
 	parallel int
-	// quotas are those of every namespace, prices those of the model, and late is how far the clock is ahead.
+	// quotas are the quotas of every namespace, prices those of the model, and late is the offset of the clock.
 	quotas []quota.Quota
 	prices model.Prices
 	late   atomic.Int64
-	// models, if set, wraps where the models are, and called hears of the calls that were made.
+	// models, if set, wraps the models, and called is called after each call.
 	models func(Models) Models
 	called func(Call)
-	// ledgerQuota is how many bytes a namespace may take.
+	// ledgerQuota is the ledger quota of a namespace in bytes.
 	ledgerQuota int64
-	// absent says that no controller is there, and recorded hears of every step that is on record.
+	// absent disables the controllers, and recorded is called for every recorded step.
 	absent   atomic.Bool
 	recorded atomic.Pointer[func(*Engine, Change)]
-	// reconciling are the locks of the agents, by UID.
+	// reconciling are locks by the UID of an agent.
 	reconciling sync.Map
-	// asked are the requests that models were sent, by key.
+	// asked are the requests that were sent to models, by key.
 	asked sync.Map
 }
 
@@ -102,7 +102,7 @@ func (w *world) openLedger() {
 	w.ledger = opened
 }
 
-// script returns a built-in script by its name, or parses one that has lines.
+// script returns a built-in script by its name, or parses one that contains lines.
 func script(t *testing.T, source string) *scripted.Script {
 	t.Helper()
 	parsed, err := scripted.Builtin(source)
@@ -115,7 +115,7 @@ func script(t *testing.T, source string) *scripted.Script {
 	return parsed
 }
 
-// start runs an engine on the ledger; a second one takes over from the first.
+// start starts an engine on the ledger; a second one takes over from the first.
 func (w *world) start(l Ledger) *Engine {
 	w.t.Helper()
 	scheduler := schedule.New(schedule.Options{})
@@ -154,7 +154,7 @@ func (w *world) start(l Ledger) *Engine {
 	return e
 }
 
-// hearCall notes what a model was asked.
+// hearCall stores the request of a call.
 func (w *world) hearCall(c Call) {
 	if c.Request != nil {
 		w.asked.Store(c.Request.IdempotencyKey, *c.Request)
@@ -164,7 +164,7 @@ func (w *world) hearCall(c Call) {
 	}
 }
 
-// checkRequests compares what models were asked with the ledger, byte for byte.
+// checkRequests compares the sent requests with the ledger, byte for byte.
 func (w *world) checkRequests() {
 	w.asked.Range(func(key, value any) bool {
 		call, err := w.ledger.ModelCall(context.Background(), key.(string))
@@ -181,7 +181,7 @@ func (w *world) checkRequests() {
 			request.Model, request.TextOnly = planned.Model, planned.TextOnly // a fallback may have served it
 		}
 		if want := encode(request); string(want) != string(call.Request) {
-			w.t.Errorf("the ledger has another request for %s (place %d of chain %d):\n%s\nthe model was asked\n%s", key, call.Place, call.Chain, call.Request, want)
+			w.t.Errorf("the ledger has a different request for %s (place %d of chain %d):\n%s\nsent was\n%s", key, call.Place, call.Chain, call.Request, want)
 		}
 		return true
 	})
@@ -194,7 +194,7 @@ func (w *world) Quotas(context.Context, string) ([]quota.Quota, error) {
 	return w.quotas, nil
 }
 
-// setQuotas changes the quotas, as a controller does that watches them.
+// setQuotas changes the quotas as a watching controller does.
 func (w *world) setQuotas(quotas ...quota.Quota) {
 	w.mu.Lock()
 	w.quotas = quotas
@@ -202,10 +202,10 @@ func (w *world) setQuotas(quotas ...quota.Quota) {
 	w.current().QuotasChanged("ns")
 }
 
-// now is the engine's clock. It takes no lock: the engine asks for the time while a test holds the world's.
+// now is the engine's clock. It takes no lock, because the engine calls it while a test holds the world's lock.
 func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.late.Load())) }
 
-// stop ends the engine as a graceful end of the process does.
+// stop closes the engine as a graceful shutdown does.
 func (w *world) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -214,7 +214,7 @@ func (w *world) stop() {
 	}
 }
 
-// crash ends the engine as a kill does: what is in flight is lost.
+// crash ends the engine as a kill does: effects in flight are lost.
 func (w *world) crash() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -223,8 +223,8 @@ func (w *world) crash() {
 	}
 }
 
-// restart ends the engine as a kill does and lets another one take over. Like controllers at their start, the world then
-// looks at everything: an agent may have ended without anybody having been told.
+// restart crashes the engine and starts another one. Like controllers at their start, the world then reconciles everything, since
+// an agent may have ended without a notification.
 func (w *world) restart() {
 	w.t.Helper()
 	w.crash()
@@ -253,7 +253,7 @@ func (m fixedModel) Endpoint(context.Context, ledger.Agent, string) (Endpoint, e
 	return m.endpoint, nil
 }
 
-// config is what the controllers will resolve for an agent with a built-in role.
+// config returns the configuration that the controllers resolve for an agent with a built-in role.
 func config(kind agent.Kind, name, roleName string, depth int) agent.Config {
 	r, _ := role.BuiltIn(roleName)
 	c := agent.Config{
@@ -280,7 +280,7 @@ func config(kind agent.Kind, name, roleName string, depth int) agent.Config {
 	return c
 }
 
-// chat begins a conversation.
+// chat starts a chat.
 func (w *world) chat(limits func(*agent.Limits)) {
 	w.t.Helper()
 	c := config(agent.Orchestrator, "chat", "orchestrator", 0)
@@ -309,15 +309,15 @@ func (w *world) deliver(uid string, fact agent.Fact) {
 	w.deliverError(w.current().Deliver(uid, fact))
 }
 
-// deliverError lets pass that an engine was just closed: who takes over looks again.
+// deliverError ignores that an engine was just closed: the next one delivers again.
 func (w *world) deliverError(err error) {
 	if err != nil && !errors.Is(err, ErrClosed) {
 		w.t.Error(err)
 	}
 }
 
-// reconcile does what the controllers do for an agent: it creates its children and its posts. It may run at any time, as often as it
-// likes, but not twice at once for the same agent.
+// reconcile acts as the controllers do for an agent: it creates its children and posts. It may run at any time and repeatedly,
+// but not concurrently for the same agent.
 func (w *world) reconcile(uid string) {
 	if w.absent.Load() {
 		return
@@ -373,7 +373,7 @@ func (w *world) startChild(parent ledger.Agent, s agent.State, spec agent.ChildS
 		Chat: "chat", Role: spec.Role, Depth: depth}, c)
 }
 
-// decide decides about a call, if the test does.
+// decide makes the test's decision about a call, if it has one.
 func (w *world) decide(self ledger.Agent, e agent.AskPerson) {
 	w.mu.Lock()
 	approve := w.approve
@@ -386,10 +386,11 @@ func (w *world) decide(self ledger.Agent, e agent.AskPerson) {
 	}
 }
 
-// take takes an item out of the outbox. It tells the engine that has it: a later one may have begun another conversation.
+// take sends an item of the outbox. It confirms to the engine that has the item: a later one may have started another
+// conversation.
 func (w *world) take(e *Engine, uid string, item agent.Item) {
 	if item.Kind == agent.ItemReply {
-		return // the engine's
+		return // the engine handles it
 	}
 	w.mu.Lock()
 	switch item.Kind {
@@ -404,10 +405,10 @@ func (w *world) take(e *Engine, uid string, item agent.Item) {
 	w.deliverError(e.Deliver(uid, agent.Delivered{ID: item.ID}))
 }
 
-// until waits for something to become true.
+// until waits for a condition.
 func (w *world) until(what string, ok func() bool) {
 	w.t.Helper()
-	// Not everything that is waited for tells when it changes.
+	// Poll as well: not every condition signals its changes.
 	ticker, done := time.NewTicker(5*time.Millisecond), make(chan struct{})
 	defer close(done)
 	defer ticker.Stop()
@@ -426,13 +427,13 @@ func (w *world) until(what string, ok func() bool) {
 	defer w.mu.Unlock()
 	for !ok() {
 		if time.Since(start) > 30*time.Second {
-			w.t.Fatalf("never came: %s\nposts: %s\ntroubles: %v", what, strings.Join(w.posts, "\n"), w.troubles)
+			w.t.Fatalf("timed out waiting for: %s\nposts: %s\nerrors: %v", what, strings.Join(w.posts, "\n"), w.troubles)
 		}
 		w.changed.Wait()
 	}
 }
 
-// untilPosted waits for a message in the main chat.
+// untilPosted waits for a message in the chat.
 func (w *world) untilPosted(text string) {
 	w.t.Helper()
 	w.until(fmt.Sprintf("a post with %q", text), func() bool {
