@@ -13,16 +13,16 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of arguments. A model's arguments are far smaller; whoever exceeds them
-// is confused or hostile, and the schema library should not see it.
+// Bounds of arguments. A model's arguments are far smaller; larger ones are a mistake or an attack and must not reach
+// the schema library.
 const (
 	maxArgumentBytes = 1 << 20
 	maxArgumentDepth = 64
 	maxExponent      = 400 // beyond float64, so beyond what tools can read
 )
 
-// decodeArguments parses the arguments of a call into the values that a schema
-// is checked against. No text at all means no arguments, as models mean it.
+// decodeArguments parses the arguments of a call into the values that a schema is checked against. Empty text means
+// no arguments.
 func decodeArguments(raw json.RawMessage) (map[string]any, error) {
 	if len(raw) > maxArgumentBytes {
 		return nil, fmt.Errorf("%d bytes, more than the limit of %d", len(raw), maxArgumentBytes)
@@ -41,9 +41,8 @@ func decodeArguments(raw json.RawMessage) (map[string]any, error) {
 	return object, nil
 }
 
-// decodeStrict parses JSON and refuses what parsers read differently: a key that
-// is there twice (what was approved might not be what runs), numbers out of
-// range, bad UTF-8, trailing text.
+// decodeStrict parses JSON and rejects what parsers interpret differently: duplicate keys (the approved value might
+// not be the one that is used), numbers out of range, invalid UTF-8, trailing text.
 func decodeStrict(raw []byte) (any, error) {
 	if !utf8.Valid(raw) {
 		return nil, errors.New("not valid UTF-8")
@@ -125,7 +124,7 @@ func checkNumber(path string, n json.Number) error {
 	return nil
 }
 
-// explainSyntax says where the JSON breaks, with the text around it.
+// explainSyntax adds the position of a syntax error and the text around it.
 func explainSyntax(raw []byte, err error) error {
 	var syntax *json.SyntaxError
 	if !errors.As(err, &syntax) {
@@ -143,7 +142,7 @@ func tail(text []byte, n int) string {
 	return strings.ToValidUTF8(string(text[max(0, len(text)-n):]), "")
 }
 
-// where names a JSON pointer for a reader.
+// where describes a JSON pointer for a model.
 func where(pointer string) string {
 	if pointer == "" {
 		return "the arguments object"
@@ -151,7 +150,7 @@ func where(pointer string) string {
 	return pointer
 }
 
-// inPointers is used by every call: it is built once.
+// inPointers escapes keys in JSON pointers. It is built once because every call uses it.
 var inPointers = strings.NewReplacer("~", "~0", "/", "~1")
 
 func escapePointer(key string) string { return inPointers.Replace(key) }

@@ -11,19 +11,19 @@ import (
 const (
 	// maxCheckedSchema is the largest schema that a Checker compiles.
 	maxCheckedSchema = 256 << 10
-	// maxKeptSchemas bounds the schemas that a Checker remembers.
+	// maxKeptSchemas bounds the number of compiled schemas that a Checker caches.
 	maxKeptSchemas = 1024
 )
 
-// Checker checks arguments against schemas before anything is asked, started or run. It compiles a schema once. The zero Checker is ready,
-// and safe for concurrent use.
+// Checker checks arguments against schemas before an approval is requested or a tool runs. It compiles each schema
+// once. The zero Checker is ready to use and safe for concurrent use.
 type Checker struct {
 	mu   sync.Mutex
-	kept map[string]*schema // nil for a schema that cannot be used
+	kept map[string]*schema // nil for an unusable schema
 }
 
-// Violations returns a line for each way in which arguments do not fit. A schema that is too large or malformed allows every object: it
-// says nothing about the arguments, and the tool checks them itself.
+// Violations returns a line for each violation of the schema. A schema that is too large or malformed allows every
+// object; the tool then checks the arguments itself.
 func (c *Checker) Violations(parameters, arguments json.RawMessage) []string {
 	object, err := decodeArguments(arguments)
 	if err != nil {
@@ -32,7 +32,7 @@ func (c *Checker) Violations(parameters, arguments json.RawMessage) []string {
 	return c.fit(parameters, object)
 }
 
-// Problem says what is wrong with the arguments of a call, in words for the model, or nothing.
+// Problem describes, for the model, what is wrong with the arguments of a call. It returns "" if they are valid.
 func (c *Checker) Problem(name string, parameters, arguments json.RawMessage) string {
 	spec := Spec{Name: name, Parameters: parameters}
 	object, err := decodeArguments(arguments)
@@ -48,7 +48,7 @@ func (c *Checker) Problem(name string, parameters, arguments json.RawMessage) st
 func (c *Checker) fit(parameters json.RawMessage, object map[string]any) (lines []string) {
 	defer func() {
 		if recover() != nil {
-			lines = nil // a schema that the library cannot cope with is left to the tool
+			lines = nil // the library panicked on the schema: leave the check to the tool
 		}
 	}()
 	if compiled := c.compile(parameters); compiled != nil {

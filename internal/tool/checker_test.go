@@ -11,7 +11,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-func TestACheckerSaysWhatIsWrong(t *testing.T) {
+func TestCheckerDescribesViolations(t *testing.T) {
 	const schema = `{"type":"object","required":["path"],"properties":{"path":{"type":"string"}},"additionalProperties":false}`
 	var checker tool.Checker
 	for arguments, want := range map[string]string{
@@ -31,8 +31,8 @@ func TestACheckerSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// The arguments are an object all the same.
-func TestASchemaThatCannotBeUsedStopsNothing(t *testing.T) {
+// TestUnusableSchemaAllowsEveryObject checks that arguments must still be an object.
+func TestUnusableSchemaAllowsEveryObject(t *testing.T) {
 	var checker tool.Checker
 	large := `{"type":"object","description":"` + strings.Repeat("x", 300<<10) + `","required":["a"]}`
 	for name, schema := range map[string]string{
@@ -43,7 +43,7 @@ func TestASchemaThatCannotBeUsedStopsNothing(t *testing.T) {
 			t.Errorf("%s: %s", name, problem)
 		}
 		if problem := checker.Problem("t", json.RawMessage(schema), json.RawMessage(`7`)); problem == "" {
-			t.Errorf("%s: a number passes as arguments", name)
+			t.Errorf("%s: a number was accepted as arguments", name)
 		}
 	}
 }

@@ -1,34 +1,29 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tool is everything between "the model asked for a tool" and "the model
-// has an answer": what a tool is, which tools an agent may use, whether a call's
-// arguments fit, and what running it came to.
+// Package tool defines tools and runs them: what a tool is, which tools an agent may use, whether the arguments of a
+// call match the schema, and the result of a call.
 //
-// A [Tool] is made once, with [New], which compiles its JSON schema; it is
-// immutable and shared by all agents. A [Set] is the registry that one agent
-// works with: the union of the built-in tools, a workspace and MCP servers.
-// An [Executor] runs calls on a set:
+// A [Tool] is created once with [New], which compiles its JSON schema; it is immutable and shared by all agents. A
+// [Set] is the registry of one agent: the union of the built-in tools, a workspace and MCP servers. An [Executor]
+// runs calls on a set:
 //
 //	set, err := builtins.Union(github, workspace)
 //	result := tool.Executor{}.Execute(ctx, set, call)
 //
-// Execute never returns an error. A tool that is unknown, arguments
-// that do not parse or do not fit, a timeout, a panic and a tool's own failure
-// all become a [Result] whose Text tells the model what went wrong and what to do
-// next, and whose Failure tells programs which of these it was. Arguments are
-// checked before anything runs: a tool never sees a value its schema forbids.
+// Execute never returns an error. An unknown tool, malformed or invalid arguments, a timeout, a panic and a failure
+// of the tool all become a [Result] whose Text tells the model what went wrong and what to do next, and whose Failure
+// is the machine-readable reason. Arguments are checked before anything runs: a tool never receives a value that its
+// schema forbids.
 //
-// Text that is too long for the model is cut in the middle, with a marker that
-// names the tool read_result. Result.Output keeps the whole, for the ledger.
+// Text that is too long for the model is truncated in the middle, with a marker that names the tool read_result.
+// Result.Output has the complete text for the ledger.
 //
 // # After a crash
 //
-// A tool that is neither ReadOnly nor Idempotent must not be run twice. Each
-// [Call] has an idempotency key, which is handed on to tools that take one, and a
-// Result whose OutcomeUnknown is set says that the call may have taken effect
-// although no answer came back.
+// A tool that is neither ReadOnly nor Idempotent must not run twice. Each [Call] has an idempotency key, which is
+// passed to tools that accept one. A Result with OutcomeUnknown means that the call may have taken effect although no
+// answer arrived.
 //
-// The package knows nothing of agents, models, the ledger or Kubernetes; the
-// engine brings them together.
+// The package does not depend on agents, models, the ledger or Kubernetes; the engine connects them.
 package tool

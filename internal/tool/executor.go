@@ -19,15 +19,15 @@ const (
 	DefaultTimeout   = 60 * time.Second
 )
 
-// Executor runs calls. The zero Executor has the defaults. It holds no state.
+// Executor runs calls. The zero Executor uses the defaults. It has no state.
 type Executor struct {
-	// TextLimit is the most bytes of text that a model gets from one call.
+	// TextLimit is the maximum number of bytes of text for the model from one call.
 	TextLimit int
 	// Timeout limits calls to tools that have no timeout of their own.
 	Timeout time.Duration
 }
 
-// Execute runs one call on a tool of set. Whatever happens is in the result.
+// Execute runs one call of a tool in set. Failures are reported in the result.
 func (e Executor) Execute(ctx context.Context, set Set, call Call) Result {
 	t, ok := set.Lookup(call.Name)
 	if !ok {
@@ -49,8 +49,8 @@ func (e Executor) Execute(ctx context.Context, set Set, call Call) Result {
 	return e.result(call, e.run(ctx, t, call))
 }
 
-// run gives the tool its time and no more. A tool that ignores its context is
-// left behind, so that it cannot hold up an agent.
+// run runs the tool within its time limit. A tool that ignores its context is abandoned, so that it cannot block an
+// agent.
 func (e Executor) run(ctx context.Context, t *Tool, call Call) outcome {
 	limit := positive(t.spec.Timeout, positive(e.Timeout, DefaultTimeout))
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -81,7 +81,7 @@ func (e Executor) run(ctx context.Context, t *Tool, call Call) outcome {
 	}
 }
 
-// outcome is what became of a call, before it is put into words for a model.
+// outcome is the outcome of a call before it is formatted for a model.
 type outcome struct {
 	output  Output
 	failure Failure
@@ -89,7 +89,7 @@ type outcome struct {
 	err     error
 }
 
-// panicked is a panic of a tool, kept for the log.
+// panicked is a panic of a tool, for the log.
 type panicked struct {
 	value any
 	stack []byte
@@ -113,7 +113,7 @@ func attempt(ctx context.Context, t *Tool, call Call) (o outcome) {
 	return outcome{output: output}
 }
 
-// result makes the outcome fit for the model and for the ledger.
+// result formats the outcome for the model and for the ledger.
 func (e Executor) result(call Call, o outcome) Result {
 	if o.output.Text == "" && len(o.output.Structured) > 0 {
 		o.output.Text = string(o.output.Structured)

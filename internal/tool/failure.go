@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// This file is what models read when a call does not succeed. Each text says what
-// happened and what to do now; none repeats more than the model needs.
+// The texts in this file are for models. Each says what happened and what to do next, and repeats no more than the
+// model needs.
 
-// maxQuotedSchema is the longest schema that an answer repeats.
+// maxQuotedSchema is the longest schema that an answer quotes.
 const maxQuotedSchema = 2000
 
-// missing answers a call of a tool that was offered to the agent when it began and is not there any more. Names that a model got wrong
-// never come this far.
+// missing is the outcome for a tool that was offered to the agent but no longer exists. Unknown names are rejected
+// before they get here.
 func missing(name string) outcome {
 	return outcome{output: errorText(fmt.Sprintf("There is no tool called %q any more. Go on without it.", name)), failure: UnknownTool}
 }
@@ -59,8 +59,7 @@ func failed(spec Spec, err error) outcome {
 	return outcome{output: errorText(text), failure: Failed, err: err}
 }
 
-// interrupted describes a call that began and gave no answer. What it may have
-// done is said, never guessed.
+// interrupted describes a call that started and returned no answer, and states whether it may have taken effect.
 func interrupted(spec Spec, failure Failure, text, advice string, err error) outcome {
 	unknown := !spec.Repeatable()
 	if unknown {
@@ -72,8 +71,7 @@ func interrupted(spec Spec, failure Failure, text, advice string, err error) out
 
 func errorText(text string) Output { return Output{Text: text, IsError: true} }
 
-// expected repeats the schema, if it is short: a model that got it wrong has it
-// far behind in its context.
+// expected quotes the schema if it is short, because the model read it far back in its context.
 func expected(spec Spec) string {
 	if len(spec.Parameters) > maxQuotedSchema {
 		return ""

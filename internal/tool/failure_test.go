@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// obedient waits for its context; stubborn waits for much longer than that.
+// obedient waits for its context; stubborn ignores it.
 func obedient(ctx context.Context, _ tool.Call) (tool.Output, error) {
 	<-ctx.Done()
 	return tool.Output{}, ctx.Err()
@@ -26,7 +26,7 @@ func stubborn(context.Context, tool.Call) (tool.Output, error) {
 	return tool.Output{Text: "too late"}, nil
 }
 
-func TestAToolThatIsGoneIsAnsweredInWords(t *testing.T) {
+func TestRemovedToolReturnsAMessage(t *testing.T) {
 	for name, set := range map[string]tool.Set{"no tools": {}, "other tools": named(t, "read")} {
 		result := execute(t, set, "lab__look", "{}")
 		if result.Failure != tool.UnknownTool || !strings.Contains(result.Text, `There is no tool called "lab__look" any more`) {
@@ -103,19 +103,19 @@ func TestFailuresAreTextForTheModel(t *testing.T) {
 				}
 				for _, want := range c.says {
 					if !strings.Contains(result.Text, want) {
-						t.Errorf("the model is not told %q:\n%s", want, result.Text)
+						t.Errorf("the text lacks %q:\n%s", want, result.Text)
 					}
 				}
 				if strings.Contains(result.Text, "goroutine") {
-					t.Errorf("the model is shown a stack:\n%s", result.Text)
+					t.Errorf("the text contains a stack:\n%s", result.Text)
 				}
-				<-time.After(2 * time.Hour) // of the bubble's time: the stubborn tool ends
+				<-time.After(2 * time.Hour) // fake time: lets the stubborn tool end
 			})
 		})
 	}
 }
 
-func TestPanicLeavesItsStackForTheLog(t *testing.T) {
+func TestPanicKeepsItsStackForTheLog(t *testing.T) {
 	set := makeSet(t, makeTool(t, tool.Spec{Name: "t"}, func(context.Context, tool.Call) (tool.Output, error) { panic("boom") }))
 	result := execute(t, set, "t", "")
 	if result.Err == nil || !strings.Contains(result.Err.Error(), "boom") || !strings.Contains(result.Err.Error(), "failure_test.go") {
@@ -135,7 +135,7 @@ func TestCancelEndsACall(t *testing.T) {
 	})
 }
 
-func TestCancelledCallDoesNotBegin(t *testing.T) {
+func TestCancelledCallDoesNotStart(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var r recorder

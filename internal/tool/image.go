@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// Bounds of the images that one call hands to a model. A provider refuses a request with an image that it cannot use, and it would refuse
-// every later request of the agent too: the image is part of the history.
+// Bounds of the images of one call. A provider rejects a request with an unusable image, and would reject every later
+// request of the agent too, because the image is part of the history.
 const (
 	maxImages     = 8
 	maxImageBytes = 5 << 20
@@ -23,8 +23,8 @@ const (
 	maxImageSide  = 8000 // pixels
 )
 
-// fitImages keeps the images that models take, in order, with the media type that their bytes show. For each of the others the text says
-// why it is not there.
+// fitImages keeps the images that models accept, in order, with the media type detected from their bytes. For each of
+// the others, the text says why it is missing.
 func (o Output) fitImages() Output {
 	var kept []Image
 	var left []string
@@ -51,7 +51,7 @@ func (o Output) fitImages() Output {
 	return o
 }
 
-// judgeImage returns the media type that the bytes show, or why no model can be shown them.
+// judgeImage returns the media type detected from the bytes, or why the image cannot be shown.
 func judgeImage(data []byte) (mediaType, reason string) {
 	if len(data) > maxImageBytes {
 		return "", fmt.Sprintf("it has %d bytes, and at most %d MB are shown", len(data), maxImageBytes>>20)

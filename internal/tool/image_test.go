@@ -23,15 +23,15 @@ func picture(t *testing.T, width int) []byte {
 	return b.Bytes()
 }
 
-func TestImagesThatNoModelTakesAreLeftOutInWords(t *testing.T) {
+func TestUnusableImagesAreReplacedByANote(t *testing.T) {
 	good := picture(t, 4)
 	for name, c := range map[string]struct {
 		images []tool.Image
 		kept   int
 		says   string
 	}{
-		"as it should be":          {[]tool.Image{{MIMEType: "image/png", Data: good}}, 1, ""},
-		"under another name":       {[]tool.Image{{MIMEType: "image/jpeg", Data: good}}, 1, ""},
+		"valid":                    {[]tool.Image{{MIMEType: "image/png", Data: good}}, 1, ""},
+		"wrong media type":         {[]tool.Image{{MIMEType: "image/jpeg", Data: good}}, 1, ""},
 		"no image":                 {[]tool.Image{{MIMEType: "image/png", Data: []byte("<svg></svg>")}}, 0, "[image 1 of 1 is not shown: it is not a PNG, JPEG, GIF or WebP image]"},
 		"empty":                    {[]tool.Image{{MIMEType: "image/png"}}, 0, "is not a PNG"},
 		"damaged":                  {[]tool.Image{{MIMEType: "image/png", Data: good[:20]}}, 0, "it is damaged"},

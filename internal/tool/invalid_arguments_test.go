@@ -108,10 +108,10 @@ func TestInvalidArgumentsNeverReachATool(t *testing.T) {
 				t.Errorf("failure %q, want InvalidArguments", result.Failure)
 			}
 			if !strings.Contains(result.Text, c.says) {
-				t.Errorf("the model is not told %q:\n%s", c.says, result.Text)
+				t.Errorf("the text lacks %q:\n%s", c.says, result.Text)
 			}
 			if !strings.Contains(result.Text, "nothing was run") {
-				t.Errorf("the model is not told that nothing was run:\n%s", result.Text)
+				t.Errorf("the text does not say that nothing was run:\n%s", result.Text)
 			}
 		})
 	}

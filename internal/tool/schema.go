@@ -17,22 +17,22 @@ import (
 	"golang.org/x/text/message"
 )
 
-// schema checks arguments. The library was chosen because it names every
-// violation with its place in the arguments, so that a model mends all at once.
+// schema checks arguments. The library was chosen because it reports every violation with its place in the arguments,
+// so that a model can fix all at once.
 type schema struct {
 	compiled *jsonschema.Schema
 }
 
 const (
 	schemaURL = "tool:///parameters"
-	// maxViolations bounds what one answer lists; the rest shows on the next try.
+	// maxViolations bounds the lines of one answer; the rest shows up on the next attempt.
 	maxViolations = 10
 	// maxViolation bounds one line, which may repeat a value.
 	maxViolation = 300
 )
 
-// compileSchema returns the compiled schema, and its source as providers want it:
-// of type object and with properties, if only none.
+// compileSchema returns the compiled schema, and its source in the form that providers require: of type object, with
+// properties.
 func compileSchema(source json.RawMessage) (*schema, json.RawMessage, error) {
 	document, err := decodeStrict(source)
 	if err != nil {
@@ -67,7 +67,7 @@ func compileSchema(source json.RawMessage) (*schema, json.RawMessage, error) {
 	return &schema{compiled}, normal, nil
 }
 
-// check returns one line for each way in which arguments do not fit.
+// check returns one line for each violation.
 func (s *schema) check(arguments map[string]any) []string {
 	err := s.compiled.Validate(arguments)
 	if err == nil {
@@ -86,8 +86,8 @@ func (s *schema) check(arguments map[string]any) []string {
 	return lines
 }
 
-// violations flattens the tree of causes: a violation that has causes is
-// explained by them, except for a choice, where the choice itself is the news.
+// violations flattens the tree of causes. A violation with causes is explained by them, except for a choice (oneOf,
+// anyOf), which is reported itself.
 func violations(v *jsonschema.ValidationError, lines []string) []string {
 	switch v.ErrorKind.(type) {
 	case *kind.PropertyNames:
@@ -106,8 +106,8 @@ func violations(v *jsonschema.ValidationError, lines []string) []string {
 }
 
 func describe(v *jsonschema.ValidationError) string {
-	// The library's location of a bad property name is overwritten by the time
-	// it returns, so it is not shown.
+	// The library has overwritten the location of a bad property name by the time it returns, so the location is
+	// omitted.
 	if name, ok := v.ErrorKind.(*kind.PropertyNames); ok {
 		return fmt.Sprintf("a property may not be called %q", name.Property)
 	}
@@ -119,17 +119,15 @@ func describe(v *jsonschema.ValidationError) string {
 	return where(pointer.String()) + ": " + words
 }
 
-// noLoader keeps a schema from a server nobody here wrote from making the
-// operator read files or open connections.
+// noLoader prevents schemas of foreign servers from making the operator read files or open connections.
 type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("the schema refers to %s; only references within the schema are followed", url)
 }
 
-// regexpOrAny compiles patterns. Schemas have ECMAScript patterns, of which Go
-// does not know all (look-ahead, back-references): such a pattern is left to the
-// tool's own checks, since withholding the tool would help nobody.
+// regexpOrAny compiles patterns. Schemas have ECMAScript patterns, some of which Go does not support (look-ahead,
+// back-references). Such a pattern is left to the tool, because withholding the tool would be worse.
 func regexpOrAny(pattern string) (jsonschema.Regexp, error) {
 	compiled, err := regexp.Compile(pattern)
 	if err != nil {

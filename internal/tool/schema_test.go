@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-func TestSchemasThatAreRefused(t *testing.T) {
+func TestInvalidSchemasAreRejected(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret.json")
 	if err := os.WriteFile(secret, []byte(`{"type":"string"}`), 0o600); err != nil {
 		t.Fatal(err)
@@ -40,13 +40,13 @@ func TestSchemasThatAreRefused(t *testing.T) {
 
 func TestSchemasOfOtherDraftsAndDialects(t *testing.T) {
 	for name, parameters := range map[string]string{
-		"draft 4":  `{"$schema":"http://json-schema.org/draft-04/schema#","type":"object","required":["a"]}`,
-		"draft 7":  `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","required":["a"]}`,
-		"2019-09":  `{"$schema":"https://json-schema.org/draft/2019-09/schema","required":["a"]}`,
-		"2020-12":  `{"$schema":"https://json-schema.org/draft/2020-12/schema","required":["a"]}`,
-		"no type":  `{"required":["a"]}`,
-		"unnamed":  `{"$id":"https://example.com/a","required":["a"]}`,
-		"own word": `{"required":["a"],"x-order":1}`,
+		"draft 4":     `{"$schema":"http://json-schema.org/draft-04/schema#","type":"object","required":["a"]}`,
+		"draft 7":     `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","required":["a"]}`,
+		"2019-09":     `{"$schema":"https://json-schema.org/draft/2019-09/schema","required":["a"]}`,
+		"2020-12":     `{"$schema":"https://json-schema.org/draft/2020-12/schema","required":["a"]}`,
+		"no type":     `{"required":["a"]}`,
+		"unnamed":     `{"$id":"https://example.com/a","required":["a"]}`,
+		"own keyword": `{"required":["a"],"x-order":1}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			set := makeSet(t, makeTool(t, tool.Spec{Name: "t", Parameters: json.RawMessage(parameters)}, say("ran")))
@@ -60,8 +60,9 @@ func TestSchemasOfOtherDraftsAndDialects(t *testing.T) {
 	}
 }
 
-// Providers refuse a tool whose parameters are not an object with properties.
-func TestParametersAreAsProvidersWantThem(t *testing.T) {
+// TestParametersAreNormalizedForProviders: providers reject a tool whose parameters are not an object with
+// properties.
+func TestParametersAreNormalizedForProviders(t *testing.T) {
 	for parameters, want := range map[string]string{
 		``:                  `{"properties":{},"type":"object"}`,
 		`{"type":"object"}`: `{"properties":{},"type":"object"}`,
@@ -74,7 +75,7 @@ func TestParametersAreAsProvidersWantThem(t *testing.T) {
 	}
 }
 
-// A pattern that only ECMAScript knows must not withhold the tool.
+// TestPatternsUnknownToGoAreLeftToTheTool: an ECMAScript-only pattern must not withhold the tool.
 func TestPatternsUnknownToGoAreLeftToTheTool(t *testing.T) {
 	parameters := `{"properties":{"a":{"type":"string","pattern":"^(?!x)"}}}`
 	set := makeSet(t, makeTool(t, tool.Spec{Name: "t", Parameters: json.RawMessage(parameters)}, say("ran")))

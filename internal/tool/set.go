@@ -45,8 +45,7 @@ func (s Set) Lookup(name string) (*Tool, bool) {
 // Names returns the tools' names in order.
 func (s Set) Names() []string { return slices.Sorted(maps.Keys(s.tools)) }
 
-// Tools returns the tools in the order of their names, so that what a model is
-// offered is the same each time and prompt caches hold.
+// Tools returns the tools sorted by name, so that requests are identical and prompt caches hit.
 func (s Set) Tools() []*Tool {
 	tools := make([]*Tool, 0, len(s.tools))
 	for _, name := range s.Names() {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Spec is what models, approvers and the executor know of a tool.
+// Spec describes a tool to models, approvers and the executor.
 type Spec struct {
 	// Name is unique within a set and matches [a-zA-Z0-9_-]{1,64}, which is what
 	// model providers accept.
@@ -22,22 +22,20 @@ type Spec struct {
 	// Parameters is the JSON schema of the arguments, which are always an
 	// object. Empty means no parameters.
 	Parameters json.RawMessage
-	// ReadOnly tools change nothing: they need no approval, run in parallel and
-	// may be run again after a crash.
+	// ReadOnly tools change nothing: they need no approval, run in parallel and may run again after a crash.
 	ReadOnly bool
-	// Idempotent tools may be run again after a crash. It never lifts approval.
+	// Idempotent tools may run again after a crash. It does not remove the need for approval.
 	Idempotent bool
-	// Timeout limits one call; zero leaves it to the executor.
+	// Timeout limits one call; zero uses the executor's.
 	Timeout time.Duration
 }
 
-// Repeatable reports whether a second run of the same call does no harm.
+// Repeatable reports whether the same call can safely run twice.
 func (s Spec) Repeatable() bool { return s.ReadOnly || s.Idempotent }
 
-// Func performs one call whose arguments fit the schema. It obeys its context. An
-// error is a failure to run, and its text goes to the model: it must say what to
-// do and hold no secret. A failure that the tool itself describes is an Output
-// with IsError.
+// Func runs one call whose arguments match the schema. It must respect its context. An error means that the tool
+// could not run; its text goes to the model, so it must say what to do and contain no secret. A failure that the tool
+// describes itself is an Output with IsError.
 type Func func(ctx context.Context, call Call) (Output, error)
 
 // Tool is something a model can call. It is immutable and safe to share.
@@ -71,21 +69,20 @@ func New(spec Spec, run Func) (*Tool, error) {
 	return &Tool{spec: spec, schema: compiled, run: run}, nil
 }
 
-// Spec returns what is known of the tool. Its Parameters must not be changed.
+// Spec returns the tool's description. Its Parameters must not be changed.
 func (t *Tool) Spec() Spec { return t.spec }
 
 // Name returns the tool's name.
 func (t *Tool) Name() string { return t.spec.Name }
 
-// With returns the same tool with another function, so that its schema is
-// compiled once for all the places that it may run in.
+// With returns the same tool with another function, so that its schema is compiled only once.
 func (t *Tool) With(run Func) *Tool { return &Tool{spec: t.spec, schema: t.schema, run: run} }
 
 // ErrOutcomeUnknown marks an error after which the tool may or may not have
 // taken effect: the connection broke after the request was sent.
 var ErrOutcomeUnknown = errors.New("the outcome is unknown")
 
-// Check says what is wrong with a spec, without making a tool of it.
+// Check validates a spec without creating a tool.
 func Check(spec Spec) error {
 	_, err := New(spec, func(context.Context, Call) (Output, error) { return Output{}, nil })
 	return err

@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// recorder is a tool's function that remembers the arguments that reached it.
+// recorder is a tool's function that records the arguments it receives.
 type recorder struct {
 	mu   sync.Mutex
 	seen []string

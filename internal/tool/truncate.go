@@ -9,19 +9,17 @@ import (
 	"unicode/utf8"
 )
 
-// ReadResult is the name of the built-in tool that pages through an output that
-// was cut.
+// ReadResult is the name of the built-in tool that pages through a truncated output.
 const ReadResult = "read_result"
 
-// Cut shortens text to at most limit bytes. It keeps the head, where a listing
-// begins, and the tail, where a program says how it ended, and puts a marker
-// between them that tells the model how to read the rest of the call's output. A
-// limit too small for the marker keeps the head alone. No rune is split.
+// Cut truncates text to at most limit bytes. It keeps the head and the tail (where programs report how they ended),
+// with a marker between them that tells the model how to read the rest. If the limit is too small for the marker,
+// only the head is kept. No rune is split.
 func Cut(text string, limit int, callID string) (cut string, truncated bool) {
 	if len(text) <= limit {
 		return text, false
 	}
-	// The marker's length depends on numbers in it; the largest ones bound it.
+	// The marker's length depends on its numbers; the largest ones bound it.
 	room := limit - len(marker(len(text), len(text), callID))
 	if room <= 0 {
 		return text[:runeStart(text, max(limit, 0))], true
@@ -62,8 +60,7 @@ func runeEnd(text string, i int) int {
 	return i
 }
 
-// storable replaces what neither a model's protocol nor a database takes as
-// text: bytes that are not UTF-8, and NUL.
+// storable replaces bytes that model protocols and databases reject in text: invalid UTF-8 and NUL.
 func storable(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }

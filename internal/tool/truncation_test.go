@@ -52,7 +52,7 @@ func TestCutKeepsHeadAndTailWithinTheLimit(t *testing.T) {
 		if offset != len(head) || omitted != len(text)-len(head)-len(tail) {
 			t.Fatalf("the marker says %d bytes at %d, want %d at %d", omitted, offset, len(text)-len(head)-len(tail), len(head))
 		}
-		// Neither end is starved: each gets its share but for a rune.
+		// Both ends get their share, up to a rune.
 		if room := len(head) + len(tail); len(tail) < room/3-2*utf8.UTFMax || len(head) < len(tail) {
 			t.Fatalf("head %d and tail %d are out of proportion", len(head), len(tail))
 		}
@@ -87,7 +87,7 @@ func TestPageOutOfRangeIsEmptyOrTheStart(t *testing.T) {
 	}
 }
 
-func TestLongOutputIsCutForTheModelAndKeptWhole(t *testing.T) {
+func TestLongOutputIsTruncatedForTheModelAndKeptInFull(t *testing.T) {
 	whole := fmt.Sprintf("first line\n%s\nexit status 1", strings.Repeat("noise\n", 1000))
 	set := makeSet(t, makeTool(t, tool.Spec{Name: "bash"}, say(whole)))
 	result := tool.Executor{TextLimit: 500}.Execute(t.Context(), set, tool.Call{ID: "call_7", Name: "bash"})
@@ -109,7 +109,7 @@ func TestLongOutputIsCutForTheModelAndKeptWhole(t *testing.T) {
 	}
 }
 
-func TestOutputThatCannotBeStoredIsMended(t *testing.T) {
+func TestInvalidTextIsReplaced(t *testing.T) {
 	set := makeSet(t, makeTool(t, tool.Spec{Name: "cat"}, say("a\x00b\xffc")))
 	if result := execute(t, set, "cat", ""); result.Text != "a\uFFFDb\uFFFDc" || result.Output.Text != result.Text {
 		t.Errorf("got %q", result.Text)

@@ -13,8 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// Names of the built-in tools. They are what a role without a list of tools may
-// use.
+// Names of the built-in tools. A role without a list of tools may use all of them.
 const (
 	Calculator  = "calculator"
 	Think       = "think"
@@ -28,13 +27,13 @@ func Names() []string {
 	return []string{Calculator, CurrentTime, ReadResult, Think, WebSearch}
 }
 
-// Options is what the tools need from outside.
+// Options are the dependencies of the tools.
 type Options struct {
-	// Now tells the time; nil is time.Now.
+	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
-	// Results finds outputs for read_result; without it there is no such tool.
+	// Results reads outputs for read_result; without it the tool does not exist.
 	Results Results
-	// Search configures web_search; without it there is no such tool.
+	// Search configures web_search; without it the tool does not exist.
 	Search *Search
 }
 
@@ -63,13 +62,13 @@ func New(options Options) (tool.Set, error) {
 	return tool.NewSet(tools...)
 }
 
-// definition is a tool before it is made.
+// definition is the spec and the function of a tool.
 type definition struct {
 	spec tool.Spec
 	run  tool.Func
 }
 
-// define makes a tool's function of one that takes its arguments as a struct.
+// define wraps a function that takes its arguments as a struct.
 func define[A any](spec tool.Spec, run func(context.Context, tool.Call, A) (tool.Output, error)) definition {
 	return definition{spec, func(ctx context.Context, call tool.Call) (tool.Output, error) {
 		var arguments A
@@ -89,13 +88,12 @@ func structured(text string, value any) (tool.Output, error) {
 	return tool.Output{Text: text, Structured: encoded}, nil
 }
 
-// refused is an output for a request that the model can correct.
+// refused returns an output for a request that the model can correct.
 func refused(format string, values ...any) tool.Output {
 	return tool.Output{Text: fmt.Sprintf(format, values...), IsError: true}
 }
 
-// integer reads what a schema calls an integer: JSON lets models write 1000 as
-// 1e3 or 1000.0, too.
+// integer decodes a JSON schema integer, which models may also write as 1e3 or 1000.0.
 type integer int
 
 // UnmarshalJSON implements json.Unmarshaler.

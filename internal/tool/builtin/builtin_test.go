@@ -18,7 +18,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/builtin"
 )
 
-// outputs is a ledger's worth of whole outputs, by agent and call.
+// outputs is a fake ledger of full outputs, by agent and call.
 type outputs map[string]string
 
 func (o outputs) WholeOutput(_ context.Context, agent, callID string) (string, error) {
@@ -32,13 +32,13 @@ func (o outputs) WholeOutput(_ context.Context, agent, callID string) (string, e
 	return text, nil
 }
 
-// pruned stands for an output that was deleted.
+// pruned marks an output that was deleted.
 const pruned = "pruned"
 
-func TestReadResultSaysThatAnOutputWasDeleted(t *testing.T) {
+func TestReadResultReportsAPrunedOutput(t *testing.T) {
 	set := makeSet(t, builtin.Options{Results: outputs{"agent-1/call_9": pruned}})
 	if result := execute(t, set, builtin.ReadResult, `{"call_id": "call_9"}`); !strings.Contains(result.Text, `The output of call "call_9" was deleted because of its age.`) {
-		t.Errorf("the model is answered %q", result.Text)
+		t.Errorf("got %q", result.Text)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestReadResultPagesThroughAnOutput(t *testing.T) {
 	}
 }
 
-// What Cut says about the rest must be what read_result needs.
+// TestMarkerLeadsToTheRest checks that the marker of a truncated output has the arguments that read_result needs.
 func TestMarkerLeadsToTheRest(t *testing.T) {
 	whole := strings.Repeat("a", 10_000) + strings.Repeat("b", 10_000) + strings.Repeat("c", 10_000)
 	cut, _ := tool.Cut(whole, 9_000, "call_9")
@@ -151,6 +151,6 @@ func TestMarkerLeadsToTheRest(t *testing.T) {
 	set := makeSet(t, builtin.Options{Results: outputs{"agent-1/call_9": whole}})
 	result := execute(t, set, builtin.ReadResult, fmt.Sprintf(`{"call_id": "call_9", "offset": %d, "limit": 30000}`, offset))
 	if head := cut[:offset]; !strings.HasPrefix(result.Text, whole[len(head):]) {
-		t.Errorf("the page at %d does not go on where the head ends", offset)
+		t.Errorf("the page at %d does not continue where the head ends", offset)
 	}
 }

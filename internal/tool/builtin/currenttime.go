@@ -8,7 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
-	_ "time/tzdata" // images without a file system of time zones know them all the same
+	_ "time/tzdata" // minimal images have no time zone database
 
 	"github.com/nestor-dev/nestor/internal/tool"
 )
@@ -40,8 +40,7 @@ func currentTime(now func() time.Time) definition {
 	})
 }
 
-// loadZone finds a time zone. "Local" would be where the operator runs, which is
-// nobody's time zone.
+// loadZone returns a time zone. "Local" is rejected: it would be the operator's zone, not the user's.
 func loadZone(name string) (*time.Location, bool) {
 	zone, err := time.LoadLocation(name)
 	return zone, err == nil && name != "Local"

@@ -12,24 +12,23 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// ErrNoResult is what Results returns for a call that it does not know.
+// ErrNoResult is returned by Results for an unknown call.
 var ErrNoResult = errors.New("no such result")
 
-// ErrPruned is what Results returns for an output that was deleted because of its age.
+// ErrPruned is returned by Results for an output that was deleted because of its age.
 var ErrPruned = errors.New("deleted because of its age")
 
-// Results finds the whole output of earlier calls. The engine reads the ledger.
+// Results reads the full output of earlier calls.
 type Results interface {
-	// WholeOutput returns the text of a call that the agent, or another one of
-	// its tree, made, or an error that wraps ErrNoResult or ErrPruned. The reference is what
-	// the marker in a shortened output names. Outputs of other trees are not
-	// found.
+	// WholeOutput returns the text of a call by the agent or by another agent of its tree, or an error that wraps
+	// ErrNoResult or ErrPruned. The reference is the one in the marker of a truncated output. Outputs of other trees
+	// are not found.
 	WholeOutput(ctx context.Context, agent, reference string) (string, error)
 }
 
 const (
-	// defaultPage and maxPage leave room for the footer within the default limit
-	// of an executor, so that a page is not cut itself.
+	// defaultPage and maxPage leave room for the footer within the default limit of an executor, so that a page is
+	// not truncated itself.
 	defaultPage = 16_000
 	maxPage     = 32_000
 )

@@ -10,8 +10,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// think gives a model room to reason between tool calls. The thought is in the
-// history because the call is; nothing else happens.
+// think lets a model reason between tool calls. The call records the thought in the history; it has no other effect.
 func think() definition {
 	return define(tool.Spec{
 		Name: Think,

@@ -17,11 +17,11 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// ErrNoKey is what a KeySource returns for a namespace without a key.
+// ErrNoKey is returned by a KeySource for a namespace without a key.
 var ErrNoKey = errors.New("no key")
 
-// KeySource finds the key of the search service. It is asked for each search, so
-// that a rotated key is used at once and none is kept.
+// KeySource reads the key of the search service. It is called for each search, so that a rotated key is used at once
+// and none is cached.
 type KeySource interface {
 	// SearchKey returns the key of a namespace, or an error that wraps ErrNoKey.
 	SearchKey(ctx context.Context, namespace string) (string, error)
@@ -30,19 +30,19 @@ type KeySource interface {
 // Search configures web_search, which asks Tavily.
 type Search struct {
 	Keys KeySource
-	// BaseURL is where the API is; empty is Tavily's own.
+	// BaseURL is the address of the API; empty means Tavily's.
 	BaseURL string
-	// Client makes the requests; nil is a client of its own.
+	// Client sends the requests; nil means a new client.
 	Client *http.Client
 }
 
 const (
 	tavilyURL = "https://api.tavily.com"
-	// maxSearchBytes bounds an answer; ten results have a few dozen kilobytes.
+	// maxSearchBytes bounds a response; ten results have a few dozen kilobytes.
 	maxSearchBytes = 2 << 20
 )
 
-// searchArguments are the tool's arguments and, by the same names, the request.
+// searchArguments are the arguments of the tool and, under the same names, the body of the request.
 type searchArguments struct {
 	Query          string   `json:"query"`
 	Topic          string   `json:"topic,omitempty"`
@@ -71,7 +71,7 @@ func webSearch(search Search) definition {
 	if search.Client != nil {
 		client = *search.Client
 	}
-	// A redirect would carry the key to somebody else.
+	// A redirect could send the key to another server.
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	search.Client = &client
 
@@ -108,7 +108,7 @@ func (s Search) run(ctx context.Context, call tool.Call, a searchArguments) (too
 	}
 	answer, err := s.ask(ctx, key, a)
 	if err != nil {
-		// What a server or a proxy says may repeat what it was sent.
+		// A server or proxy may repeat the key in its response.
 		return tool.Output{}, errors.New(strings.ReplaceAll(err.Error(), key, "[key]"))
 	}
 	if len(answer.Results) == 0 {
@@ -147,7 +147,7 @@ func (s Search) ask(ctx context.Context, key string, a searchArguments) (searchA
 	return answer, nil
 }
 
-// refusal puts the service's refusal into words, with what to do.
+// refusal describes an error status and what to do about it.
 func refusal(status int, content []byte) error {
 	var body struct {
 		Detail struct {

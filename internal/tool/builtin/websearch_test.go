@@ -21,7 +21,7 @@ import (
 
 const searchKey = "tvly-secret-0123456789"
 
-// keys is the search keys of namespaces.
+// keys are the search keys of namespaces.
 type keys map[string]string
 
 func (k keys) SearchKey(_ context.Context, namespace string) (string, error) {
@@ -32,7 +32,7 @@ func (k keys) SearchKey(_ context.Context, namespace string) (string, error) {
 	return key, nil
 }
 
-// tavily is a server on loopback that answers as Tavily's API does.
+// tavily is a local server that imitates Tavily's API.
 type tavily struct {
 	requests []map[string]any
 }
@@ -123,7 +123,7 @@ func TestWebSearchFailuresSayWhatToDoAndHideTheKey(t *testing.T) {
 	}
 }
 
-func TestWebSearchWithoutAKeySaysWhatIsMissing(t *testing.T) {
+func TestWebSearchWithoutAKeyNamesTheSecret(t *testing.T) {
 	for _, k := range []keys{{}, {"team-a": ""}} {
 		_, set := makeSearch(t, k)
 		result := execute(t, set, builtin.WebSearch, `{"query":"anything"}`)

@@ -17,9 +17,8 @@ import (
 // IdempotencyKeyMeta is the key in a call's _meta that holds its idempotency key.
 const IdempotencyKeyMeta = "nestor.dev/idempotency-key"
 
-// Call runs a server's tool, by the server's own name. A call that was lost is
-// sent a second time, on a connection that is known to work, if that does no harm:
-// if the tool is repeatable, or if the call cannot have reached the server.
+// Call runs a server's tool, by the server's own name. A lost call is sent a second time on a working connection if
+// that is safe: if the tool is repeatable, or if the call cannot have reached the server.
 func (s *Session) Call(ctx context.Context, name string, repeatable bool, call tool.Call) (tool.Output, error) {
 	conn, err := s.connection(ctx, nil)
 	if err != nil {
@@ -43,8 +42,8 @@ func (s *Session) Call(ctx context.Context, name string, repeatable bool, call t
 	return output(result)
 }
 
-// send makes one attempt. It returns either a result, or a lost call, which the
-// server did not answer, or the error with which the server answered.
+// send makes one attempt. It returns a result, a lost call that the server did not answer, or the error with which
+// the server answered.
 func (s *Session) send(ctx context.Context, conn *connection, name string, call tool.Call) (*sdk.CallToolResult, *lostCall, error) {
 	ctx, seen := observe(ctx)
 	params := &sdk.CallToolParams{Name: name, Arguments: call.Arguments, Meta: sdk.Meta{}}
@@ -71,7 +70,7 @@ func (s *Session) send(ctx context.Context, conn *connection, name string, call 
 	}
 }
 
-// working returns a connection that works: conn if it does, else its successor.
+// working returns conn if it still works, else its successor.
 func (s *Session) working(ctx context.Context, conn *connection) (*connection, error) {
 	if conn.alive(ctx) {
 		return conn, nil
@@ -86,8 +85,7 @@ type lostCall struct {
 	seen *exchange
 }
 
-// again reports whether the call may be sent a second time, and whether that can
-// help.
+// again reports whether sending the call a second time is safe and can help.
 func (l *lostCall) again(repeatable bool) bool {
 	if l.seen.unauthorized() || l.seen.throttled() {
 		return false

@@ -17,7 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
-func TestIdempotencyKeyIsHandedOn(t *testing.T) {
+func TestIdempotencyKeyIsSent(t *testing.T) {
 	var meta atomic.Value
 	server := lab(addTool(sdk.Tool{Name: "pay"}, func(_ context.Context, request *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		meta.Store(request.Params.Meta[mcp.IdempotencyKeyMeta])
@@ -43,7 +43,7 @@ func TestProgressIsObserved(t *testing.T) {
 						return nil, err
 					}
 				}
-				// The answer waits until the client has heard of it all.
+				// Answer only after the client has received all notifications.
 				for range 3 {
 					<-observed
 				}
@@ -64,8 +64,8 @@ func TestProgressIsObserved(t *testing.T) {
 
 func TestCancelReachesTheServer(t *testing.T) {
 	for name, meddle := range map[string]func(*host){
-		"server of today":     func(*host) {},
-		"server of yesterday": func(h *host) { h.interfere(legacy) },
+		"current server": func(*host) {},
+		"legacy server":  func(h *host) { h.interfere(legacy) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			started, ended := make(chan struct{}), make(chan struct{})
@@ -96,7 +96,7 @@ func TestCancelReachesTheServer(t *testing.T) {
 	}
 }
 
-// breakAnswer lets the server do its work and then breaks the connection.
+// breakAnswer lets the server handle the call and then breaks the connection.
 func breakAnswer(times int32) func(http.ResponseWriter, *http.Request, string, http.Handler) {
 	var broken atomic.Int32
 	return func(w http.ResponseWriter, r *http.Request, method string, next http.Handler) {
@@ -109,8 +109,8 @@ func breakAnswer(times int32) func(http.ResponseWriter, *http.Request, string, h
 	}
 }
 
-// A server that took a call and then forgot the session has run it: that it refuses
-// to resume the answer proves nothing.
+// TestAnswerThatCannotBeResumedIsUnknown: a server that accepted a call and then lost the session has run it, so its
+// refusal to resume the answer proves nothing.
 func TestAnswerThatCannotBeResumedIsUnknown(t *testing.T) {
 	var runs atomic.Int32
 	h := makeHost(t, mcp.StreamableHTTP, lab(addTool(sdk.Tool{Name: "act"}, count(&runs))))
@@ -140,7 +140,7 @@ func count(n *atomic.Int32) sdk.ToolHandler {
 	}
 }
 
-func TestLostCallsAreRepeatedOnlyIfThatDoesNoHarm(t *testing.T) {
+func TestLostCallsAreRepeatedOnlyIfSafe(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		hints   sdk.ToolAnnotations
@@ -173,7 +173,7 @@ func TestLostCallsAreRepeatedOnlyIfThatDoesNoHarm(t *testing.T) {
 	}
 }
 
-func TestRefusedCallsSayWhy(t *testing.T) {
+func TestRejectedCallsGiveTheReason(t *testing.T) {
 	for status, want := range map[int]string{
 		http.StatusUnauthorized:    "refuses the credentials of this namespace",
 		http.StatusForbidden:       "refuses the credentials of this namespace",

@@ -17,7 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
-// pingTimeout is how long a connection under suspicion may take to answer.
+// pingTimeout limits how long a suspect connection may take to answer a ping.
 const pingTimeout = 5 * time.Second
 
 var (
@@ -26,18 +26,18 @@ var (
 	errSlowConnect   = errors.New("the server does not answer in time")
 )
 
-// connection is one connection of a session. Once it is over, no new call may use
-// it; it has ended when the calls under way are done, too.
+// connection is one connection of a session. Once over is closed, no new call may use it; ended is closed when the
+// calls in flight are done too.
 type connection struct {
 	session     *sdk.ClientSession
 	direct      *direct // nil where the SDK makes the calls
 	listChanged <-chan struct{}
 	cancel      context.CancelCauseFunc
-	// calls is held for reading by each call under way, and for good by who closes the connection.
+	// calls is held for reading by each call in flight, and locked permanently by close.
 	calls             sync.RWMutex
 	over, idle, ended chan struct{}
 	once              sync.Once
-	why               error // why it has ended, if it was not closed here
+	why               error // why it ended, unless it was closed here
 }
 
 // connect opens a connection and lists the server's tools.
@@ -46,9 +46,8 @@ func (s *Session) connect() (*connection, listing, error) {
 	if err != nil {
 		return nil, listing{}, fmt.Errorf("%w: %w", errInvalidServer, err)
 	}
-	// The SSE transport reads its stream under this context, so it must outlive
-	// connecting, and the session too while calls are under way. Only connecting
-	// is bound by a time limit and by the session's end.
+	// The SSE transport reads its stream under this context, so it must outlive connecting, and the session while
+	// calls are in flight. Only connecting is bound by a time limit and by the end of the session.
 	ctx, seen := observe(context.Background())
 	ctx, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(s.options.ConnectTimeout, func() { cancel(errSlowConnect) })
@@ -80,7 +79,7 @@ func (s *Session) connect() (*connection, listing, error) {
 	go conn.watch()
 	tools, err := s.list(ctx, session)
 	if errors.Is(err, context.Canceled) && s.ctx.Err() == nil && !errors.Is(context.Cause(ctx), errSlowConnect) {
-		// The connection has ended meanwhile, and so has its context: what ended it is the reason.
+		// The connection has ended meanwhile and cancelled its context: report what ended it.
 		<-conn.ended
 		err = cmp.Or(conn.why, sdk.ErrConnectionClosed)
 	}
@@ -92,7 +91,7 @@ func (s *Session) connect() (*connection, listing, error) {
 	return conn, tools, nil
 }
 
-// connectError says why there is no connection, in words that may be shown.
+// connectError returns why there is no connection, in a form that may be shown.
 func connectError(ctx context.Context, seen *exchange, err error) error {
 	switch {
 	case errors.Is(context.Cause(ctx), errSlowConnect):
@@ -111,7 +110,7 @@ func connectError(ctx context.Context, seen *exchange, err error) error {
 // client returns an MCP client for one connection.
 func (s *Session) client(nestor *sdk.Implementation, changed func()) *sdk.Client {
 	return sdk.NewClient(nestor, &sdk.ClientOptions{
-		// Servers get no sampling, no elicitation and no roots from an agent.
+		// Agents offer servers no sampling, no elicitation and no roots.
 		Capabilities:           &sdk.ClientCapabilities{},
 		MultiRoundTrip:         &sdk.MultiRoundTripOptions{Disabled: true},
 		KeepAlive:              s.options.KeepAlive,
@@ -122,7 +121,7 @@ func (s *Session) client(nestor *sdk.Implementation, changed func()) *sdk.Client
 	})
 }
 
-// watch notices the end of the connection.
+// watch waits for the end of the connection.
 func (c *connection) watch() {
 	c.why = c.session.Wait()
 	c.close()
@@ -131,7 +130,7 @@ func (c *connection) watch() {
 	close(c.ended)
 }
 
-// call calls a tool. The SDK does it where a server wants arguments repeated in headers, and for the older transport.
+// call calls a tool. The SDK makes the call if the server requires arguments in headers, and for the older transport.
 func (c *connection) call(ctx context.Context, params *sdk.CallToolParams, inHeaders bool) (*sdk.CallToolResult, error) {
 	if c.direct == nil || inHeaders && c.direct.version >= statelessVersion {
 		return c.session.CallTool(ctx, params)
@@ -143,19 +142,19 @@ func (c *connection) call(ctx context.Context, params *sdk.CallToolParams, inHea
 	return c.direct.callTool(ctx, params)
 }
 
-// close gives the connection up. It does not wait for the calls under way.
+// close closes the connection without waiting for the calls in flight.
 func (c *connection) close() {
 	c.once.Do(func() {
 		close(c.over)
 		go func() {
 			c.calls.Lock()
-			_ = c.session.Close() // nobody is left to whom an error matters
+			_ = c.session.Close() // the connection is no longer used
 			close(c.idle)
 		}()
 	})
 }
 
-// rest waits, and reports whether the connection and ctx outlast it.
+// rest waits, and reports whether the connection and ctx are still alive afterwards.
 func (c *connection) rest(ctx context.Context, pause time.Duration) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -168,7 +167,7 @@ func (c *connection) rest(ctx context.Context, pause time.Duration) bool {
 	return false
 }
 
-// alive asks whether the server still knows the session.
+// alive pings the server and reports whether it still knows the session.
 func (c *connection) alive(ctx context.Context) bool {
 	select {
 	case <-c.over:
@@ -179,6 +178,6 @@ func (c *connection) alive(ctx context.Context) bool {
 	defer cancel()
 	ctx, seen := observe(ctx)
 	err := c.session.Ping(ctx, nil)
-	// A server that answers is alive, if only to say that it knows no ping.
+	// A server that answers at all is alive, even if it does not support ping.
 	return err == nil || seen.taken() && errors.As(err, new(*jsonrpc.Error))
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// output turns a server's result into a tool's output. What is not text is named
-// at its place in the text, so that a model without eyes knows that it was there.
+// output converts a server's result to a tool's output. Content that is not text gets a note at its place in the
+// text, for models that accept only text.
 func output(result *sdk.CallToolResult) (tool.Output, error) {
 	if result.NeedsInput() {
 		return tool.Output{Text: "The tool asks for input of a kind that is not supported here. Go on without it.", IsError: true}, nil
@@ -39,7 +39,7 @@ func output(result *sdk.CallToolResult) (tool.Output, error) {
 	return o, nil
 }
 
-// read returns the text for a piece of content, and the image that it is, if any.
+// read returns the text for a content block, and its image if it is one.
 func read(content sdk.Content) (string, *tool.Image) {
 	switch c := content.(type) {
 	case *sdk.TextContent:

@@ -28,11 +28,13 @@ const (
 	methodCancelled   = "notifications/cancelled"
 	methodProgress    = "notifications/progress"
 	methodListChanged = "notifications/tools/list_changed"
-	// statelessVersion is the first version of MCP in which every request says what initializing said before.
+	// statelessVersion is the first version of MCP in which every request repeats what initialization carried before.
 	statelessVersion = "2026-07-28"
-	// firstID keeps the ids of calls apart from those of the SDK, which counts from 1. It fits into 32 bits, for servers that need that.
+	// firstID separates the IDs of calls from those of the SDK, which counts from 1. It fits into 32 bits, which some
+	// servers require.
 	firstID = 1_000_000_000
-	// drainTimeout is how long a server may take to end a stream after its answer. One that has ended leaves its connection to the next call.
+	// drainTimeout limits how long a server may take to end a stream after its answer. A stream that has ended frees
+	// its connection for the next call.
 	drainTimeout = 5 * time.Second
 )
 
@@ -41,16 +43,16 @@ var (
 	errNoAnswer = errors.New("the server ended the stream without an answer")
 )
 
-// direct makes the calls of a session over streamable HTTP. The SDK keeps the session: it connects, lists, pings and listens. To make a call,
-// it would decode the request again and the answer three times, each time in a new buffer of 32 KB, and hand them from goroutine to goroutine;
-// with many agents that was nearly half of all memory that the operator allocated.
+// direct makes the calls of a session over streamable HTTP. The SDK manages the session: it connects, lists, pings
+// and listens. For a call it would decode the request again and the answer three times, each in a new 32 KB buffer,
+// and pass them between goroutines; with many agents that was nearly half of all memory that the operator allocated.
 type direct struct {
 	tripper *guardedTripper
 	url     *url.URL
 	session string
 	version string
 	client  *sdk.Implementation
-	// progress and changed hear what a server says beside its answer.
+	// progress and changed receive the notifications of the server.
 	progress func(*sdk.ProgressNotificationParams)
 	changed  func()
 	last     atomic.Int64
@@ -75,24 +77,24 @@ type incoming struct {
 	Error  *jsonrpc.Error  `json:"error"`
 }
 
-// callParams are sdk.CallToolParams without what agents do not use.
+// callParams are the fields of sdk.CallToolParams that agents use.
 type callParams struct {
 	Meta      sdk.Meta `json:"_meta,omitempty"`
 	Name      string   `json:"name"`
 	Arguments any      `json:"arguments"`
 }
 
-// callTool calls a tool and waits for the answer. When ctx ends, the server is told.
+// callTool calls a tool and waits for the answer. When ctx ends, it notifies the server.
 func (d *direct) callTool(ctx context.Context, params *sdk.CallToolParams) (*sdk.CallToolResult, error) {
 	id := strconv.AppendInt(nil, d.last.Add(1), 10)
 	call := outgoing{JSONRPC: "2.0", ID: id, Method: methodCall, Params: callParams{d.describe(params.Meta), params.Name, params.Arguments}}
-	// The request outlives the call until its answer has been read to the end.
+	// The request outlives the call until its body has been drained.
 	during, end := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, end)
 	answer, rest, err := d.ask(during, call, params.Name)
 	if !stop() {
 		if rest != nil {
-			_ = rest.Close() // nobody waits for it
+			_ = rest.Close() // the answer is not needed
 		}
 		go d.cancelled(ctx, id)
 		return nil, ctx.Err()
@@ -108,7 +110,7 @@ func (d *direct) callTool(ctx context.Context, params *sdk.CallToolParams) (*sdk
 	return answer.result()
 }
 
-// describe adds to a call what newer servers are told with each.
+// describe adds the metadata that newer servers expect with each call.
 func (d *direct) describe(meta sdk.Meta) sdk.Meta {
 	if d.version >= statelessVersion {
 		meta[sdk.MetaKeyProtocolVersion], meta[sdk.MetaKeyClientInfo], meta[sdk.MetaKeyClientCapabilities] = d.version, d.client, struct{}{}
@@ -116,7 +118,7 @@ func (d *direct) describe(meta sdk.Meta) sdk.Meta {
 	return meta
 }
 
-// cancelled tells the server that nobody waits for a call any more.
+// cancelled notifies the server that a call was cancelled.
 func (d *direct) cancelled(ctx context.Context, id json.RawMessage) {
 	why := sdk.CancelledParams{Reason: ctx.Err().Error(), RequestID: id}
 	fresh, _ := observe(context.WithoutCancel(ctx))
@@ -132,7 +134,7 @@ func drain(body io.ReadCloser, end context.CancelFunc) {
 	end()
 }
 
-// ask sends a call and returns its answer, with what is left to drain of the body.
+// ask sends a call and returns its answer, with the rest of the body to drain.
 func (d *direct) ask(ctx context.Context, call outgoing, tool string) (incoming, io.ReadCloser, error) {
 	response, err := d.post(ctx, call, tool)
 	if err != nil {
@@ -150,7 +152,7 @@ func (d *direct) ask(ctx context.Context, call outgoing, tool string) (incoming,
 	return incoming{}, nil, errNotMCP
 }
 
-// readWhole reads an answer that is the whole body.
+// readWhole reads an answer that is the entire body.
 func readWhole(body io.ReadCloser, id json.RawMessage) (answer incoming, err error) {
 	defer func() { _ = body.Close() }()
 	text, err := io.ReadAll(body)
@@ -163,7 +165,7 @@ func readWhole(body io.ReadCloser, id json.RawMessage) (answer incoming, err err
 	return answer, nil
 }
 
-// tell sends what has no answer. The server decides whether it hears it.
+// tell sends a message that has no answer. Errors are ignored.
 func (d *direct) tell(ctx context.Context, m outgoing) {
 	if response, err := d.post(ctx, m, ""); err == nil {
 		_ = response.Body.Close()
@@ -216,7 +218,7 @@ func (d *direct) send(request *http.Request, sent message) (*http.Response, erro
 		return response, nil
 	}
 	defer func() { _ = response.Body.Close() }()
-	text, _ := io.ReadAll(response.Body) // it has a bound, and the status says the most important
+	text, _ := io.ReadAll(response.Body) // it is bounded, and the status matters most
 	var refusal incoming
 	if json.Unmarshal(text, &refusal) == nil && refusal.Error != nil {
 		return nil, fmt.Errorf("%s: %s", http.StatusText(response.StatusCode), refusal.Error.Message)
@@ -239,7 +241,7 @@ func (m incoming) result() (*sdk.CallToolResult, error) {
 	return result, nil
 }
 
-// textResult decodes a result that is text, as most are. The SDK decodes the others.
+// textResult decodes a text-only result, the common case. The SDK decodes the others.
 func textResult(encoded json.RawMessage) (*sdk.CallToolResult, bool) {
 	var wire struct {
 		Content    []struct{ Type, Text string } `json:"content"`

@@ -27,7 +27,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
-// inProcess answers requests without a network, so that what is counted is the client's.
+// inProcess answers requests without a network, so that only the client's allocations are counted.
 type inProcess struct{ handler http.Handler }
 
 func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -43,7 +43,8 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// With a thousand agents at work, what a call allocates decides how often the operator collects garbage, and how large it grows meanwhile.
+// TestCallsAllocateLittle: with a thousand active agents, the allocations of a call determine how often the operator
+// collects garbage and how much memory it needs.
 func TestCallsAllocateLittle(t *testing.T) {
 	const calls, mostBytes = 200, 24 << 10
 	server := foe{call: func(w http.ResponseWriter, id, _ json.RawMessage) {
@@ -70,7 +71,7 @@ func TestCallsAllocateLittle(t *testing.T) {
 }
 
 func TestConnectionsAreUsedAgain(t *testing.T) {
-	for name, meddle := range map[string]func(http.ResponseWriter, *http.Request, string, http.Handler){"server of today": nil, "server of yesterday": legacy} {
+	for name, meddle := range map[string]func(http.ResponseWriter, *http.Request, string, http.Handler){"current server": nil, "legacy server": legacy} {
 		t.Run(name, func(t *testing.T) {
 			h := makeHost(t, mcp.StreamableHTTP, lab(addTool(sdk.Tool{Name: "act"}, answer(text("done")))))
 			h.interfere(meddle)
@@ -85,7 +86,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 					t.Fatalf("got %+v", got)
 				}
 			}
-			// A stream may end a little after its answer, and the next call not wait for that.
+			// A stream may end a little after its answer, and the next call does not wait for that.
 			if opened.Load() > 10 {
 				t.Errorf("%d connections were opened for 50 calls one after the other", opened.Load())
 			}
@@ -93,7 +94,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	}
 }
 
-func TestAStreamIsOpenedOnlyWhereItIsRead(t *testing.T) {
+func TestStreamIsOpenedOnlyIfItIsNeeded(t *testing.T) {
 	for _, says := range []bool{true, false} {
 		var mu sync.Mutex
 		var methods []string
@@ -126,7 +127,8 @@ func TestAStreamIsOpenedOnlyWhereItIsRead(t *testing.T) {
 	}
 }
 
-// scripted is a server whose answers to calls are streams, one after the other, with ID for the id of the call. It keeps what it is told besides.
+// scripted is a server that answers calls with the given streams, one after the other, with ID replaced by the call's
+// ID. It records other messages.
 type scripted struct {
 	foe
 	mu      sync.Mutex
@@ -175,24 +177,24 @@ func TestAnswersThatAreStreams(t *testing.T) {
 		told    []string
 		from    []string
 	}{
-		"an answer":                  {streams: []string{done}, text: "done"},
-		"without the last line":      {streams: []string{strings.TrimRight(done, "\n")}, text: "done"},
-		"comments and other events":  {streams: []string{": hello\n\nevent: other\ndata: nothing\n\nevent: message\r\n" + strings.ReplaceAll(done, "\n", "\r\n")}, text: "done"},
-		"data in several lines":      {streams: []string{"data: {\"jsonrpc\":\"2.0\",\"id\":ID,\ndata: \"result\":{\"content\":[{\"type\":\"text\",\"text\":\"two\"}]}}\n\n"}, text: "two"},
-		"an answer to somebody else": {streams: []string{strings.Replace(done, "ID", "7", 1) + done}, text: "done"},
+		"an answer":                 {streams: []string{done}, text: "done"},
+		"without the last line":     {streams: []string{strings.TrimRight(done, "\n")}, text: "done"},
+		"comments and other events": {streams: []string{": hello\n\nevent: other\ndata: nothing\n\nevent: message\r\n" + strings.ReplaceAll(done, "\n", "\r\n")}, text: "done"},
+		"data in several lines":     {streams: []string{"data: {\"jsonrpc\":\"2.0\",\"id\":ID,\ndata: \"result\":{\"content\":[{\"type\":\"text\",\"text\":\"two\"}]}}\n\n"}, text: "two"},
+		"an answer to another call": {streams: []string{strings.Replace(done, "ID", "7", 1) + done}, text: "done"},
 		"structured content": {
 			streams: []string{`data: {"id":ID,"result":{"content":[],"structuredContent":{"b":1,"a":12345678901234567890}}}` + "\n\n"},
 			text:    `{"b":1,"a":12345678901234567890}`,
 		},
-		"input that nobody gives": {streams: []string{`data: {"id":ID,"result":{"resultType":"input_required"}}` + "\n\n"}, failure: tool.Failed, text: "The tool asks for input of a kind that is not supported here. Go on without it."},
+		"unsupported input": {streams: []string{`data: {"id":ID,"result":{"resultType":"input_required"}}` + "\n\n"}, failure: tool.Failed, text: "The tool asks for input of a kind that is not supported here. Go on without it."},
 		"requests of the server": {
 			streams: []string{"data: {\"id\":\"a\",\"method\":\"ping\"}\n\ndata: {\"id\":2,\"method\":\"sampling/createMessage\"}\n\n" + done}, text: "done",
 			told: []string{`{"jsonrpc":"2.0","id":"a","result":{}}`, `{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"not supported"}}`},
 		},
-		"resumed":              {streams: []string{"id: 1\nretry: 1\ndata:\n\n", "id: 2\ndata:\n\nid: 3\ndata: {\"jsonrpc\":\"2.0\",\"id\":", done}, text: "done", from: []string{"1", "2"}},
-		"not resumed for ever": {streams: slices.Repeat([]string{"id: 1\nretry: 1\ndata:\n\n"}, 20), failure: tool.Failed, from: slices.Repeat([]string{"1"}, 5)},
-		"no answer":            {streams: []string{"data:\n\n"}, failure: tool.Failed},
-		"no JSON":              {streams: []string{"data: hello\n\n"}, failure: tool.Failed},
+		"resumed":             {streams: []string{"id: 1\nretry: 1\ndata:\n\n", "id: 2\ndata:\n\nid: 3\ndata: {\"jsonrpc\":\"2.0\",\"id\":", done}, text: "done", from: []string{"1", "2"}},
+		"not resumed forever": {streams: slices.Repeat([]string{"id: 1\nretry: 1\ndata:\n\n"}, 20), failure: tool.Failed, from: slices.Repeat([]string{"1"}, 5)},
+		"no answer":           {streams: []string{"data:\n\n"}, failure: tool.Failed},
+		"no JSON":             {streams: []string{"data: hello\n\n"}, failure: tool.Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -218,7 +220,7 @@ func TestAnswersThatAreStreams(t *testing.T) {
 	}
 }
 
-func TestACancelledCallIsTold(t *testing.T) {
+func TestCancelledCallNotifiesTheServer(t *testing.T) {
 	told := make(chan string, 1)
 	asked := make(chan string, 1)
 	server := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

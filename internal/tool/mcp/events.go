@@ -17,14 +17,14 @@ import (
 	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
-// event is one of a stream of server-sent events.
+// event is a server-sent event.
 type event struct {
 	id, name string
 	retry    time.Duration
 	data     []byte
 }
 
-// eventReader reads the events of a stream. Most streams have one event, so its buffer is used again for other streams.
+// eventReader reads the events of a stream. Most streams have one event, so its buffer is pooled.
 type eventReader struct{ lines *bufio.Reader }
 
 var lineBuffers = sync.Pool{New: func() any { return bufio.NewReader(nil) }}
@@ -40,7 +40,8 @@ func (r eventReader) release() {
 	lineBuffers.Put(r.lines)
 }
 
-// next returns the next event. One that the end of the stream cuts off does not count, unless nothing but the empty line is missing.
+// next returns the next event. An event that the end of the stream truncates is dropped, unless only the empty line
+// is missing.
 func (r eventReader) next() (event, error) {
 	var e event
 	size := 0
@@ -64,7 +65,7 @@ func (r eventReader) next() (event, error) {
 	}
 }
 
-// add takes a line of an event. Comments and fields that mean nothing here are left out.
+// add parses a line of an event. Comments and unknown fields are ignored.
 func (e *event) add(line []byte) {
 	field, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
@@ -85,7 +86,7 @@ func (e *event) add(line []byte) {
 	}
 }
 
-// line returns a line with its end, or a beginning that is longer than limit. It is valid until the next one is read.
+// line returns a line with its line break, or a prefix if it is longer than limit. It is valid until the next call.
 func (r eventReader) line(limit int) ([]byte, error) {
 	line, err := r.lines.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {

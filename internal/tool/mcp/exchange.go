@@ -19,36 +19,35 @@ import (
 )
 
 const (
-	// maxWords bounds an error text, and maxAnswer an error with which a server
-	// answers a call, which the model should be able to act on.
+	// maxWords bounds an error text. maxAnswer bounds an error with which a server answers a call; it is longer
+	// because the model should be able to act on it.
 	maxWords  = 300
 	maxAnswer = 1000
-	// shortestSecret is the shortest header value that is removed from texts: to
-	// remove every "1" would hide nothing and garble everything.
+	// shortestSecret is the minimum length of a header value that is removed from texts: removing every "1" would
+	// only garble them.
 	shortestSecret = 6
 )
 
-// exchange observes the HTTP requests that one operation makes. The SDK hands the
-// operation's context on to them, and the context carries the exchange. Messages
-// are POSTs; a GET only opens a stream, or resumes one.
+// exchange observes the HTTP requests of one operation. The SDK passes the operation's context on to them, and the
+// context carries the exchange. Messages are POSTs; a GET only opens or resumes a stream.
 type exchange struct {
 	mu       sync.Mutex
-	sent     bool // a message began to leave
-	accepted bool // the server took a message, whatever came after
-	status   int  // of the last answer, 0 while there is none
+	sent     bool // a message was at least partly sent
+	accepted bool // the server accepted a message
+	status   int  // of the last response, or 0
 	secrets  map[string]bool
-	problem  error // why the server is not usable, if that was seen here
+	problem  error // why the server is unusable, if known
 }
 
 type exchangeKey struct{}
 
-// observe returns a context whose requests are seen by the exchange.
+// observe returns a context whose requests are recorded in the exchange.
 func observe(ctx context.Context) (context.Context, *exchange) {
 	e := &exchange{secrets: map[string]bool{}}
 	return context.WithValue(ctx, exchangeKey{}, e), e
 }
 
-// exchangeOf returns the exchange of ctx, or one that nobody looks at.
+// exchangeOf returns the exchange of ctx, or a new one that is discarded.
 func exchangeOf(ctx context.Context) *exchange {
 	if e, ok := ctx.Value(exchangeKey{}).(*exchange); ok {
 		return e
@@ -56,8 +55,8 @@ func exchangeOf(ctx context.Context) *exchange {
 	return &exchange{secrets: map[string]bool{}}
 }
 
-// trace notes that a message leaves. What was not written cannot have had an
-// effect; what was written may have, even in part.
+// trace records that a message is sent. A message that was not written cannot have had an effect; one that was
+// written, even in part, may have.
 func (e *exchange) trace(request *http.Request) *http.Request {
 	trace := &httptrace.ClientTrace{WroteHeaders: func() {
 		e.mu.Lock()
@@ -75,7 +74,7 @@ func (e *exchange) answered(method string, status int) {
 	e.accepted = e.accepted || method == http.MethodPost && status >= 200 && status < 300
 }
 
-// failed remembers why the server is not usable, and returns err.
+// failed records why the server is unusable, and returns err.
 func (e *exchange) failed(err error) error {
 	if errors.As(err, new(*outbound.NotAllowedError)) || errors.Is(err, outbound.ErrTooMuch) || errors.Is(err, errRedirect) {
 		e.mu.Lock()
@@ -85,21 +84,21 @@ func (e *exchange) failed(err error) error {
 	return err
 }
 
-// cause returns why the server is not usable, or nil.
+// cause returns why the server is unusable, or nil.
 func (e *exchange) cause() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.problem
 }
 
-// guard remembers header values that must not show.
+// guard records header values that must not appear in texts.
 func (e *exchange) guard(headers http.Header) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, values := range headers {
 		for _, value := range values {
 			e.secrets[value] = true
-			// "Bearer abc" may come back as "abc".
+			// A server may repeat "Bearer abc" as "abc".
 			if _, credential, ok := strings.Cut(value, " "); ok {
 				e.secrets[credential] = true
 			}
@@ -107,16 +106,15 @@ func (e *exchange) guard(headers http.Header) {
 	}
 }
 
-// taken reports whether the server took the message. An error that comes with it is
-// the server's word; without it, the transport's.
+// taken reports whether the server accepted the message. An error is then the server's answer, otherwise the
+// transport's.
 func (e *exchange) taken() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.accepted
 }
 
-// harmless reports whether the operation certainly had no effect: no message left,
-// or the server refused it.
+// harmless reports whether the operation certainly had no effect: no message was sent, or the server rejected it.
 func (e *exchange) harmless() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -131,20 +129,19 @@ func (e *exchange) unauthorized() bool {
 	return e.status == http.StatusUnauthorized || e.status == http.StatusForbidden
 }
 
-// throttled reports whether the server asks to be left alone.
+// throttled reports whether the server limits the rate of requests.
 func (e *exchange) throttled() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.status == http.StatusTooManyRequests
 }
 
-// undecodable are the beginnings of errors of the SDK that repeat what a server
-// sent. A server that does not speak MCP may be any service of the network.
+// undecodable are the prefixes of SDK errors that repeat what a server sent. Such a server may be any service of the
+// network, so the text is not shown.
 var undecodable = []string{"failed to decode", "malformed line", "unmarshaling", "invalid message version tag", "error reading event", "missing endpoint", "mismatching session IDs"}
 
-// words returns the text of err, fit to be shown: bounded, on a line, without
-// header values and without what an address may hold besides its host and path, and
-// without the local port, which differs each time.
+// words returns the text of err in a form that may be shown: one line of bounded length without header values,
+// without parts of URLs besides host and path, and without local ports, which differ each time.
 func (e *exchange) words(err error) string {
 	if problem := e.cause(); problem != nil {
 		return e.line(problem, maxWords)
@@ -157,7 +154,7 @@ func (e *exchange) words(err error) string {
 	return e.line(err, maxWords)
 }
 
-// line is words for an error that may be longer.
+// line is words with another limit.
 func (e *exchange) line(err error, limit int) string {
 	text := err.Error()
 	var request *url.Error

@@ -63,7 +63,7 @@ func TestServerEverything(t *testing.T) {
 					t.Errorf("got %+v", result)
 				}
 			})
-			t.Run("arguments that do not fit stay here", func(t *testing.T) {
+			t.Run("invalid arguments are not sent", func(t *testing.T) {
 				result := run(t.Context(), session, "every__get-sum", `{"a": "two", "b": 40}`)
 				if result.Failure != tool.InvalidArguments || !strings.Contains(result.Text, "/a: got string, want number") {
 					t.Errorf("got %+v", result)
@@ -107,7 +107,7 @@ func TestServerEverything(t *testing.T) {
 						}
 					},
 				})
-				// The answer may overtake the last notification.
+				// The answer may arrive before the last notification.
 				if !strings.Contains(result.Text, "completed") || steps.Load() < 3 {
 					t.Errorf("%d steps, got %+v", steps.Load(), result)
 				}
@@ -130,8 +130,8 @@ func TestServerEverything(t *testing.T) {
 	}
 }
 
-// The conditional tools of server-everything appear after initialization, with
-// tools/list_changed; agents offer no sampling, so that none of those is listed.
+// TestServerEverythingGetsNoModel: the conditional tools of server-everything appear after initialization, with
+// tools/list_changed. Agents offer no sampling, so none of them is listed.
 func TestServerEverythingGetsNoModel(t *testing.T) {
 	session := makeClient(t, mcp.Options{}).connect(t, foreign("every", mcp.StreamableHTTP, startEverything(t, "streamableHttp")+"/mcp"))
 	for _, name := range session.Tools().Names() {
@@ -141,7 +141,8 @@ func TestServerEverythingGetsNoModel(t *testing.T) {
 	}
 }
 
-// Its tool for research appears after initialization too, and says that it can only run as an MCP task.
+// TestServerEverythingsTaskToolIsLeftOut: its research tool also appears after initialization and declares that it
+// can only run as an MCP task.
 func TestServerEverythingsTaskToolIsLeftOut(t *testing.T) {
 	c := makeClient(t, mcp.Options{})
 	session := c.connect(t, foreign("every", mcp.StreamableHTTP, startEverything(t, "streamableHttp")+"/mcp"))
@@ -199,7 +200,7 @@ func TestServerFilesystem(t *testing.T) {
 			t.Errorf("got %+v", result)
 		}
 	})
-	t.Run("arguments that do not fit stay here", func(t *testing.T) {
+	t.Run("invalid arguments are not sent", func(t *testing.T) {
 		result := call("files__write_file", map[string]any{"path": 7})
 		if result.Failure != tool.InvalidArguments {
 			t.Errorf("got %+v", result)

@@ -21,7 +21,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// Bounds of what one server may put before a model.
+// Bounds of the tools that one server may offer.
 const (
 	maxTools       = 200
 	maxPages       = 64
@@ -33,20 +33,20 @@ const (
 	maxListing = 2 << 20
 )
 
-// headerKeyword is what a schema says of an argument that a call repeats in a header.
+// headerKeyword marks an argument in a schema that a call must repeat in a header.
 const headerKeyword = "x-mcp-header"
 
-// listing is what a server offers.
+// listing is the list of a server's tools.
 type listing struct {
 	set    tool.Set
 	listed []listed
 	status []ToolStatus
-	left   []string // what is not offered, and why; at most maxLeftOut and a sum
-	// headers are the tools that want arguments repeated in headers.
+	left   []string // tools that are not offered, with the reason; at most maxLeftOut and a total
+	// headers are the tools that require arguments in headers.
 	headers map[string]bool
 }
 
-// list asks the server for its tools and makes them usable.
+// list requests the server's tools and converts them.
 func (s *Session) list(ctx context.Context, session *sdk.ClientSession) (listing, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.options.ConnectTimeout)
 	defer cancel()
@@ -94,14 +94,14 @@ func (s *Session) list(ctx context.Context, session *sdk.ClientSession) (listing
 	return l, err
 }
 
-// offeredTool is a tool as the server lists it, with its schema encoded.
+// offeredTool is a tool from the server's list, with its schema encoded.
 type offeredTool struct {
 	*sdk.Tool
 	parameters json.RawMessage
 }
 
-// pages asks for the tools page by page, and says whether there are more than are used. A server decides how many pages there are: one that
-// does not come to an end is not used at all.
+// pages requests the tools page by page and reports whether there are more than maxTools. A server whose list does
+// not end is rejected.
 func pages(ctx context.Context, session *sdk.ClientSession) (tools []offeredTool, more bool, err error) {
 	seen, size := map[string]bool{}, 0
 	params := &sdk.ListToolsParams{}
@@ -138,7 +138,7 @@ func pages(ctx context.Context, session *sdk.ClientSession) (tools []offeredTool
 	return nil, false, &unusableError{BadAnswer, fmt.Sprintf("the server's list of tools does not end after %d pages", maxPages)}
 }
 
-// makeListed makes a server's tool usable, with its hints and without.
+// makeListed converts a server's tool, once with its hints and once without.
 func (s *Session) makeListed(offered offeredTool) (listed, error) {
 	digest, err := digestOf(offered.Tool)
 	if err != nil {
@@ -157,7 +157,7 @@ func (s *Session) makeListed(offered offeredTool) (listed, error) {
 	return listed{pin: PinName(offered.Name), digest: digest, trusting: trusting, cautious: cautious}, nil
 }
 
-// makeTool turns a server's tool into one that calls it. The server's hints count if it is trusted.
+// makeTool returns a tool that calls the server's tool. The server's hints count only if it is trusted.
 func (s *Session) makeTool(offered offeredTool, trusted bool) (*tool.Tool, error) {
 	if s.tasks.requires(offered.Name) {
 		return nil, errors.New("it can only run as an MCP task, which is not supported")

@@ -18,11 +18,11 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
-// foe is an MCP server that does just enough of the protocol to be listened to.
+// foe is a malicious MCP server with a minimal implementation of the protocol.
 type foe struct {
-	// list and call answer tools/list and tools/call; nil is a list with a tool "act".
+	// list and call answer tools/list and tools/call; a nil list offers one tool "act".
 	list, call func(w http.ResponseWriter, id, params json.RawMessage)
-	// stream serves the stream that the client opens to listen.
+	// stream serves the GET stream.
 	stream http.HandlerFunc
 }
 
@@ -82,7 +82,7 @@ func (f foe) session(t *testing.T, change ...func(*mcp.Options)) *mcp.Session {
 	return c.Ensure(mcp.Server{Key: mcp.Key{Namespace: "team-a", Server: "foe"}, Revision: "1", Prefix: "foe__", Transport: mcp.StreamableHTTP, URL: server.URL})
 }
 
-func TestListsThatAreNotUsable(t *testing.T) {
+func TestUnusableListsAreRejected(t *testing.T) {
 	for name, tc := range map[string]struct {
 		list func(w http.ResponseWriter, id, params json.RawMessage)
 		says string
@@ -162,16 +162,16 @@ func TestListsThatAreNotUsable(t *testing.T) {
 				t.Errorf("status is %+v, want one that says %q", status, tc.says)
 			}
 			if n := len([]rune(status.Message)); n > 400 || strings.ContainsAny(status.Message, "\n\x1b") || strings.Contains(status.Message, "<b>") {
-				t.Errorf("the message is not fit to be shown: %q", status.Message)
+				t.Errorf("the message has unsafe characters: %q", status.Message)
 			}
 			if name != "an error with markup" && strings.Contains(status.Message, "secret-word") {
-				t.Errorf("the message repeats what another service sent: %q", status.Message)
+				t.Errorf("the message repeats the response of another service: %q", status.Message)
 			}
 		})
 	}
 }
 
-func TestToolsThatAreNotUsableAreLeftOut(t *testing.T) {
+func TestUnusableToolsAreLeftOut(t *testing.T) {
 	session := foe{list: func(w http.ResponseWriter, id, _ json.RawMessage) {
 		deep := strings.Repeat(`{"type":"object","properties":{"a":`, 100) + `{}` + strings.Repeat(`}}`, 100)
 		result(w, id, `{"tools":[`+strings.Join([]string{
@@ -207,7 +207,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
-func TestAddressesThatAreNotAllowed(t *testing.T) {
+func TestForbiddenAddressesAreRejected(t *testing.T) {
 	session := foe{}.session(t, func(o *mcp.Options) { o.HTTP = outbound.New(outbound.Options{}) })
 	status := session.Settle(t.Context())
 	if status.Reason != mcp.NotAllowed || !strings.Contains(status.Message, "127.0.0.1: it is a loopback address") {
@@ -215,7 +215,8 @@ func TestAddressesThatAreNotAllowed(t *testing.T) {
 	}
 }
 
-// A server that sends requests without end and takes no answers would fill the queue of them.
+// TestAStreamWithoutEndIsCut: a server that sends endless requests and reads no answers would fill the queue of
+// answers.
 func TestAStreamWithoutEndIsCut(t *testing.T) {
 	cut := make(chan int, 10)
 	session := foe{stream: func(w http.ResponseWriter, r *http.Request) {
@@ -241,7 +242,7 @@ func TestAStreamWithoutEndIsCut(t *testing.T) {
 	}
 }
 
-func TestResultsThatAreTooLarge(t *testing.T) {
+func TestLargeResultsAreRejected(t *testing.T) {
 	session := foe{call: func(w http.ResponseWriter, id, _ json.RawMessage) {
 		result(w, id, `{"content":[{"type":"text","text":"`+strings.Repeat("x", 15<<20)+`"}]}`)
 	}}.session(t)

@@ -20,7 +20,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
-// host serves an MCP server over HTTP on loopback, and misbehaves on request.
+// host serves an MCP server over HTTP on loopback, with injectable faults.
 type host struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -60,14 +60,14 @@ func (h *host) seen(name string) []string {
 	return values
 }
 
-// interfere makes the host treat requests as meddle says, until the next time.
+// interfere sets the function that intercepts requests.
 func (h *host) interfere(meddle func(w http.ResponseWriter, r *http.Request, method string, next http.Handler)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.meddle = meddle
 }
 
-// restart forgets all sessions, as a server does whose process was replaced.
+// restart drops all sessions, like a restarted server process.
 func (h *host) restart(server *sdk.Server) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -82,7 +82,7 @@ func handlerOf(transport mcp.Transport, server *sdk.Server) http.Handler {
 	return sdk.NewStreamableHTTPHandler(get, nil)
 }
 
-// legacy is how a server behaves that predates server/discover, as most do.
+// legacy behaves like a server that predates server/discover, as most do.
 func legacy(w http.ResponseWriter, r *http.Request, method string, next http.Handler) {
 	if method == "server/discover" {
 		http.Error(w, "unknown method", http.StatusBadRequest)
@@ -102,12 +102,12 @@ func makeHost(t *testing.T, transport mcp.Transport, server *sdk.Server) *host {
 	return h
 }
 
-// client is a pool whose pauses end when the test says so.
+// client is a pool whose pauses are controlled by the test.
 type client struct {
 	*mcp.Pool
-	pauses  chan int      // each pause tells its attempt's number
-	resume  chan struct{} // and ends when this is sent
-	changed chan struct{} // something changed
+	pauses  chan int      // receives the number of each attempt
+	resume  chan struct{} // ends a pause
+	changed chan struct{} // receives a value after each change
 }
 
 func makeClient(t *testing.T, options mcp.Options) *client {
@@ -143,7 +143,7 @@ func makeClient(t *testing.T, options mcp.Options) *client {
 	return c
 }
 
-// await waits until the session's status is as wanted.
+// await waits until wanted reports true for the session's status.
 func (c *client) await(t *testing.T, session *mcp.Session, wanted func(mcp.Status) bool) mcp.Status {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -185,7 +185,7 @@ func run(ctx context.Context, session *mcp.Session, name, arguments string) tool
 	return tool.Executor{}.Execute(ctx, session.Tools(), tool.Call{ID: "call_1", Name: name, Arguments: json.RawMessage(arguments)})
 }
 
-// lab is an MCP server with tools of all kinds.
+// lab returns an MCP server with the given tools.
 func lab(tools ...func(*sdk.Server)) *sdk.Server {
 	server := sdk.NewServer(&sdk.Implementation{Name: "lab", Version: "1"}, nil)
 	for _, add := range tools {

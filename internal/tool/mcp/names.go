@@ -9,7 +9,7 @@ import (
 	"regexp"
 )
 
-// maxName is what model providers accept.
+// maxName is the maximum length of a tool name for model providers.
 const maxName = 64
 
 var notInName = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
@@ -17,9 +17,8 @@ var notInName = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 // Prefix returns the prefix of the tools of a ToolServer.
 func Prefix(server string) string { return server + "__" }
 
-// toolName returns the name under which models see a server's tool. A name that
-// they cannot see as it is (too long, or with other characters) gets a hash of the
-// whole, so that it is the same each time and no other tool's.
+// toolName returns the name of a server's tool for models. A name that providers would reject (too long, or with
+// other characters) gets a hash of the original, which makes it stable and unique.
 func toolName(prefix, tool string) string {
 	full := prefix + tool
 	name := notInName.ReplaceAllString(full, "_")

@@ -17,11 +17,11 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// npmServers is where make mcp-servers installs servers that nobody here wrote.
+// npmServers is the directory where make mcp-servers installs third-party servers.
 const npmServers = "../../../hack/mcp-servers"
 
-// npmCommand returns a command that runs an npm package's server with node. It
-// skips the test where they are missing, except in CI, where they must not be.
+// npmCommand returns a command that runs an npm package's server with node. If the package is missing, it skips the
+// test, or fails it in CI.
 func npmCommand(t *testing.T, name string, arguments ...string) *exec.Cmd {
 	t.Helper()
 	script := filepath.Join(npmServers, "node_modules", "@modelcontextprotocol", name, "dist", "index.js")
@@ -47,7 +47,7 @@ func startEverything(t *testing.T, transport string) string {
 	t.Helper()
 	command := npmCommand(t, "server-everything", transport)
 	command.Env = append(os.Environ(), "PORT=0")
-	// The server ends with this pipe, whatever becomes of the test.
+	// The server exits when this pipe is closed, even if the test is killed.
 	if _, err := command.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
@@ -73,15 +73,13 @@ func startEverything(t *testing.T, transport string) string {
 	return ""
 }
 
-// startFilesystem runs server-filesystem, which speaks stdio, on a directory and
-// returns the address of a bridge to it.
+// startFilesystem runs server-filesystem, which uses stdio, on a directory and returns the address of a bridge to it.
 func startFilesystem(t *testing.T, directory string) string {
 	t.Helper()
 	return startBridge(t, npmCommand(t, "server-filesystem", directory))
 }
 
-// startBridge serves a command that speaks MCP on its standard input and output
-// over Streamable HTTP: it passes the messages of one session on as they are.
+// startBridge serves a stdio MCP server over Streamable HTTP. It forwards the messages of one session unchanged.
 func startBridge(t *testing.T, command *exec.Cmd) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))

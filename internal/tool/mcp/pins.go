@@ -17,33 +17,34 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// A server can change what a tool says and does after people have come to trust it. So tools are pinned as they were first listed, by a digest
-// of all that a model or a person decides by, and a tool that differs from its pin is not offered.
+// A server can change a tool after people have come to trust it. Therefore tools are pinned when they are first
+// listed, by a digest of everything that a model or a person sees, and a tool that differs from its pin is not
+// offered.
 
-// MaxPins is how many tools of a server can be pinned.
+// MaxPins is the maximum number of pinned tools of a server.
 const MaxPins = maxTools
 
-// Pin is a tool as it was when people accepted it.
+// Pin records a tool as people accepted it.
 type Pin struct {
 	Digest string
-	// Added says that the tool came after the others were pinned: the server's hints about it do not count.
+	// Added means that the tool appeared after the others were pinned: the server's hints about it are ignored.
 	Added bool
 }
 
 // Pins are the pins of a server's tools, by PinName.
 type Pins map[string]Pin
 
-// PinName is the name under which a server's tool is pinned: bounded, and unique for each tool.
+// PinName returns the name under which a tool is pinned. It is bounded and unique.
 func PinName(name string) string { return toolName("", name) }
 
-// listed is a tool as a session can offer it.
+// listed is a tool that a session can offer.
 type listed struct {
 	pin, digest string
-	// trusting has the server's hints, cautious has not.
+	// trusting uses the server's hints, cautious ignores them.
 	trusting, cautious *tool.Tool
 }
 
-// Offered returns the tools that are as they were pinned.
+// Offered returns the tools that match their pins.
 func (s *Session) Offered(pins Pins) (tool.Set, error) {
 	s.mu.Lock()
 	tools := s.listed
@@ -51,14 +52,14 @@ func (s *Session) Offered(pins Pins) (tool.Set, error) {
 	return offered(tools, pins)
 }
 
-// remembered are the tools that were offered with the pins of a version.
+// remembered caches the tools that match a version of the pins.
 type remembered struct {
 	version string
 	tools   tool.Set
 }
 
-// OfferedAt is Offered with pins of a version, which is not empty. They are read once for each version and each list of tools: every call asks, and a server may
-// have two hundred tools.
+// OfferedAt is Offered with a version of the pins, which must not be empty. It evaluates pins once for each version
+// and each list of tools, because every call needs the result and a server may have two hundred tools.
 func (s *Session) OfferedAt(version string, pins func() Pins) (tool.Set, error) {
 	s.mu.Lock()
 	known, tools, listings := s.offered, s.listed, s.listings
@@ -92,17 +93,17 @@ func offered(tools []listed, pins Pins) (tool.Set, error) {
 	return tool.NewSet(offered...)
 }
 
-// digestOf sums up what models and people are shown of a tool. Maps are encoded in the order of their keys.
+// digestOf hashes what models and people see of a tool. JSON sorts the keys of maps.
 func digestOf(t *sdk.Tool) (string, error) {
 	encoded, err := json.Marshal([]any{t.Name, t.Title, t.Description, t.InputSchema, t.OutputSchema, t.Annotations})
 	if err != nil {
 		return "", fmt.Errorf("encode tool: %w", err)
 	}
 	sum := sha256.Sum256(encoded)
-	return base64.RawURLEncoding.EncodeToString(sum[:24]), nil // far beyond what a server could find a second tool for
+	return base64.RawURLEncoding.EncodeToString(sum[:24]), nil // long enough to resist a second preimage
 }
 
-// digestOfAll sums up a list of tools.
+// digestOfAll hashes a list of tools.
 func digestOfAll(tools []ToolStatus) string {
 	lines := make([]string, 0, len(tools))
 	for _, t := range tools {

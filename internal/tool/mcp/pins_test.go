@@ -12,7 +12,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
-// Every call asks what is offered: pins are read again only if they, or the tools, may be others.
+// TestPinsAreReadOnceForEachVersionAndListing: every call needs the offered tools, so pins are evaluated again only
+// if they or the tools changed.
 func TestPinsAreReadOnceForEachVersionAndListing(t *testing.T) {
 	server := lab(addTool(sdk.Tool{Name: "act"}, answer(text("done"))))
 	c := makeClient(t, mcp.Options{})

@@ -13,22 +13,20 @@ import (
 	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
-// Options are the settings of a pool. The zero Options have defaults.
+// Options are the settings of a pool. The zero value uses defaults.
 type Options struct {
-	// Version of Nestor, told to servers.
+	// Version of Nestor, sent to servers.
 	Version string
-	// Wait pauses before the n-th attempt in a row to connect, from 1; nil is
-	// [Backoff]. It returns an error if ctx ends first.
+	// Wait pauses before the n-th consecutive attempt to connect, counted from 1; nil means [Backoff]. It returns an
+	// error if ctx ends first.
 	Wait func(ctx context.Context, attempt int) error
-	// Changed, if set, is called after the status or the tools of a session
-	// changed. It must not block.
+	// Changed, if set, is called after the status or the tools of a session changed. It must not block.
 	Changed func(Key)
 	// ConnectTimeout limits connecting and listing tools; zero is 30 seconds.
 	ConnectTimeout time.Duration
 	// KeepAlive is how often a connection is checked; zero is 30 seconds.
 	KeepAlive time.Duration
-	// HTTP makes the requests; nil is a transport of the pool's own, which connects
-	// to this machine, too.
+	// HTTP sends the requests; nil means a new transport, which may also connect to loopback addresses.
 	HTTP http.RoundTripper
 }
 
@@ -69,8 +67,8 @@ func NewPool(options Options) *Pool {
 	return &Pool{options: options, sessions: map[Key]*Session{}}
 }
 
-// Ensure returns the session for server and starts it if there is none. A session
-// of another revision is replaced: calls under way end on the old one.
+// Ensure returns the session for server and starts it if there is none. A session of another revision is replaced;
+// its calls in flight continue on the old one.
 func (p *Pool) Ensure(server Server) *Session {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,7 +89,7 @@ func (p *Pool) Ensure(server Server) *Session {
 	return session
 }
 
-// Lookup returns the session of key, if there is one.
+// Lookup returns the session for key, if there is one.
 func (p *Pool) Lookup(key Key) (*Session, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,8 +97,8 @@ func (p *Pool) Lookup(key Key) (*Session, bool) {
 	return session, ok
 }
 
-// Retain ends the sessions whose keys keep does not hold: servers and namespaces
-// that are gone or no longer used.
+// Retain closes the sessions for which keep reports false: servers and namespaces that were deleted or are no longer
+// used.
 func (p *Pool) Retain(keep func(Key) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,7 +110,7 @@ func (p *Pool) Retain(keep func(Key) bool) {
 	}
 }
 
-// Close ends all sessions and waits until they are gone or ctx ends.
+// Close closes all sessions and waits until they have ended or ctx ends.
 func (p *Pool) Close(ctx context.Context) error {
 	p.mu.Lock()
 	p.closed = true
@@ -132,9 +130,8 @@ func (p *Pool) Close(ctx context.Context) error {
 	}
 }
 
-// Backoff waits a second before the first attempt, twice as long before each
-// further one up to two minutes, and a random part less, so that the clients of a
-// server that comes back do not all come at once.
+// Backoff waits one second before the first attempt and doubles the pause up to two minutes, with jitter so that the
+// clients of a recovering server do not reconnect at once.
 func Backoff(ctx context.Context, attempt int) error {
 	pause := longestPause
 	if attempt < 8 { // 2^7 seconds exceed the longest pause

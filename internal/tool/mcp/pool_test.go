@@ -63,7 +63,7 @@ func TestAnotherRevisionReplacesTheSession(t *testing.T) {
 			}
 			close(finish)
 			if result := <-results; result.Text != "finished" {
-				t.Errorf("the call under way ended with %q", result.Text)
+				t.Errorf("the call in flight ended with %q", result.Text)
 			}
 		})
 	}
@@ -123,7 +123,7 @@ func TestHeadersAreReadForEachRequest(t *testing.T) {
 	}
 }
 
-func TestSecretsDoNotShow(t *testing.T) {
+func TestSecretsAreRemovedFromErrors(t *testing.T) {
 	echo := func(w http.ResponseWriter, r *http.Request, method string, next http.Handler) {
 		if method == "tools/call" || r.URL.Path == "/refuse" {
 			token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -153,7 +153,7 @@ func TestSecretsDoNotShow(t *testing.T) {
 	}
 }
 
-func TestSecretInTheAddressDoesNotShow(t *testing.T) {
+func TestSecretInTheURLIsRemovedFromErrors(t *testing.T) {
 	h := httptest.NewServer(http.NotFoundHandler())
 	h.Close()
 	config := mcp.Server{Key: mcp.Key{Server: "lab"}, Transport: mcp.StreamableHTTP, URL: h.URL + "/mcp?key=" + secret}
@@ -163,7 +163,7 @@ func TestSecretInTheAddressDoesNotShow(t *testing.T) {
 	}
 }
 
-func TestHeadersThatCannotBeReadAreTheReason(t *testing.T) {
+func TestUnreadableHeadersAreReported(t *testing.T) {
 	config := describe(makeHost(t, mcp.StreamableHTTP, lab()), mcp.StreamableHTTP)
 	config.Headers = func(context.Context) (http.Header, error) { return nil, errors.New("secret github-token not found") }
 	status := makeClient(t, mcp.Options{}).Ensure(config).Settle(t.Context())
@@ -172,7 +172,7 @@ func TestHeadersThatCannotBeReadAreTheReason(t *testing.T) {
 	}
 }
 
-// The headers belong to the configured server and to no other.
+// TestHeadersStayAtTheirOrigin checks that headers are sent only to the configured server.
 func TestHeadersStayAtTheirOrigin(t *testing.T) {
 	var leaked atomic.Int32
 	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

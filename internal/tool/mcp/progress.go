@@ -12,15 +12,14 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// observers are the calls that want to hear of their progress, by token. Progress
-// is only observed: it does not extend a call's time.
+// observers are the progress callbacks of calls, by token. Progress does not extend a call's time limit.
 type observers struct {
 	mu      sync.Mutex
 	last    int
 	byToken map[string]func(tool.Progress)
 }
 
-// observe returns a new token for a call and what to do when the call is over.
+// observe registers a callback and returns its token and the function that removes it.
 func (o *observers) observe(observer func(tool.Progress)) (token string, forget func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -37,8 +36,8 @@ func (o *observers) observe(observer func(tool.Progress)) (token string, forget 
 	}
 }
 
-// notify hands a notification to the call that it is about. It holds the lock, so
-// that no observer is called after its call returned.
+// notify passes a notification to the callback of its call. It holds the lock, so that no callback runs after its
+// call returned.
 func (o *observers) notify(params *sdk.ProgressNotificationParams) {
 	token, ok := params.ProgressToken.(string)
 	if !ok {

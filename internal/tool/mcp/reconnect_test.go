@@ -22,7 +22,7 @@ func unavailable(w http.ResponseWriter, _ *http.Request, _ string, _ http.Handle
 	http.Error(w, "upgrading", http.StatusServiceUnavailable)
 }
 
-func TestConnectsOnceTheServerIsThere(t *testing.T) {
+func TestConnectsOnceTheServerIsUp(t *testing.T) {
 	h := makeHost(t, mcp.StreamableHTTP, lab(addTool(sdk.Tool{Name: "act"}, answer(text("done")))))
 	h.interfere(unavailable)
 	c := makeClient(t, mcp.Options{})
@@ -47,12 +47,12 @@ func TestConnectsOnceTheServerIsThere(t *testing.T) {
 	}
 }
 
-// A server that was replaced does not know the session any more, and so certainly
-// did not run the call: it is safe to send it again.
+// TestServerThatForgotTheSessionRunsTheCallOnce: a replaced server does not know the session and so cannot have run
+// the call, which makes it safe to send it again.
 func TestServerThatForgotTheSessionRunsTheCallOnce(t *testing.T) {
 	for name, meddle := range map[string]func(http.ResponseWriter, *http.Request, string, http.Handler){
-		"and says 404": legacy,
-		"and says 400": func(w http.ResponseWriter, r *http.Request, method string, next http.Handler) {
+		"with status 404": legacy,
+		"with status 400": func(w http.ResponseWriter, r *http.Request, method string, next http.Handler) {
 			answer := &statusWriter{ResponseWriter: w}
 			legacy(answer, r, method, next)
 		},
@@ -78,7 +78,7 @@ func TestServerThatForgotTheSessionRunsTheCallOnce(t *testing.T) {
 	}
 }
 
-// statusWriter says 400 where the SDK says 404.
+// statusWriter replaces status 404 by 400.
 type statusWriter struct{ http.ResponseWriter }
 
 func (w *statusWriter) WriteHeader(status int) {
@@ -90,16 +90,16 @@ func (w *statusWriter) WriteHeader(status int) {
 
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-func TestToolsStayWhileTheServerIsAway(t *testing.T) {
+func TestToolsStayWhileTheServerIsDown(t *testing.T) {
 	for transport, normal := range map[mcp.Transport]func(http.ResponseWriter, *http.Request, string, http.Handler){
-		mcp.StreamableHTTP: legacy, // newer servers have no sessions to lose
+		mcp.StreamableHTTP: legacy, // newer servers have no sessions
 		mcp.SSE:            nil,
 	} {
 		t.Run(string(transport), func(t *testing.T) {
 			var runs atomic.Int32
 			h := makeHost(t, transport, lab(addTool(sdk.Tool{Name: "act"}, count(&runs))))
 			h.interfere(normal)
-			// The check of the connection is what notices the loss.
+			// The keep-alive ping detects the loss.
 			c := makeClient(t, mcp.Options{KeepAlive: 20 * time.Millisecond})
 			session := c.connect(t, describe(h, transport))
 			h.interfere(unavailable)
@@ -123,7 +123,7 @@ func TestToolsStayWhileTheServerIsAway(t *testing.T) {
 			}
 			for _, want := range []string{"tool server lab is not connected", "try again later"} {
 				if !strings.Contains(result.Text, want) {
-					t.Errorf("the model is not told %q: %s", want, result.Text)
+					t.Errorf("the text lacks %q: %s", want, result.Text)
 				}
 			}
 			h.interfere(normal)
@@ -151,7 +151,7 @@ func TestSilentServerFailsInTime(t *testing.T) {
 	}
 }
 
-func TestServerThatCannotBeReachedAtAll(t *testing.T) {
+func TestInvalidServersAreNotRetried(t *testing.T) {
 	for name, change := range map[string]func(*mcp.Server){
 		"no URL":          func(s *mcp.Server) { s.URL = "" },
 		"another scheme":  func(s *mcp.Server) { s.URL = "file:///etc/passwd" },

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Transport is how a server is spoken to.
+// Transport is the transport protocol of a server.
 type Transport string
 
 // The transports, named as in a ToolServer's spec.
@@ -22,37 +22,36 @@ const (
 
 // Key identifies a session of a pool.
 type Key struct {
-	// Namespace is that of the agents that use the session.
+	// Namespace is the namespace of the agents that use the session.
 	Namespace string
-	// Server is the server's name, with its namespace in front where it is not
-	// the agents' own: "nestor-system/github".
+	// Server is the server's name, prefixed with its namespace if that differs from the agents':
+	// "nestor-system/github".
 	Server string
 }
 
-// Headers returns headers for a request. It is called for each, so that a rotated
-// Secret is used at once. The values are secret.
+// Headers returns headers for a request. It is called for each request, so that a rotated Secret is used at once. The
+// values are secret.
 type Headers func(ctx context.Context) (http.Header, error)
 
-// Server says how to reach an MCP server and what to make of its tools.
+// Server describes how to reach an MCP server and how to treat its tools.
 type Server struct {
 	Key Key
-	// Revision changes whenever anything below does (a generation, for example).
-	// It replaces a session; a new value in a Secret need not.
+	// Revision changes whenever a field below changes, for example a generation. A new revision replaces the session;
+	// a new value in a Secret need not.
 	Revision string
-	// Prefix goes before the names of the tools; see [Prefix].
+	// Prefix is prepended to the names of the tools; see [Prefix].
 	Prefix    string
 	Transport Transport
 	URL       string
 	// Headers may be nil.
 	Headers Headers
-	// ReadOnlyTools are tools, by the server's own names, that are read-only
-	// whatever the server says.
+	// ReadOnlyTools are tools, by the server's own names, that count as read-only regardless of the server's hints.
 	ReadOnlyTools []string
-	// Timeout limits one call; zero leaves it to the executor.
+	// Timeout limits one call; zero uses the executor's.
 	Timeout time.Duration
 }
 
-// origin checks the server's address and returns it.
+// origin validates the server's URL and returns it.
 func (s Server) origin() (*url.URL, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {

@@ -16,13 +16,13 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// How often a server's tools are listed again because it says that they changed.
+// Rate limit for listing a server's tools again after it reported a change.
 const (
 	relistEvery = 10 * time.Second
 	relistBurst = 10
 )
 
-// Session is the use of one server by one namespace. It keeps itself connected.
+// Session is the connection of one namespace to one server. It reconnects by itself.
 type Session struct {
 	server   Server
 	options  Options
@@ -32,16 +32,16 @@ type Session struct {
 	stop     context.CancelFunc
 
 	mu     sync.Mutex
-	conn   *connection // nil while there is none
+	conn   *connection // nil while disconnected
 	tools  tool.Set
 	listed []listed
-	// listings counts the lists of tools, and offered is what is offered of the last one.
+	// listings counts the lists of tools, and offered caches what is offered of the last one.
 	listings int
 	offered  remembered
-	// headers are the tools, by the server's names, that want arguments repeated in headers.
+	// headers are the tools, by the server's names, that require arguments in headers.
 	headers map[string]bool
 	status  Status
-	turn    chan struct{} // closed and replaced when anything above changes
+	turn    chan struct{} // closed and replaced when a field above changes
 }
 
 func newSession(server Server, options Options) *Session {
@@ -53,17 +53,17 @@ func newSession(server Server, options Options) *Session {
 	}
 }
 
-// Key returns whose session it is.
+// Key returns the session's key.
 func (s *Session) Key() Key { return s.server.Key }
 
-// Status returns how the session is. Its Tools must not be changed.
+// Status returns a snapshot of the session. Its Tools must not be changed.
 func (s *Session) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.status
 }
 
-// Tools returns the server's tools as last listed, whether they are as they were pinned or not.
+// Tools returns the server's tools from the last list, whether they match their pins or not.
 func (s *Session) Tools() tool.Set {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,8 +76,7 @@ func (s *Session) inHeaders(name string) bool {
 	return s.headers[name]
 }
 
-// Settle waits until the session is connected or has failed to connect, or ctx
-// ends, and returns its status.
+// Settle waits until the session is connected or has failed to connect, or ctx ends, and returns its status.
 func (s *Session) Settle(ctx context.Context) Status {
 	for {
 		s.mu.Lock()
@@ -111,7 +110,7 @@ func (s *Session) run() {
 			s.become(unusable.reason, err.Error())
 		case errors.Is(err, errInvalidServer):
 			s.become(InvalidServer, err.Error())
-			<-s.ctx.Done() // only another revision can help
+			<-s.ctx.Done() // wait for another revision
 		case errors.Is(err, errUnauthorized):
 			s.become(Unauthorized, err.Error())
 		default:
@@ -123,7 +122,7 @@ func (s *Session) run() {
 	}
 }
 
-// serve offers tools on conn until the connection or the session ends.
+// serve uses conn until the connection or the session ends.
 func (s *Session) serve(conn *connection, tools listing) {
 	var err error
 	turns := rate.NewLimiter(rate.Every(relistEvery), relistBurst)
@@ -131,7 +130,7 @@ func (s *Session) serve(conn *connection, tools listing) {
 		s.offer(conn, tools)
 		select {
 		case <-conn.listChanged:
-			// A server that says without end that its tools changed gets a turn now and then.
+			// Limit the rate for a server that keeps reporting changes.
 			if conn.rest(s.ctx, turns.Reserve().Delay()) {
 				tools, err = s.list(s.ctx, conn.session)
 			}
@@ -140,7 +139,7 @@ func (s *Session) serve(conn *connection, tools listing) {
 		case <-s.ctx.Done():
 			s.become(Closed, "the server was changed or removed")
 			conn.close()
-			<-conn.ended // the calls under way end first
+			<-conn.ended // after the calls in flight
 			return
 		}
 	}
@@ -159,8 +158,7 @@ func (s *Session) offer(conn *connection, tools listing) {
 	})
 }
 
-// become records that there is no connection, and why. The tools stay as they
-// were last seen.
+// become records the disconnected state and its reason. The tools stay as last listed.
 func (s *Session) become(reason Reason, message string) {
 	s.update(func() {
 		s.conn = nil
@@ -168,7 +166,7 @@ func (s *Session) become(reason Reason, message string) {
 	})
 }
 
-// update changes the state and tells everybody who waits for a change.
+// update changes the state and wakes everyone who waits for a change.
 func (s *Session) update(change func()) {
 	s.mu.Lock()
 	change()
@@ -178,8 +176,8 @@ func (s *Session) update(change func()) {
 	s.options.Changed(s.server.Key)
 }
 
-// connection returns a connection other than old. It waits for one that may come
-// any moment, and does not wait through a pause between attempts.
+// connection returns a connection other than old. It waits while the session is connecting, but not through a pause
+// between attempts.
 func (s *Session) connection(ctx context.Context, old *connection) (*connection, error) {
 	for {
 		s.mu.Lock()

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Reason says in one stable word how a session is.
+// Reason is the state of a session in one stable word.
 type Reason string
 
 // The reasons. A session is ready only when Connected.
@@ -19,12 +19,12 @@ const (
 	ConnectFailed Reason = "ConnectFailed"
 	Unauthorized  Reason = "Unauthorized"
 	InvalidServer Reason = "InvalidServer"
-	NotAllowed    Reason = "NotAllowed"      // the server is where the operator does not connect to
-	BadAnswer     Reason = "InvalidResponse" // the server's answers are too large, or not MCP
+	NotAllowed    Reason = "NotAllowed"      // the server's address is forbidden
+	BadAnswer     Reason = "InvalidResponse" // the server's responses are too large, or not MCP
 	Closed        Reason = "Closed"
 )
 
-// unusableError says why a server that can be reached, or could be, is not used.
+// unusableError is why a reachable server is not used.
 type unusableError struct {
 	reason  Reason
 	message string
@@ -32,18 +32,17 @@ type unusableError struct {
 
 func (e *unusableError) Error() string { return e.message }
 
-// trying reports whether a connection may come any moment, without a pause.
+// trying reports whether the session is connecting right now, without a pause.
 func (r Reason) trying() bool { return r == Connecting || r == Reconnecting }
 
-// ToolStatus is a tool as a ToolServer's status shows it, by the server's own
-// name.
+// ToolStatus is a tool in a ToolServer's status, by the server's own name.
 type ToolStatus struct {
 	Name        string
 	Description string
 	ReadOnly    bool
-	// Cautious is ReadOnly without the server's hints.
+	// Cautious is ReadOnly without regard to the server's hints.
 	Cautious bool
-	// Pin is the name under which the tool is pinned, and Digest sums it up.
+	// Pin is the name under which the tool is pinned, and Digest its hash.
 	Pin, Digest string
 }
 
@@ -51,21 +50,21 @@ type ToolStatus struct {
 type Status struct {
 	Ready  bool
 	Reason Reason
-	// Message tells people what is wrong and what to do. It has no secrets and no
-	// times, so that it changes only when the matter does.
+	// Message tells people what is wrong and what to do. It has no secrets and no times, so that it changes only with
+	// the cause.
 	Message string
-	// Tools are the tools of the server, in order, as last listed.
+	// Tools are the tools of the server, in order, from the last list.
 	Tools []ToolStatus
-	// Digest sums up Tools.
+	// Digest is the hash of Tools.
 	Digest string
-	// LeftOut names tools that cannot be used, and why.
+	// LeftOut names unusable tools, with the reason.
 	LeftOut []string
 }
 
-// maxLeftOut is how many of the tools that cannot be used are named.
+// maxLeftOut is the maximum number of unusable tools that are named.
 const maxLeftOut = 5
 
-// connectedMessage sums up a list of tools and names those that were left out.
+// connectedMessage describes a list of tools and names those that were left out.
 func connectedMessage(offered int, left []string) string {
 	message := fmt.Sprintf("%d tools are offered", offered)
 	if offered == 1 {

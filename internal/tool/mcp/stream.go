@@ -20,26 +20,26 @@ import (
 )
 
 const (
-	// maxResumes is how often in a row a stream is resumed that brings nothing new.
+	// maxResumes is how often in a row a stream is resumed without new events.
 	maxResumes = 5
-	// resumePause comes before a stream is resumed. A server may ask for another pause, of maxResumePause at most.
+	// resumePause is the pause before a stream is resumed. A server may ask for another one, up to maxResumePause.
 	resumePause    = time.Second
 	maxResumePause = time.Minute
 )
 
-// answerStream is the answer to a call, as a stream of events. It ends with the answer; progress, and requests of the server, come before it.
+// answerStream is the answer to a call as a stream of events. Progress and requests of the server precede the answer.
 type answerStream struct {
 	direct *direct
 	id     json.RawMessage
-	// last is the id of the last event, and pause what the server asks for before the stream is resumed.
+	// last is the ID of the last event, and pause the server's requested pause before resuming.
 	last  string
 	pause time.Duration
 }
 
-// brokenStream is why a stream could not be read to its end.
+// brokenStream is the error of a stream that could not be read to its end.
 type brokenStream struct{ error }
 
-// follow reads until the answer. A stream that breaks off is resumed where it was, if the server numbers its events.
+// follow reads until the answer. A broken stream is resumed if the server numbers its events.
 func (s *answerStream) follow(ctx context.Context, body io.ReadCloser) (incoming, io.ReadCloser, error) {
 	for vain := 0; ; vain++ {
 		before := s.last
@@ -60,7 +60,7 @@ func (s *answerStream) follow(ctx context.Context, body io.ReadCloser) (incoming
 	}
 }
 
-// read returns the answer that a body has.
+// read returns the answer in a body.
 func (s *answerStream) read(ctx context.Context, body io.Reader) (incoming, error) {
 	events := newEventReader(body)
 	defer events.release()
@@ -113,14 +113,15 @@ func (s *answerStream) resume(ctx context.Context) (io.ReadCloser, error) {
 	}
 	request.Header.Set("Accept", "text/event-stream")
 	request.Header.Set("Last-Event-Id", s.last)
-	response, err := s.direct.send(request, message{}) //nolint:bodyclose // who follows the stream closes it
+	response, err := s.direct.send(request, message{}) //nolint:bodyclose // closed by follow
 	if err != nil {
 		return nil, fmt.Errorf("resume the stream: %w", err)
 	}
 	return response.Body, nil
 }
 
-// hear takes what a server says before its answer. Its requests are answered one after the other: one that takes no answers stops itself.
+// hear handles a message that precedes the answer. Requests are answered one by one, so that a server that does not
+// read the answers blocks only itself.
 func (d *direct) hear(ctx context.Context, m incoming) {
 	switch {
 	case m.Method == methodProgress:

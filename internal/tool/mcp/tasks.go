@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// taskTools remembers which tools of a server can only run as MCP tasks. The SDK does not decode a tool's "execution", so it is read from
-// the answers to tools/list as they pass by, before the SDK has them.
+// taskTools records which tools of a server can only run as MCP tasks. The SDK does not decode a tool's "execution"
+// field, so it is read from the responses to tools/list before the SDK gets them.
 type taskTools struct {
 	mu       sync.Mutex
 	required map[string]bool
@@ -24,7 +24,7 @@ func (t *taskTools) requires(name string) bool {
 	return t.required[name]
 }
 
-// learn reads a message of the server's.
+// learn reads a message of the server.
 func (t *taskTools) learn(message []byte) {
 	if !bytes.Contains(message, []byte(`"tools"`)) {
 		return
@@ -40,7 +40,7 @@ func (t *taskTools) learn(message []byte) {
 		} `json:"result"`
 	}
 	if json.Unmarshal(message, &answer) != nil {
-		return // the SDK will say so
+		return // the SDK reports the error
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -52,8 +52,8 @@ func (t *taskTools) learn(message []byte) {
 	}
 }
 
-// watch lets the answer to a request for the list of tools be learned from while it is read. The answers of the older transport come on
-// the stream that a GET opened.
+// watch wraps the response to a tools/list request so that it is recorded while it is read. With the older transport,
+// responses arrive on the stream that a GET opened.
 func (t *taskTools) watch(request *http.Request, sent message, response *http.Response) {
 	stream := isStream(response)
 	if request.Method == http.MethodPost && sent.Method != "tools/list" || request.Method == http.MethodGet && !stream {
@@ -62,16 +62,16 @@ func (t *taskTools) watch(request *http.Request, sent message, response *http.Re
 	response.Body = &watchedBody{ReadCloser: response.Body, learn: t.learn, stream: stream}
 }
 
-// message is what is looked at of a message to a server.
+// message has the fields of a client message that matter here.
 type message struct {
 	Method string          `json:"method"`
 	ID     json.RawMessage `json:"id"`
 }
 
-// wantsAnswer tells a call from a notification and from an answer.
+// wantsAnswer reports whether the message is a request, rather than a notification or a response.
 func (m message) wantsAnswer() bool { return m.Method != "" && len(m.ID) > 0 }
 
-// messageOf looks into the body of a request, which the SDK always lets be read again.
+// messageOf decodes the body of a request, which the SDK always makes rereadable.
 func messageOf(request *http.Request) (m message) {
 	if request.GetBody == nil {
 		return message{}
@@ -80,14 +80,15 @@ func messageOf(request *http.Request) (m message) {
 	if err != nil {
 		return message{}
 	}
-	defer func() { _ = body.Close() }() // it is a copy in memory
+	defer func() { _ = body.Close() }() // an in-memory copy
 	if json.NewDecoder(body).Decode(&m) != nil {
 		return message{}
 	}
 	return m
 }
 
-// watchedBody collects what is read: each line of data of a stream, or a whole body. What is longer than a list of tools may be is none.
+// watchedBody collects each data line of a stream, or a whole body. Anything longer than a list of tools may be is
+// skipped.
 type watchedBody struct {
 	io.ReadCloser
 	learn  func([]byte)
@@ -96,7 +97,7 @@ type watchedBody struct {
 	skip   bool // the line, or the body, is too long
 }
 
-// Read implements io.Reader. What it returns has been learned from already.
+// Read implements io.Reader. It has recorded the bytes before it returns them.
 func (b *watchedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	rest := p[:n]

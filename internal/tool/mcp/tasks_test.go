@@ -16,7 +16,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
-// marking adds to the answers of a server what the SDK's own servers cannot say of their tools.
+// marking adds a field to a server's responses that the SDK's servers do not support.
 type marking struct{ support map[string]string }
 
 func (m marking) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -31,7 +31,7 @@ func (m marking) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// marked replaces texts in a body, read by read: a message of the test server comes in one.
+// marked replaces texts in a body. Each message of the test server arrives in a single read.
 type marked struct {
 	io.ReadCloser
 	lines map[string]string

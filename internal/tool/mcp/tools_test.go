@@ -22,7 +22,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
-func TestToolsAreListedWithTheirMarks(t *testing.T) {
+func TestToolsAreListedWithTheirHints(t *testing.T) {
 	for _, transport := range []mcp.Transport{mcp.StreamableHTTP, mcp.SSE} {
 		t.Run(string(transport), func(t *testing.T) {
 			server := lab(
@@ -62,7 +62,7 @@ func TestToolsAreListedWithTheirMarks(t *testing.T) {
 	}
 }
 
-func TestToolsThatCannotBeUsedAreNamed(t *testing.T) {
+func TestUnusableToolsAreNamed(t *testing.T) {
 	server := lab(
 		addTool(sdk.Tool{Name: "good"}, answer(text("fine"))),
 		addTool(sdk.Tool{Name: "bad", InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}}`)}, answer()),
@@ -123,8 +123,8 @@ func TestResultsOfAllKinds(t *testing.T) {
 
 func TestListChangedUpdatesTheSet(t *testing.T) {
 	for name, meddle := range map[string]func(*host){
-		"server of today":     func(*host) {},
-		"server of yesterday": func(h *host) { h.interfere(legacy) },
+		"current server": func(*host) {},
+		"legacy server":  func(h *host) { h.interfere(legacy) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := lab(addTool(sdk.Tool{Name: "first"}, answer(text("1"))))

@@ -21,21 +21,20 @@ import (
 )
 
 const (
-	// maxBody bounds an answer that is not a stream, and maxEvent one event of a
-	// stream. Both have room for 10 MB of images; decoded, they are in memory several
-	// times.
+	// maxBody bounds a response that is not a stream, and maxEvent one event of a stream. Both fit 10 MB of images;
+	// decoding needs several times as much memory.
 	maxBody  = 14 << 20
 	maxEvent = 14 << 20
 	// maxPage bounds one page of a list of tools.
 	maxPage = 4 << 20
-	// maxErrorBody is how much of the body of an error is read.
+	// maxErrorBody bounds the part of an error's body that is read.
 	maxErrorBody = 64 << 10
-	// noticeTimeout is how long a server may take to accept a message to which
-	// there is no answer. What it sends meanwhile is queued in memory.
+	// noticeTimeout limits how long a server may take to accept a message without an answer. Meanwhile its own
+	// messages are queued in memory.
 	noticeTimeout = 10 * time.Second
 )
 
-// streamBytes and streamLines bound what a server may send on its own, without end.
+// streamBytes and streamLines limit the rate of an endless stream.
 var (
 	streamBytes = outbound.Pace{Burst: 32 << 20, PerSecond: 1 << 20}
 	streamLines = outbound.Pace{Burst: 20000, PerSecond: 1000}
@@ -43,7 +42,7 @@ var (
 
 var errRedirect = errors.New("the server redirects, which is not followed: set spec.url to where it is")
 
-// tripper returns what makes all requests of a connection to the server.
+// tripper returns the round tripper for all requests to the server.
 func (s Server) tripper(base http.RoundTripper, tasks *taskTools) (*guardedTripper, error) {
 	origin, err := s.origin()
 	if err != nil {
@@ -56,7 +55,7 @@ func (s Server) tripper(base http.RoundTripper, tasks *taskTools) (*guardedTripp
 func (s Server) transport(tripper http.RoundTripper) sdk.Transport {
 	client := &http.Client{
 		Transport: tripper,
-		// A redirect would carry requests and headers to somebody else.
+		// A redirect could send requests and headers to another server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	if s.Transport == SSE {
@@ -65,14 +64,14 @@ func (s Server) transport(tripper http.RoundTripper) sdk.Transport {
 	return &sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: client, MaxEventSize: maxEvent}
 }
 
-// guardedTripper adds the headers, keeps requests at their origin and bounds
-// answers.
+// guardedTripper adds the headers, restricts requests to their origin and bounds responses.
 type guardedTripper struct {
 	base    http.RoundTripper
 	origin  *url.URL
 	headers Headers
 	tasks   *taskTools
-	// silent says that the server has said that it never tells by itself that its tools changed. Then nobody would read a stream of it.
+	// silent is set if the server declares that it does not report changes of its tools. Its stream is then not
+	// opened.
 	silent atomic.Bool
 }
 
@@ -81,7 +80,7 @@ func (g *guardedTripper) RoundTrip(request *http.Request) (*http.Response, error
 	return g.send(request, messageOf(request))
 }
 
-// send makes a request whose message is known.
+// send sends a request whose message has been decoded.
 func (g *guardedTripper) send(request *http.Request, sent message) (*http.Response, error) {
 	if request.URL.Scheme != g.origin.Scheme || request.URL.Host != g.origin.Host {
 		return nil, fmt.Errorf("the server points to %s, which is not the configured host", request.URL.Host)
@@ -113,7 +112,7 @@ func (g *guardedTripper) send(request *http.Request, sent message) (*http.Respon
 	}
 	seen.answered(request.Method, response.StatusCode)
 	if response.StatusCode >= 300 && response.StatusCode < 400 {
-		_ = response.Body.Close() // nothing of it is used
+		_ = response.Body.Close() // the body is not needed
 		return nil, seen.failed(errRedirect)
 	}
 	response.Body = &observedBody{bound(sent, response), seen}
@@ -124,7 +123,7 @@ func (g *guardedTripper) send(request *http.Request, sent message) (*http.Respon
 	return response, nil
 }
 
-// learn reads a server's answer when it is initialized.
+// learn reads the response to the initialization.
 func (g *guardedTripper) learn(encoded []byte) {
 	var answer struct {
 		Result *sdk.InitializeResult `json:"result"`
@@ -140,7 +139,7 @@ func isStream(response *http.Response) bool {
 	return strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream")
 }
 
-// bound returns the body of a response, with an end.
+// bound returns the body of a response with a limit.
 func bound(sent message, response *http.Response) io.ReadCloser {
 	switch {
 	case response.StatusCode >= 400:
@@ -154,8 +153,7 @@ func bound(sent message, response *http.Response) io.ReadCloser {
 	}
 }
 
-// observedBody tells the exchange why a body could not be read, which the SDK does
-// not hand on as an error.
+// observedBody records in the exchange why a body could not be read, because the SDK does not return that error.
 type observedBody struct {
 	io.ReadCloser
 	seen *exchange

@@ -21,7 +21,7 @@ type answer struct {
 	full  bool
 }
 
-// line adds a line; it returns false, and adds nothing, once the answer is full.
+// line adds a line. Once the answer is full, it adds nothing and returns false.
 func (a *answer) line(format string, args ...any) bool {
 	if a.full {
 		return false
@@ -36,8 +36,7 @@ func (a *answer) line(format string, args ...any) bool {
 	return true
 }
 
-// note adds a line whatever the length of the answer; it is for the few words
-// that say what was left out.
+// note adds a line regardless of the limit, to say what was left out.
 func (a *answer) note(format string, args ...any) {
 	fmt.Fprintf(&a.b, "["+format+"]\n", args...)
 }
@@ -58,8 +57,7 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// atMost returns a requested number, or the default if none was requested,
-// within bounds.
+// atMost returns the requested number, or the default if it is 0, within bounds.
 func atMost(requested, otherwise, most int) int {
 	if requested <= 0 {
 		return otherwise
@@ -67,7 +65,7 @@ func atMost(requested, otherwise, most int) int {
 	return min(requested, most)
 }
 
-// size returns a number of bytes for people.
+// size formats a number of bytes.
 func size(n int64) string {
 	switch {
 	case n < 10<<10:

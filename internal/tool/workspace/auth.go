@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// requireToken answers 401 to requests without the bearer token. Hashes are
-// compared, so that the time taken tells neither the token nor its length.
+// requireToken answers 401 to requests without the bearer token. It compares hashes, so that timing reveals neither
+// the token nor its length.
 func requireToken(token string, next http.Handler) http.Handler {
 	want := sha256.Sum256([]byte(token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

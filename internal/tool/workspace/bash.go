@@ -31,7 +31,7 @@ type bashArgs struct {
 	TimeoutSeconds int    `json:"timeout_seconds,omitempty" jsonschema:"time limit (default 120, at most 600, unless the workspace says otherwise)"`
 }
 
-// maxCommand is a little less than Linux takes as one argument.
+// maxCommand is slightly less than Linux's limit for one argument.
 const maxCommand = 120 << 10
 
 func (w *Workspace) bash(ctx context.Context, in bashArgs) (*mcp.CallToolResult, error) {
@@ -64,8 +64,7 @@ func (w *Workspace) bash(ctx context.Context, in bashArgs) (*mcp.CallToolResult,
 	return describeCommand(result, limit), nil
 }
 
-// describeCommand returns the output and how the command ended. A failed command
-// is marked as an error, with its output, for the model to judge.
+// describeCommand returns the output and the exit status. A failed command is marked as an error, with its output.
 func describeCommand(r shell.Result, limit time.Duration) *mcp.CallToolResult {
 	ended := fmt.Sprintf("exit code %d", r.ExitCode)
 	switch {

@@ -58,7 +58,7 @@ func TestBashEnvironmentIsScrubbed(t *testing.T) {
 
 func TestBashInheritsNoOpenFile(t *testing.T) {
 	c := serve(t, nil)
-	// A file that whoever started the server left open for its children.
+	// A file that the parent of the server left open for its children.
 	secret := filepath.Join(t.TempDir(), "secret")
 	put(t, secret, "canary")
 	fd, err := syscall.Open(secret, syscall.O_RDONLY, 0)
@@ -84,8 +84,8 @@ func TestBashEndsAtItsTimeLimit(t *testing.T) {
 	c.fails("bash", args{"command": "echo begun; sleep 1000", "timeout_seconds": 100}, "begun", "time limit of 1s")
 }
 
-// Descendants that try to survive the command, in every way a shell offers. Each
-// writes its process id to the file pid, and the command ends once it is there.
+// TestBashEndsWhatTheCommandLeavesBehind starts descendants that try to survive the command. Each writes its process
+// ID to the file pid, and the command ends once that exists.
 func TestBashEndsWhatTheCommandLeavesBehind(t *testing.T) {
 	for name, command := range map[string]string{
 		"background":        `sleep 1000 & echo $! > pid`,
@@ -119,7 +119,7 @@ func TestCancellingACallEndsTheCommand(t *testing.T) {
 		defer close(done)
 		_, _ = c.try(ctx, "bash", args{"command": "exec 9>alive; setsid sleep 1000 & echo begun >&9; wait"})
 	}()
-	// The pipe ends when the last process that has it open does.
+	// The pipe is closed when the last process that has it open ends.
 	pipe, err := os.Open(alive)
 	if err != nil {
 		t.Fatal(err)
@@ -135,11 +135,11 @@ func TestCancellingACallEndsTheCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := io.ReadAll(pipe); err != nil {
-		t.Errorf("the command goes on: %v", err)
+		t.Errorf("the command still runs: %v", err)
 	}
 }
 
-func TestBashMayHaveOnlySoManyProcesses(t *testing.T) {
+func TestBashLimitsProcesses(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("processes are counted on Linux only")
 	}

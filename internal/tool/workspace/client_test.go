@@ -18,7 +18,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/shell"
 )
 
-// The test binary plays the supervisor of the commands that it runs.
+// TestMain lets the test binary act as the supervisor of its commands.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == shell.SupervisorArgument {
 		os.Exit(shell.Supervise(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
@@ -127,7 +127,7 @@ func (c *client) ok(tool string, a args) string {
 	return textOf(result)
 }
 
-// fails calls a tool that must fail with a message that has all the words.
+// fails calls a tool that must fail with a message that contains all words.
 func (c *client) fails(tool string, a args, words ...string) {
 	c.t.Helper()
 	result := c.call(tool, a)

@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/shell"
 )
 
-// With Landlock, bash changes nothing outside the root either.
+// TestBashChangesNothingOutsideTheRoot checks the restriction by Landlock.
 func TestBashChangesNothingOutsideTheRoot(t *testing.T) {
 	if !shell.CanConfine() {
 		t.Skip("this kernel has no Landlock, or too old a one")
@@ -59,9 +59,8 @@ echo x > /dev/null; echo y | tee "$(mktemp)" > "$HOME/z"; sleep 100 & kill %1
 git init -q . && git -c user.name=a -c user.email=a@example.com commit -q --allow-empty -m first`})
 }
 
-// Looking into the server's memory and files, and stopping it, is not for its
-// commands, not even for those of root (who may read its environment, though; for
-// others see the test of nestor-workspace).
+// TestBashCannotReachTheServerProcess checks that commands can neither read the server's memory and files nor stop
+// it, not even as root (root may read its environment; for other users see the test of nestor-workspace).
 func TestBashCannotReachTheServerProcess(t *testing.T) {
 	if !shell.CanConfine() {
 		t.Skip("this kernel has no Landlock, or too old a one")
@@ -71,7 +70,7 @@ func TestBashCannotReachTheServerProcess(t *testing.T) {
 	for _, command := range []string{"cat /proc/" + server + "/mem", "readlink -v /proc/" + server + "/fd/1", "kill -0 " + server, "kill -0 $PPID"} {
 		c.fails("bash", args{"command": command}, "ermi") // permission denied, or operation not permitted
 	}
-	// The working directory, too, is only reached by leave of the same rule.
+	// The same rule protects the server's working directory.
 	put(t, filepath.Join(filepath.Dir(c.root), "beside.txt"), canary)
 	if got := textOf(c.call("bash", args{"command": "cat /proc/" + server + "/root" + c.root + "/../beside.txt"})); strings.Contains(got, canary) {
 		t.Errorf("the server's view of the file system is visible: %s", got)

@@ -1,13 +1,11 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package workspace serves the files of one directory to agents, as an MCP
-// server over Streamable HTTP.
+// Package workspace serves the files of one directory to agents, as an MCP server over Streamable HTTP.
 //
-// Nine tools: read, ls, glob, grep, keyword_search and read_image only read;
-// write, patch and bash change things and are left out of a read-only workspace.
-// Each tool has a file of its own here with its arguments (the schema that a
-// model sees) and the text that it answers. The work is done elsewhere:
+// It has nine tools: read, ls, glob, grep, keyword_search and read_image only read; write, patch and bash make
+// changes and are absent from a read-only workspace. Each tool has a file here with its arguments (the schema for the
+// model) and the text of its answers. The work is done by other packages:
 //
 //	fsroot      keeps every file access inside the directory
 //	search      glob, grep and keyword search; pathmatch and gitignore serve it
@@ -15,9 +13,8 @@
 //	shell       bash with a time limit, ended with all that it started
 //	pod         the Kubernetes objects that run this server beside the files
 //
-// Answers are text that a model can act on: paths are relative to the root (or
-// to cwd, if the call gave one), lines are numbered, what was left out is
-// counted, and an error says what to do instead.
+// Answers are texts for a model: paths are relative to the root (or to cwd, if the call has one), lines are numbered,
+// omissions are counted, and an error says what to do instead.
 //
-// The server wants a bearer token on every request but /healthz.
+// The server requires a bearer token on every request except /healthz.
 package workspace

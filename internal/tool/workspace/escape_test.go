@@ -20,17 +20,17 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// canary is in every file beside the root, and must be in no answer.
+// canary is in every file beside the root and must not appear in any answer.
 const canary = "CANARY-7f3a"
 
-// beside is the directory that holds the root, and what lies beside it.
+// beside is a workspace and the directory around its root.
 type beside struct {
 	*client
 	dir    string // holds root, canary.txt, canary.png and outside/
 	before map[string]string
 }
 
-// surround puts canaries beside the root of a workspace.
+// surround creates a workspace with canaries beside its root.
 func surround(t *testing.T) *beside {
 	c := serve(t, map[string]string{
 		"a.txt": "inside\n", "sub/b.txt": "inside too\n", "sub/deep/c.txt": "inside too\n",
@@ -44,7 +44,7 @@ func surround(t *testing.T) *beside {
 	return b
 }
 
-// snapshot returns all that is beside the root, with contents and permissions.
+// snapshot returns everything beside the root, with contents and permissions.
 func (b *beside) snapshot(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -76,11 +76,11 @@ func (b *beside) snapshot(t *testing.T) map[string]string {
 func (b *beside) unharmed(t *testing.T) {
 	t.Helper()
 	if diff := cmp.Diff(b.before, b.snapshot(t)); diff != "" {
-		t.Errorf("the world outside the root changed (-before +after):\n%s", diff)
+		t.Errorf("files outside the root changed (-before +after):\n%s", diff)
 	}
 }
 
-// silent checks that an answer does not have the canary, in text or image.
+// silent checks that an answer does not contain the canary, in text or image.
 func silent(t *testing.T, result *mcp.CallToolResult) {
 	t.Helper()
 	encoded, err := json.Marshal(result)
@@ -94,22 +94,22 @@ func silent(t *testing.T, result *mcp.CallToolResult) {
 		}
 	}
 	if leaked {
-		t.Errorf("the answer reveals what is outside: %s", encoded)
+		t.Errorf("the answer reveals content outside the root: %s", encoded)
 	}
 }
 
-// attempt is one way to try to get out.
+// attempt is one way to try to leave the root.
 type attempt struct {
 	name    string
 	prepare func(t *testing.T, b *beside)
 	tool    string
 	args    args
-	// harmless attempts may succeed, on files inside; all others must be refused.
+	// harmless attempts may succeed on files inside the root; all others must be rejected.
 	harmless bool
 }
 
-// link makes a symbolic link in the root, to a target relative to where it is,
-// or beside the root if the target begins with "@".
+// link creates a symbolic link in the root, to a target relative to the link, or to a target beside the root if it
+// begins with "@".
 func link(name, target string) func(*testing.T, *beside) {
 	return func(t *testing.T, b *beside) {
 		if rest, ok := strings.CutPrefix(target, "@"); ok {
@@ -257,7 +257,7 @@ func attempts(dir string) []attempt {
 		{name: "write to a device", prepare: device, tool: "write", args: args{"path": "zero", "content": "x"}},
 		{name: "link to a device", prepare: link("l", "/dev/zero"), tool: "read", args: args{"path": "l"}},
 
-		// Git's own files, whose content git would run.
+		// Git's own files, whose content git would execute.
 		{name: "git hook", tool: "write", args: args{"path": ".git/hooks/pre-commit", "content": "#!/bin/sh\n"}},
 		{name: "git hook in capitals", tool: "write", args: args{"path": ".GIT/hooks/pre-commit", "content": "#!/bin/sh\n"}},
 		{name: "git configuration", tool: "patch", args: args{"path": ".git/config", "edits": []args{{"old_string": "[core]", "new_string": "[core]\nfsmonitor = id"}}}},
@@ -265,7 +265,7 @@ func attempts(dir string) []attempt {
 		{name: "git configuration of a submodule", tool: "write", args: args{"path": "package/.git/config", "content": "x"}},
 		{name: "git configuration through a link", prepare: link("l", ".git"), tool: "write", args: args{"path": "l/config", "content": "x"}},
 
-		// Bash may do what its user may; but where it starts is checked.
+		// Bash may do what its user may, but its working directory is checked.
 		{name: "bash in parent", tool: "bash", args: args{"command": "cat canary.txt", "cwd": ".."}},
 		{name: "bash in absolute", tool: "bash", args: args{"command": "cat canary.txt", "cwd": dir}},
 		{name: "bash behind a directory", tool: "bash", args: args{"command": "cat canary.txt", "cwd": "sub/../.."}},
@@ -279,7 +279,7 @@ func attempts(dir string) []attempt {
 	}
 }
 
-func TestNothingOutsideTheRootIsSeenOrChanged(t *testing.T) {
+func TestNothingOutsideTheRootIsReadOrChanged(t *testing.T) {
 	if n := len(attempts("")); n < 40 {
 		t.Fatalf("only %d attempts", n)
 	}

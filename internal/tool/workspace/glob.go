@@ -21,14 +21,14 @@ func globTool() *mcp.Tool {
 			"Files that .gitignore excludes are left out.")
 }
 
-// searched are the arguments that the searches share.
+// searched are the common arguments of the search tools.
 type searched struct {
 	place
 	Path           string `json:"path,omitempty" jsonschema:"directory or file to search (default: cwd)"`
 	IncludeIgnored bool   `json:"include_ignored,omitempty" jsonschema:"also search what .gitignore excludes"`
 }
 
-// files returns the files that the arguments mean.
+// files returns the files that the arguments select.
 func (w *Workspace) files(in searched, include string) (search.Files, error) {
 	base, err := in.resolve(in.Path)
 	if err != nil {
@@ -47,7 +47,7 @@ func (w *Workspace) files(in searched, include string) (search.Files, error) {
 	return files, err
 }
 
-// searchError explains a search that ended early.
+// searchError adds advice if a search ran out of time.
 func (w *Workspace) searchError(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fmt.Errorf("the search took longer than %s; search a smaller directory with path", w.limits.SearchTime)

@@ -86,7 +86,7 @@ func listMatches(a *answer, in grepArgs, found search.GrepResult) {
 	for _, f := range found.Files {
 		path := in.show(f.Path)
 		for i, line := range f.Lines {
-			// As in grep, "--" parts passages that do not touch.
+			// As in grep, "--" separates passages that are not adjacent.
 			if in.Context > 0 && listed > 0 && (i == 0 || line.Number != last+1) {
 				a.line("--")
 			}

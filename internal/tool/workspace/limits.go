@@ -5,23 +5,21 @@ package workspace
 
 import "time"
 
-// Limits bound what a single call may take and return.
+// Limits bound a single call.
 type Limits struct {
-	// FileBytes is the size of a file that read, patch and write handle.
+	// FileBytes is the maximum size of a file for read, patch and write.
 	FileBytes int64
-	// SearchFileBytes is the size above which a search passes over a file.
+	// SearchFileBytes is the maximum size of a file that is searched.
 	SearchFileBytes int64
-	// ImageBytes is the size of an image that read_image returns.
+	// ImageBytes is the maximum size of an image for read_image.
 	ImageBytes int64
-	// OutputBytes is the length of a text answer.
+	// OutputBytes is the maximum length of a text answer.
 	OutputBytes int
-	// SearchTime is how long glob, grep and keyword_search may take.
+	// SearchTime limits glob, grep and keyword_search.
 	SearchTime time.Duration
-	// ShellTime is the time limit of a command that asks for none, and
-	// MaxShellTime the longest that one may ask for.
+	// ShellTime is the default time limit of a command, and MaxShellTime the longest that a call may request.
 	ShellTime, MaxShellTime time.Duration
-	// ShellProcesses is how many processes and threads a command may have at
-	// once; 0 is no limit.
+	// ShellProcesses is the maximum number of processes and threads of a command; 0 means no limit.
 	ShellProcesses int
 }
 

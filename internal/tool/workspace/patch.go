@@ -71,15 +71,15 @@ func (w *Workspace) patch(_ context.Context, in patchArgs) (*mcp.CallToolResult,
 	return w.report(in.show(path), changed, changes), nil
 }
 
-// report says what each edit did and shows the lines as they are now.
+// report describes each edit and shows the changed lines.
 func (w *Workspace) report(path, content string, changes []edit.Change) *mcp.CallToolResult {
 	a := &answer{limit: w.limits.OutputBytes}
 	a.line("Patched %s.", path)
 	for i, c := range changes {
 		a.line("Edit %d: %s at %s, -%d +%d lines each.", i+1, plural(len(c.Lines), "replacement"), lineList(c.Lines), c.Removed, c.Added)
 	}
-	// With several edits the line numbers of early ones may have moved, so only a
-	// single one is shown in its surroundings.
+	// With several edits the line numbers of early ones may have shifted, so the context is shown only for a single
+	// one.
 	if len(changes) == 1 && len(changes[0].Lines) == 1 {
 		showAround(a, content, changes[0])
 	}

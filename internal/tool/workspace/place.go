@@ -9,15 +9,15 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/fsroot"
 )
 
-// place is the argument that all tools share.
+// place is the argument that all tools have in common.
 type place struct {
 	Cwd string `json:"cwd,omitempty" jsonschema:"directory that paths are relative to, itself relative to where you work: the workspace root, unless you were given a working directory"`
 }
 
-// resolve returns the path from the root that a name means.
+// resolve returns the path of a name relative to the root.
 func (p place) resolve(name string) (string, error) { return fsroot.Resolve(p.Cwd, name) }
 
-// show returns a path as the caller would write it in the same place.
+// show returns a path relative to cwd, as the caller would write it.
 func (p place) show(path string) string {
 	cwd, err := fsroot.Resolve(p.Cwd, "")
 	if err == nil && cwd != "." {

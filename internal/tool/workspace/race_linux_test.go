@@ -11,9 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A directory of the root is swapped for a link to the outside, and back, as
-// fast as possible, while every tool works in it. Whatever a call meets, it must
-// neither see nor touch the outside.
+// TestSwappingADirectoryForALinkLeadsNowhere swaps a directory of the root for a link to the outside and back as fast
+// as possible while every tool works in it. No call may read or change anything outside.
 func TestSwappingADirectoryForALinkLeadsNowhere(t *testing.T) {
 	b := surround(t)
 	put(t, filepath.Join(b.root, "d/canary.txt"), "inside\n")
@@ -67,8 +66,7 @@ func TestSwappingADirectoryForALinkLeadsNowhere(t *testing.T) {
 	b.unharmed(t)
 }
 
-// swap exchanges d and l in the root until stop is called, which returns how
-// often it did.
+// swap exchanges d and l in the root until stop is called, which returns the number of exchanges.
 func swap(t *testing.T, root string) (stop func() int) {
 	t.Helper()
 	done, count := make(chan struct{}), make(chan int)

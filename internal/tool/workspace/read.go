@@ -58,7 +58,7 @@ func (w *Workspace) read(_ context.Context, in readArgs) (*mcp.CallToolResult, e
 	return w.page(lines, first, atMost(in.Limit, readLines, maxReadLines)), nil
 }
 
-// page numbers lines from the given one on, as many as are wanted and fit.
+// page returns numbered lines from the given one on, up to the limits.
 func (w *Workspace) page(lines [][]byte, first, limit int) *mcp.CallToolResult {
 	a := &answer{limit: w.limits.OutputBytes}
 	next := first

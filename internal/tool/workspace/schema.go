@@ -9,13 +9,12 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// schemaFor infers the schema of a tool's arguments and says more than Go's types
-// can: a list is not null and not empty, and no number is negative. Some models'
-// endpoints refuse schemas in which a list may be null.
+// schemaFor infers the schema of a tool's arguments and adds what Go types cannot express: a list is neither null nor
+// empty, and no number is negative. Some model APIs reject schemas with nullable lists.
 func schemaFor[In any]() *jsonschema.Schema {
 	schema, err := jsonschema.For[In](nil)
 	if err != nil {
-		// The argument types are fixed; every test of a tool passes here.
+		// The argument types are fixed, and the tests cover all of them.
 		panic(fmt.Sprintf("schema of %T: %v", *new(In), err))
 	}
 	tighten(schema)

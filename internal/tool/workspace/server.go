@@ -23,17 +23,17 @@ import (
 type Options struct {
 	// Root is the directory.
 	Root string
-	// Token is what clients present as their bearer token.
+	// Token is the bearer token of clients.
 	Token string
-	// ReadOnly leaves out the tools that change things.
+	// ReadOnly omits the tools that make changes.
 	ReadOnly bool
-	// Shell runs bash; without it there is no bash tool.
+	// Shell runs bash; nil omits the bash tool.
 	Shell *shell.Runner
 	// Limits bound the calls; the zero value means DefaultLimits.
 	Limits Limits
-	// Version is told to clients.
+	// Version is sent to clients.
 	Version string
-	// Logger gets what a client cannot be told; nil discards it.
+	// Logger receives errors that clients must not see; nil discards them.
 	Logger *slog.Logger
 }
 
@@ -45,8 +45,7 @@ type Workspace struct {
 	shell  *shell.Runner
 	log    *slog.Logger
 	server *mcp.Server
-	// writing is held from reading a file to writing it, so that of two edits of
-	// one file, made in parallel, neither is lost.
+	// writing is held from reading a file to writing it, so that parallel edits of one file are not lost.
 	writing sync.Mutex
 }
 
@@ -105,7 +104,7 @@ func (w *Workspace) addWriters() {
 func add[In any](w *Workspace, tool func() *mcp.Tool, run func(context.Context, In) (*mcp.CallToolResult, error)) {
 	described := describe[In](tool)
 	mcp.AddTool(w.server, described, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (result *mcp.CallToolResult, _ any, err error) {
-		// A fault in one call must not end the calls of others.
+		// A panic in one call must not end other calls.
 		defer func() {
 			if fault := recover(); fault != nil {
 				w.log.Error("Tool failed", "tool", described.Name, "fault", fault, "stack", string(debug.Stack()))
@@ -117,14 +116,13 @@ func add[In any](w *Workspace, tool func() *mcp.Tool, run func(context.Context, 
 	})
 }
 
-// sessionIdle is how long a client may be silent before its session is dropped;
-// it then has to initialize again.
+// sessionIdle is how long a session may be idle before it is dropped; the client then has to initialize again.
 const sessionIdle = 30 * time.Minute
 
-// Handler serves MCP at every path but /healthz.
+// Handler serves MCP at every path except /healthz.
 func (w *Workspace) Handler() http.Handler {
-	// Cancelling a call must reach the command that it runs: by notification in
-	// sessions, by the end of the request in protocol versions without them.
+	// Cancelling a call must reach its command: by notification in sessions, by the end of the request in protocol
+	// versions without sessions.
 	transport := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return w.server }, &mcp.StreamableHTTPOptions{
 		SessionTimeout:               sessionIdle,
 		PropagateRequestCancellation: true,
@@ -136,5 +134,5 @@ func (w *Workspace) Handler() http.Handler {
 	return mux
 }
 
-// requestBytes leaves room for JSON escapes, which can double a text, and more.
+// requestBytes leaves room for JSON escapes, which can double the size of a text.
 func requestBytes(file int64) int64 { return 2*file + 1<<20 }

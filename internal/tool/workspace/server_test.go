@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace"
 )
 
-func TestToolsAreListedWithTheirNatureAndSchema(t *testing.T) {
+func TestToolsAreListedWithHintsAndSchema(t *testing.T) {
 	c := serve(t, nil)
 	listed, err := c.session.ListTools(t.Context(), nil)
 	if err != nil {
@@ -42,7 +42,7 @@ func TestToolsAreListedWithTheirNatureAndSchema(t *testing.T) {
 				t.Errorf("%s: argument %s has no description", tool.Name, name)
 			}
 			if _, ok := fields["type"].(string); !ok {
-				t.Errorf("%s: argument %s has the type %v; some models want just one", tool.Name, name, fields["type"])
+				t.Errorf("%s: argument %s has the type %v; some models accept only one", tool.Name, name, fields["type"])
 			}
 		}
 	}

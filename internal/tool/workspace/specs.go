@@ -12,8 +12,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// Specs describes the tools that a workspace will offer, before there is one: a
-// model is told of them while the files are still on their way.
+// Specs returns the specs of the tools that a workspace will offer, so that a model can be offered them before the
+// workspace is ready.
 func Specs(readOnly bool) ([]tool.Spec, error) {
 	described := []*mcp.Tool{
 		describe[readArgs](readTool), describe[lsArgs](lsTool), describe[globArgs](globTool),

@@ -13,8 +13,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace"
 )
 
-// What models are told beforehand must be what the server then offers.
-func TestSpecsAreWhatAServerOffers(t *testing.T) {
+// TestSpecsMatchTheServersTools compares the specs for models with the tools that the server lists.
+func TestSpecsMatchTheServersTools(t *testing.T) {
 	for name, readOnly := range map[string]bool{"with writers": false, "read-only": true} {
 		t.Run(name, func(t *testing.T) {
 			c := serve(t, nil, func(o *workspace.Options) { o.ReadOnly = readOnly })
@@ -46,7 +46,7 @@ func TestSpecsAreWhatAServerOffers(t *testing.T) {
 				return value
 			})
 			if diff := cmp.Diff(offered, told, sameJSON); diff != "" {
-				t.Errorf("specs (-offered +told):\n%s", diff)
+				t.Errorf("specs (-server +specs):\n%s", diff)
 			}
 		})
 	}

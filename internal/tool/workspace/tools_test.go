@@ -63,7 +63,7 @@ func TestReadStopsAtTheOutputLimit(t *testing.T) {
 	c.fails("read", args{"path": "huge.txt"}, "20001 bytes", "limit is 20000")
 }
 
-func TestLsShowsWhatEntriesAre(t *testing.T) {
+func TestLsShowsTheKindOfEntries(t *testing.T) {
 	c := serve(t, map[string]string{"a.txt": "12345", "dir/b": "", ".git/config": "x", ".hidden": "", "odd\nname": ""})
 	symlink(t, "a.txt", filepath.Join(c.root, "inside"))
 	symlink(t, "../../outside", filepath.Join(c.root, "outside"))
@@ -147,7 +147,7 @@ func TestReadImageReturnsThePicture(t *testing.T) {
 	c.fails("read_image", args{"path": "x.txt"}, "not a PNG")
 }
 
-func TestWriteIsWholeAndKeepsPermissions(t *testing.T) {
+func TestWriteIsAtomicAndKeepsPermissions(t *testing.T) {
 	c := serve(t, map[string]string{"run.sh": "old"})
 	script := filepath.Join(c.root, "run.sh")
 	for _, mode := range []os.FileMode{0o750, 0o600, 0} {
@@ -201,7 +201,7 @@ func TestPatchReplacesExactText(t *testing.T) {
 	same(t, get(t, filepath.Join(c.root, "w.txt")), "1\r\n2\r\n")
 }
 
-func TestParallelPatchesAllLand(t *testing.T) {
+func TestParallelPatchesAreAllApplied(t *testing.T) {
 	var before, after strings.Builder
 	for i := range 20 {
 		fmt.Fprintf(&before, "line %d: old\n", i)
@@ -221,7 +221,7 @@ func TestParallelPatchesAllLand(t *testing.T) {
 	same(t, get(t, filepath.Join(c.root, "f.txt")), after.String())
 }
 
-func TestSearchesFollowALinkThatTheyAreGiven(t *testing.T) {
+func TestSearchesFollowALinkAsPath(t *testing.T) {
 	c := serve(t, map[string]string{"dir/f.txt": "needle\n", "bin": "needle\x00"})
 	symlink(t, "dir/f.txt", filepath.Join(c.root, "file"))
 	symlink(t, "dir", filepath.Join(c.root, "link"))

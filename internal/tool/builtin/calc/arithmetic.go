@@ -10,8 +10,8 @@ import (
 	"math/big"
 )
 
-// rootDigits is how many significant digits an irrational root is computed to.
-// It exceeds what is shown, so that sqrt(2)^2 still shows as 2.
+// rootDigits is the number of significant digits of an irrational root. It exceeds shownDigits, so that sqrt(2)^2
+// still prints as 2.
 const rootDigits = 50
 
 var errTooLarge = fmt.Errorf("the result would have more than %d digits", maxBits*3/10)
@@ -65,7 +65,7 @@ func power(a, b Value) (Value, error) {
 	return root(value, Value{rat: new(big.Rat).SetInt(q)})
 }
 
-// integerPower judges the size of the result before it computes it.
+// integerPower checks the size of the result before computing it.
 func integerPower(base *big.Rat, exponent *big.Int) (*big.Rat, error) {
 	if base.Sign() == 0 && exponent.Sign() < 0 {
 		return nil, errors.New("zero has no negative power")
@@ -107,16 +107,16 @@ func root(a, n Value) (Value, error) {
 	if numExact && denExact {
 		return Value{new(big.Rat).SetFrac(num, den), a.rounded || n.rounded}, nil
 	}
-	// Scale by 10^(degree*digits), take the whole root, scale back. A fraction
-	// far below one needs as many digits more as it has zeros.
+	// Scale by 10^(degree*digits), take the integer root, scale back. A fraction far below one needs as many
+	// additional digits as it has leading zeros.
 	digits := rootDigits + max(0, a.rat.Denom().BitLen()-a.rat.Num().BitLen())*3/10/degree + 1
 	scaled := floor(scale(new(big.Rat).Set(a.rat), degree*digits))
 	whole, _ := integerRoot(scaled, degree)
 	return Value{scale(new(big.Rat).SetInt(whole), -digits), true}, nil
 }
 
-// integerRoot returns the whole part of the n-th root of x >= 0 and whether it is
-// the root itself. It is Newton's method from above, which only descends.
+// integerRoot returns the integer part of the n-th root of x >= 0 and reports whether it is exact. It is Newton's
+// method from above, which only descends.
 func integerRoot(x *big.Int, n int) (*big.Int, bool) {
 	if x.Sign() == 0 || n == 1 {
 		return new(big.Int).Set(x), true
@@ -135,9 +135,8 @@ func integerRoot(x *big.Int, n int) (*big.Int, bool) {
 	}
 }
 
-// aboveRoot returns a number that is not below the n-th root of x > 0, and close
-// to it: x is mantissa*2^exponent, whose root a float64 can hold once the part of
-// the exponent that n divides is taken out.
+// aboveRoot returns an upper bound close to the n-th root of x > 0. It writes x as mantissa*2^exponent and takes the
+// part of the exponent that n divides out, so that the root fits into a float64.
 func aboveRoot(x *big.Int, n int) *big.Int {
 	mantissa := new(big.Float)
 	exponent := new(big.Float).SetInt(x).MantExp(mantissa)

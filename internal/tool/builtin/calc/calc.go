@@ -22,11 +22,10 @@ type Value struct {
 	rounded bool
 }
 
-// Exact reports whether nothing was rounded on the way to the value.
+// Exact reports whether no rounding was involved.
 func (v Value) Exact() bool { return !v.rounded }
 
-// Eval evaluates an expression. Its errors tell whoever wrote the expression
-// where it is wrong and why.
+// Eval evaluates an expression. Its errors say where the expression is wrong and why.
 func Eval(ctx context.Context, expression string) (Value, error) {
 	if len(expression) > maxLength {
 		return Value{}, fmt.Errorf("the expression is %d bytes long, the limit is %d: split it", len(expression), maxLength)

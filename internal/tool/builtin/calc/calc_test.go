@@ -134,7 +134,7 @@ func TestErrorsSayWhereAndWhy(t *testing.T) {
 	}
 }
 
-// The worst expressions that fit the limits must not keep a worker busy.
+// TestLargestExpressionsAreQuick checks that the worst expressions within the limits do not block a worker.
 func TestLargestExpressionsAreQuick(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -153,6 +153,6 @@ func TestCancelledContextStopsTheWork(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := calc.Eval(ctx, "1+1"); err == nil {
-		t.Error("work went on after the context ended")
+		t.Error("evaluation continued after the context ended")
 	}
 }

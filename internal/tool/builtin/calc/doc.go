@@ -1,12 +1,10 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package calc evaluates arithmetic exactly, for models that should not do it in
-// their heads.
+// Package calc evaluates arithmetic expressions exactly, for models.
 //
-// Numbers are rationals of any size (math/big), so 0.1+0.2 is 0.3 and 1/3*3 is 1.
-// Only roots and the constants pi and e can be irrational; a value that was
-// rounded says so, and so does everything computed from it.
+// Numbers are rationals of any size (math/big), so 0.1+0.2 is 0.3 and 1/3*3 is 1. Only roots and the constants pi and
+// e can be irrational; a value computed from a rounded one is marked as rounded.
 //
 //	expression = term { ("+" | "-") term }
 //	term       = unary { ("*" | "/" | "%") unary }
@@ -14,10 +12,9 @@
 //	primary    = number | constant | function "(" expression { "," expression } ")" | "(" expression ")"
 //	power      = primary [ "^" unary ]
 //
-// So ^ binds tighter than a sign and to the right: -2^2 is -4 and 2^3^2 is 512.
-// The sign of a % b is that of b, as in mathematics and Python.
+// So ^ binds tighter than a sign and is right-associative: -2^2 is -4 and 2^3^2 is 512. The sign of a % b is that of
+// b, as in mathematics and Python.
 //
-// Nothing is executed but arithmetic. Expressions and numbers are bounded, powers
-// are judged before they are computed, and the context is looked at between
-// operations: 9^9^9^9 is refused at once.
+// Expressions and numbers are bounded, the size of powers is checked before they are computed, and the context is
+// checked between operations: 9^9^9^9 is rejected at once.
 package calc

@@ -9,15 +9,13 @@ import (
 )
 
 const (
-	// shownDigits is how many significant digits a value has that cannot be
-	// written exactly in decimals.
+	// shownDigits is the number of significant digits of a value that has no exact decimal form.
 	shownDigits = 30
-	// maxDecimals is the longest exact fraction that is written in decimals.
+	// maxDecimals is the maximum length of an exact decimal fraction.
 	maxDecimals = 1000
 )
 
-// String writes the value exactly where it can, as digits or as a fraction, and
-// says so where it cannot.
+// String formats the value exactly where possible, in decimals or as a fraction, and otherwise marks it as rounded.
 func (v Value) String() string {
 	if v.rounded {
 		return fmt.Sprintf("%s (rounded to %d significant digits)", about(v.rat), shownDigits)
@@ -28,7 +26,7 @@ func (v Value) String() string {
 	return fmt.Sprintf("%s (exact fraction, about %s)", v.rat.RatString(), about(v.rat))
 }
 
-// about writes r with shownDigits significant digits.
+// about formats r with shownDigits significant digits.
 func about(r *big.Rat) string {
 	return new(big.Float).SetPrec(256).SetRat(r).Text('g', shownDigits)
 }

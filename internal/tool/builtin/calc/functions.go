@@ -8,7 +8,7 @@ import (
 	"math/big"
 )
 
-// function is something that is called by name.
+// function is a function that expressions can call by name.
 type function struct {
 	usage       string
 	least, most int
@@ -59,8 +59,8 @@ func absolute(a []Value) (Value, error) {
 	return Value{new(big.Rat).Abs(a[0].rat), a[0].rounded}, nil
 }
 
-// extreme returns the smallest (sign -1) or the largest (sign +1) argument. The
-// result is rounded if any argument was, since any might have been the one.
+// extreme returns the smallest (sign -1) or the largest (sign +1) argument. The result counts as rounded if any
+// argument was, because that argument might have been the extreme one.
 func extreme(sign int) func([]Value) (Value, error) {
 	return func(arguments []Value) (Value, error) {
 		best := arguments[0]
@@ -80,8 +80,7 @@ func ceiling(a []Value) (Value, error) {
 	return whole(down.Neg(down), a[0]), nil
 }
 
-// round rounds half away from zero, as taught in school, to a number of decimals.
-// The result is what was asked for, so it is exact if the argument was.
+// round rounds half away from zero to a number of decimals. The result is exact if the argument was.
 func round(a []Value) (Value, error) {
 	digits := 0
 	if len(a) == 2 {

@@ -21,7 +21,7 @@ const (
 	symbol
 )
 
-// token is a piece of the expression. Of its fields, text is always set.
+// token is a token of the expression. Its text is always set.
 type token struct {
 	kind kind
 	text string
@@ -29,14 +29,14 @@ type token struct {
 	rat  *big.Rat
 }
 
-// lexer cuts an expression into tokens.
+// lexer splits an expression into tokens.
 type lexer struct {
 	text  string
 	at    int // in characters
 	token token
 }
 
-// symbols maps the ways in which people and models write operators.
+// symbols maps variants of operators to their canonical form.
 var symbols = map[rune]string{
 	'+': "+", '-': "-", '*': "*", '/': "/", '%': "%", '^': "^", '(': "(", ')': ")", ',': ",",
 	'−': "-", '–': "-", '×': "*", '·': "*", '÷': "/",
@@ -70,8 +70,8 @@ func (l *lexer) next() error {
 	return nil
 }
 
-// number reads digits with an optional fraction and exponent. Underscores may
-// group digits; commas may not, since they separate arguments.
+// number reads digits with an optional fraction and exponent. Underscores may group digits; commas may not, because
+// they separate arguments.
 func (l *lexer) number() error {
 	digits := func(r rune) bool { return isDigit(r) || r == '_' }
 	text := l.take(digits)

@@ -8,8 +8,7 @@ import (
 	"fmt"
 )
 
-// parser computes while it reads: each method consumes what it is named after
-// and returns its value.
+// parser evaluates while it parses: each method consumes the construct it is named after and returns its value.
 type parser struct {
 	lexer
 	ctx   context.Context
@@ -24,7 +23,7 @@ func (p *parser) term() (Value, error) {
 	return p.chain(p.unary, "*", "/", "%")
 }
 
-// chain reads operands that are joined by operators, from left to right.
+// chain evaluates operands joined by operators, from left to right.
 func (p *parser) chain(operand func() (Value, error), operators ...string) (Value, error) {
 	left, err := operand()
 	for err == nil && p.is(operators...) {
@@ -149,7 +148,7 @@ func (p *parser) parenthesis() ([]Value, error) {
 	}
 }
 
-// apply computes one operation and keeps its result within bounds.
+// apply computes one operation and checks the size of its result.
 func (p *parser) apply(operator token, left, right Value) (Value, error) {
 	value, err := operators[operator.text](left, right)
 	return p.checked(operator, value, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/builtin/calc"
 )
 
-// expr is a random expression beside its value, worked out with big.Rat alone.
+// expr is a random expression with its value, computed with big.Rat alone.
 type expr struct {
 	text  string
 	value *big.Rat
@@ -137,7 +137,7 @@ func FuzzEval(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// What was computed can be written and, if exact and short, read again.
+		// A value can be printed and, if exact and short, parsed again.
 		written := value.String()
 		if again, err := calc.Eval(t.Context(), written); err == nil && value.Exact() && again.Rat().Cmp(value.Rat()) != 0 {
 			t.Fatalf("%q = %s, read again %s", text, written, again)

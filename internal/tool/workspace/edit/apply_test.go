@@ -34,7 +34,7 @@ func TestEditsApplyInOrder(t *testing.T) {
 	}
 }
 
-func TestEditsThatDoNotApplySayWhy(t *testing.T) {
+func TestFailedEditsExplainWhy(t *testing.T) {
 	const text = "func a() {\n\treturn 1\n}\n\nfunc b() {\n\treturn 1\n}\n"
 	for name, c := range map[string]struct {
 		edit edit.Edit
@@ -65,7 +65,7 @@ func TestEditsThatDoNotApplySayWhy(t *testing.T) {
 
 func TestLineEndsAreKept(t *testing.T) {
 	for text, want := range map[string]string{
-		"a\r\nb\r\n": "x\r\ny\r\n", // all Windows: edits are translated
+		"a\r\nb\r\n": "x\r\ny\r\n", // all CRLF: edits are converted
 		"a\nb\n":     "x\ny\n",
 	} {
 		got, _, err := edit.Apply(text, []edit.Edit{{Old: "a\nb", New: "x\ny"}})
@@ -73,14 +73,14 @@ func TestLineEndsAreKept(t *testing.T) {
 			t.Errorf("%q became %q, error %v", text, got, err)
 		}
 	}
-	// Mixed: taken as they are.
+	// Mixed line ends are left alone.
 	if got, _, err := edit.Apply("a\r\nb\nc", []edit.Edit{{Old: "b\nc", New: "x\ny"}}); err != nil || got != "a\r\nx\ny" {
 		t.Errorf("got %q, error %v", got, err)
 	}
 }
 
-// Whatever the text and the edit: a refused edit returns no text, an applied one
-// replaces just what it should, at the lines it says.
+// FuzzApply checks that a rejected edit returns no text and an applied one replaces exactly the occurrences it
+// reports.
 func FuzzApply(f *testing.F) {
 	f.Add("one\ntwo\n", "two", "2\n2", false, 0)
 	f.Add("aaaa", "aa", "a", true, 0)
@@ -96,7 +96,7 @@ func FuzzApply(f *testing.F) {
 			return
 		}
 		if strings.Contains(text, "\r\n") {
-			return // line ends may have been translated
+			return // line ends may have been converted
 		}
 		n := len(changes[0].Lines)
 		switch {

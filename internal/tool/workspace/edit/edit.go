@@ -15,24 +15,24 @@ type Edit struct {
 	New string
 	// All replaces every occurrence.
 	All bool
-	// Occurrence, counted from 1, chooses one of several; 0 asks for the only one.
+	// Occurrence, counted from 1, selects one of several; 0 requires exactly one.
 	Occurrence int
 }
 
-// Change is what an edit did. Lines are numbered from 1 in the text as the edit
-// left it; later edits may have moved them.
+// Change describes an applied edit. Lines are numbered from 1 in the text after the edit; later edits may have moved
+// them.
 type Change struct {
 	Lines          []int // where each replacement begins
 	Removed, Added int   // lines of the passage before and after
 }
 
-// Apply applies edits in order and returns the new text and one change an edit.
-// If one fails, the error names it and no text is returned.
+// Apply applies edits in order and returns the new text and one change per edit. If one fails, the error names it and
+// no text is returned.
 func Apply(text string, edits []Edit) (string, []Change, error) {
 	if len(edits) == 0 {
 		return "", nil, errors.New("edits is empty; give at least one edit")
 	}
-	// A file with Windows line ends keeps them: models write plain ones.
+	// A file with CRLF line ends keeps them; models write LF.
 	crlf := usesCRLF(text)
 	changes := make([]Change, 0, len(edits))
 	for i, e := range edits {
@@ -82,7 +82,7 @@ func validate(e Edit) error {
 	return nil
 }
 
-// occurrences returns the offsets of old in text, none overlapping another.
+// occurrences returns the offsets of non-overlapping occurrences of old in text.
 func occurrences(text, old string) []int {
 	var at []int
 	for from := 0; ; {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// times says how often and on which lines a passage occurs.
+// times formats how often and on which lines a passage occurs.
 func times(text string, at []int) string {
 	const most = 10
 	shown := make([]string, 0, most)
@@ -39,7 +39,7 @@ func notFound(text, old string) error {
 	return errors.New("old_string does not occur in the file; read the file and copy the text exactly, without line numbers")
 }
 
-// looseMatch finds lines equal to those of old but for white space.
+// looseMatch finds lines that equal those of old except for white space.
 func looseMatch(text, old string) (line int, ok bool) {
 	want := squeezedLines(old)
 	for len(want) > 0 && want[len(want)-1] == "" {

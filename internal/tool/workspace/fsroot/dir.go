@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openEntry opens one directory entry: no link is followed, nothing blocks, and
-// no child process inherits it.
+// openEntry are the flags for opening a directory entry: do not follow links, do not block, do not leak to child
+// processes.
 const openEntry = unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
 
 // Dir is an open directory inside a root. Its methods take the name of one of
@@ -30,8 +30,7 @@ func newDir(f *os.File) *Dir { return &Dir{f: f, fd: int(f.Fd())} }
 // Close releases the directory.
 func (d *Dir) Close() { _ = d.f.Close() }
 
-// File is the open directory itself, for handing it to another process. It is
-// closed with the Dir.
+// File returns the open directory, for passing it to another process. It is closed with the Dir.
 func (d *Dir) File() *os.File { return d.f }
 
 // ReadDir lists the entries in no particular order.
@@ -46,20 +45,18 @@ func (d *Dir) OpenDir(name string) (*Dir, error) {
 	return newDir(os.NewFile(uintptr(fd), name)), nil
 }
 
-// ErrSkipped is what Dir.ReadFile returns when its caller did not want the file.
+// ErrSkipped is returned by Dir.ReadFile if want rejects the file.
 var ErrSkipped = errors.New("file not wanted")
 
-// ErrTooLarge is in the error for a file that has more bytes than the caller allowed.
+// ErrTooLarge is wrapped by the error for a file that exceeds the caller's limit.
 var ErrTooLarge = errors.New("file is too large")
 
-// headBytes is how much of a file ReadFile shows to its caller before it reads on.
+// headBytes is the size of the prefix that ReadFile passes to want.
 const headBytes = 32 << 10
 
-// ReadFile reads a regular file that is an entry of d. It reads into buf, grown
-// as needed, so that a walk reuses one buffer for many files. The function want,
-// if not nil, sees the beginning of the file and decides whether to go on. A
-// file of more than limit bytes is an error. ReadFile avoids os.File, whose
-// bookkeeping costs more than reading a small file does.
+// ReadFile reads a regular file that is an entry of d. It reads into buf, grown as needed, so that a walk can reuse
+// one buffer. If want is not nil, it receives the beginning of the file and reports whether to continue. A file of
+// more than limit bytes is an error. ReadFile avoids os.File, whose bookkeeping costs more than reading a small file.
 func (d *Dir) ReadFile(name string, buf []byte, limit int64, want func(head []byte) bool) ([]byte, error) {
 	fd, err := openat(d.fd, name, unix.O_RDONLY|openEntry, 0)
 	if err != nil {
@@ -76,8 +73,7 @@ func (d *Dir) ReadFile(name string, buf []byte, limit int64, want func(head []by
 	if stat.Size > limit {
 		return buf[:0], tooLarge(name, stat.Size, limit)
 	}
-	// One byte more than the size, so that the read which meets the end of the
-	// file is usually the first one.
+	// One byte more than the size, so that usually the first read also hits the end of the file.
 	buf = slices.Grow(buf[:0], int(stat.Size)+1)
 	buf, err = fillFrom(fd, buf, min(cap(buf), headBytes))
 	if err != nil {
@@ -129,7 +125,7 @@ func readAll(r io.Reader, name string, size, limit int64) ([]byte, error) {
 	if size > limit {
 		return nil, tooLarge(name, size, limit)
 	}
-	// A file that grows while it is read must not pass the limit either.
+	// The limit also holds for a file that grows while it is read.
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
 		return nil, explain("read", name, err)

@@ -12,15 +12,14 @@ import (
 	"unicode"
 )
 
-// Limits of Linux file systems, checked here for a clearer message.
+// Limits of Linux file systems, checked here for better messages.
 const (
 	maxPath = 4096
 	maxName = 255
 )
 
-// Resolve joins a working directory and a name, both relative to the root, to
-// one clean path relative to the root; the root itself is ".". It refuses what
-// could only be meant to leave the root.
+// Resolve joins a working directory and a name, both relative to the root, to a clean path relative to the root; the
+// root itself is ".". It rejects paths that could leave the root.
 func Resolve(cwd, name string) (string, error) {
 	if err := check("cwd", cwd); err != nil {
 		return "", err
@@ -56,9 +55,8 @@ func check(what, name string) error {
 	return nil
 }
 
-// CheckWritable says why WriteFile would refuse a path by its name alone. It
-// refuses git's own files: a hook or a config entry written there would run as a
-// command the next time anyone uses git.
+// CheckWritable returns an error for a path that WriteFile rejects by its name. Git's own files are rejected: a hook
+// or a config entry written there would run as a command the next time anyone uses git.
 func CheckWritable(name string) error {
 	if name == "." {
 		return errors.New("path is the workspace itself; name a file in it")
@@ -71,8 +69,8 @@ func CheckWritable(name string) error {
 	return nil
 }
 
-// Display returns a path as it is shown in results: quoted if it holds
-// characters that could be taken for the structure of the result itself.
+// Display returns a path for results, quoted if it has characters that could be mistaken for the structure of the
+// result.
 func Display(name string) string {
 	for _, r := range name {
 		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {

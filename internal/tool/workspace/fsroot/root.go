@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// Root is a directory tree that its users cannot leave.
+// Root is a directory tree that file accesses cannot leave.
 type Root struct {
 	root *os.Root
 	dir  string
@@ -30,14 +30,14 @@ func Open(dir string) (*Root, error) {
 // Close releases the root. Files and directories that are open stay usable.
 func (r *Root) Close() { _ = r.root.Close() }
 
-// Path is the root's own path, for use as a process's working directory.
+// Path returns the path of the root, for use as a process's working directory.
 func (r *Root) Path() string { return r.dir }
 
-// OpenFile opens a regular file for reading and returns what it is. Symbolic
-// links are followed while they stay inside the root.
+// OpenFile opens a regular file for reading and returns its FileInfo. Symbolic links are followed as long as they
+// stay inside the root.
 func (r *Root) OpenFile(name string) (*os.File, fs.FileInfo, error) {
-	// Opening a device can have effects of its own, so it is asked about first;
-	// the answer that counts is the one given after opening.
+	// Opening a device can have side effects, so it is checked before; the check after opening is the one that
+	// counts.
 	info, err := r.root.Stat(name)
 	if err != nil {
 		return nil, nil, explain("open", name, err)
@@ -60,7 +60,7 @@ func (r *Root) OpenFile(name string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// ReadFile returns a regular file's content, which may have at most limit bytes.
+// ReadFile returns the content of a regular file of at most limit bytes.
 func (r *Root) ReadFile(name string, limit int64) ([]byte, error) {
 	f, info, err := r.OpenFile(name)
 	if err != nil {
@@ -70,8 +70,7 @@ func (r *Root) ReadFile(name string, limit int64) ([]byte, error) {
 	return readAll(f, name, info.Size(), limit)
 }
 
-// OpenDir opens a directory for listing or walking. Symbolic links are followed
-// while they stay inside the root.
+// OpenDir opens a directory for listing or walking. Symbolic links are followed as long as they stay inside the root.
 func (r *Root) OpenDir(name string) (*Dir, error) {
 	f, err := r.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_DIRECTORY, 0)
 	if err != nil {
@@ -80,7 +79,7 @@ func (r *Root) OpenDir(name string) (*Dir, error) {
 	return newDir(f), nil
 }
 
-// Stat describes what a name leads to inside the root.
+// Stat returns the FileInfo of a name, following links inside the root.
 func (r *Root) Stat(name string) (fs.FileInfo, error) {
 	info, err := r.root.Stat(name)
 	if err != nil {
@@ -89,8 +88,7 @@ func (r *Root) Stat(name string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// Readlink returns the target of a symbolic link, and whether it leads to
-// something inside the root.
+// Readlink returns the target of a symbolic link and reports whether it is inside the root.
 func (r *Root) Readlink(name string) (target string, inside bool) {
 	target, err := r.root.Readlink(name)
 	if err != nil {
@@ -100,7 +98,7 @@ func (r *Root) Readlink(name string) (target string, inside bool) {
 	return target, err == nil
 }
 
-// explain keeps the system's reason and drops its second mention of the path.
+// explain keeps the system's error without its second mention of the path.
 func explain(verb, name string, err error) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
@@ -116,7 +114,7 @@ func regular(name string, info fs.FileInfo) error {
 	return fmt.Errorf("%s is a %s, not a regular file", Display(name), Kind(info.Mode()))
 }
 
-// Kind names a file's type for people.
+// Kind returns the name of a file's type for messages.
 func Kind(mode fs.FileMode) string {
 	switch {
 	case mode.IsRegular():
@@ -134,8 +132,8 @@ func Kind(mode fs.FileMode) string {
 	}
 }
 
-// IsBinary reports whether a file that begins with head is binary, by the rule
-// that git and grep use: a NUL byte near the beginning.
+// IsBinary reports whether a file that begins with head is binary, by the rule of git and grep: a NUL byte near the
+// beginning.
 func IsBinary(head []byte) bool {
 	const most = 8000
 	return bytes.IndexByte(head[:min(len(head), most)], 0) >= 0

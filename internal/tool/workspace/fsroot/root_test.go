@@ -25,7 +25,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// A path that was resolved is always local, whatever was asked for.
+// TestResolvedPathsAreLocal checks that a resolved path is always local.
 func TestResolvedPathsAreLocal(t *testing.T) {
 	part := rapid.SampledFrom([]string{"a", "..", ".", "/", "//", "\x00", "b", "\\", "é", "...", " "})
 	text := rapid.Custom(func(t *rapid.T) string { return strings.Join(rapid.SliceOf(part).Draw(t, "parts"), "") })
@@ -58,7 +58,7 @@ func TestFailedWriteLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-func TestReadersSeeOldOrNewButNothingBetween(t *testing.T) {
+func TestWritesAreAtomicForReaders(t *testing.T) {
 	root, err := fsroot.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func TestLimitsHoldForReading(t *testing.T) {
 	if _, err := d.ReadFile("f", nil, 100, nil); !errors.Is(err, fsroot.ErrTooLarge) {
 		t.Errorf("error is %v", err)
 	}
-	// Files in /proc say that they are empty but are not; the limit is on what is read.
+	// Files in /proc report size 0 but are not empty; the limit applies to what is read.
 	proc, err := fsroot.Open("/proc/self")
 	if err != nil {
 		t.Skip("no /proc")

@@ -14,9 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// WriteFile replaces or creates a file and reports whether it created it.
-// Missing directories are created. The change is atomic, an existing file keeps
-// its permissions, and nothing is written through a symbolic or hard link.
+// WriteFile creates or replaces a file and reports whether it created it. Missing directories are created. The change
+// is atomic, an existing file keeps its permissions, and nothing is written through a symbolic or hard link.
 func (r *Root) WriteFile(name string, data []byte) (created bool, err error) {
 	if err := CheckWritable(name); err != nil {
 		return false, err
@@ -38,7 +37,7 @@ func (r *Root) WriteFile(name string, data []byte) (created bool, err error) {
 	return perm == nil, nil
 }
 
-// makeDirs opens a directory below the root, creating what is missing.
+// makeDirs opens a directory below the root and creates missing ones.
 func (r *Root) makeDirs(name string) (*Dir, error) {
 	dir, err := r.OpenDir(".")
 	if err != nil {
@@ -65,7 +64,7 @@ func (d *Dir) makeDir(name string) (*Dir, error) {
 	if !errors.Is(err, unix.ENOENT) {
 		return next, err
 	}
-	// Another writer may have created it meanwhile, which is as good.
+	// Another writer may have created it meanwhile.
 	if err := unix.Mkdirat(d.fd, name, 0o777); err != nil && err != unix.EEXIST {
 		return nil, err
 	}
@@ -79,8 +78,8 @@ func notADirectory(name string, err error) error {
 	return fmt.Errorf("create directory %s: %w", Display(name), err)
 }
 
-// replaceable returns the permissions of an entry that may be replaced, nil if
-// there is none yet. The name is the whole path, for messages.
+// replaceable returns the permissions of an entry that may be replaced, or nil if there is none. The name is the
+// whole path, for messages.
 func (d *Dir) replaceable(name, base string) (*os.FileMode, error) {
 	var stat unix.Stat_t
 	err := unix.Fstatat(d.fd, base, &stat, unix.AT_SYMLINK_NOFOLLOW)
@@ -126,7 +125,7 @@ func (d *Dir) replace(base string, data []byte, perm *os.FileMode) (err error) {
 }
 
 func fill(f *os.File, data []byte, perm *os.FileMode) error {
-	// Permissions first: a private file's new content is private from its first byte.
+	// Set permissions first, so that the new content of a private file is never readable by others.
 	if perm != nil {
 		if err := f.Chmod(*perm); err != nil {
 			return err

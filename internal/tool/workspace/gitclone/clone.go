@@ -16,7 +16,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/giturl"
 )
 
-// Source is what to clone, and where to.
+// Source describes what to clone and where.
 type Source struct {
 	Dir   string // the workspace's root; must exist
 	URL   string // https, http or ssh; file if there are no credentials
@@ -25,21 +25,18 @@ type Source struct {
 	// Credentials is a directory with the files username and password, or
 	// ssh-privatekey and known_hosts; empty for none.
 	Credentials string
-	// Program answers git's requests for credentials (see [AnswerGit]); usually
-	// os.Executable().
+	// Program answers git's requests for credentials (see [AnswerGit]); usually os.Executable().
 	Program string
 }
 
-// unfinished is in the workspace's root while it is being cloned.
+// unfinished marks a workspace's root while it is being cloned.
 const unfinished = ".nestor-cloning"
 
-// Clone fetches the source into the directory. A directory that has been cloned
-// is left alone, so that a restart loses no work; what an interrupted clone left
-// is cloned again.
+// Clone clones the source into the directory. A directory that has been cloned is left alone, so that a restart loses
+// no work; an interrupted clone is repeated.
 //
-// It never runs git in a repository that it finds: commands may have written the
-// repository's configuration, which can name programs for git to run, and here
-// they would run beside the credentials.
+// It never runs git in an existing repository: commands may have written the repository's configuration, which can
+// name programs for git to run, and these would run with access to the credentials.
 func Clone(ctx context.Context, s Source) error {
 	remote, err := s.validate()
 	if err != nil {
@@ -76,7 +73,7 @@ func (s Source) cloned() bool {
 	return repository == nil && errors.Is(mark, os.ErrNotExist)
 }
 
-// begin leaves the mark and no repository.
+// begin creates the mark and removes an unfinished repository.
 func (s Source) begin() error {
 	mark, err := os.OpenFile(filepath.Join(s.Dir, unfinished), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err == nil {
@@ -107,7 +104,7 @@ func (s Source) validate() (giturl.Remote, error) {
 	return giturl.Parse(s.URL)
 }
 
-// checkRef refuses what would be taken for an option or for more than a name.
+// checkRef rejects refs that git could take for an option or a refspec.
 func checkRef(ref string) error {
 	if strings.HasPrefix(ref, "-") || strings.HasPrefix(ref, "+") || strings.ContainsAny(ref, " :^\x00\n") {
 		return fmt.Errorf("ref %q is not the name of a branch, a tag or a commit", ref)
@@ -115,15 +112,15 @@ func checkRef(ref string) error {
 	return nil
 }
 
-// repository runs git in a directory with an environment of its own.
+// repository runs git in a directory with its own environment.
 type repository struct {
 	dir string
 	env []string
-	// private says that git has credentials, which the server may repeat.
+	// private means that git has credentials, which the server may repeat.
 	private bool
 }
 
-// checkout fetches a branch, to work on it, or else whatever the ref names.
+// checkout fetches and checks out a branch, or else the tag or commit that the ref names.
 func (r repository) checkout(ctx context.Context, ref string, depth int) error {
 	fetch := []string{"-c", "gc.auto=0", "fetch", "--quiet", "--no-recurse-submodules"}
 	if depth > 0 {
@@ -147,7 +144,7 @@ func (r repository) checkout(ctx context.Context, ref string, depth int) error {
 	return r.run(ctx, "checkout", "--quiet", "--force", "--detach", "FETCH_HEAD")
 }
 
-// defaultBranch asks the remote, which answers "ref: refs/heads/NAME<tab>HEAD".
+// defaultBranch queries the remote, which answers "ref: refs/heads/NAME<tab>HEAD".
 func (r repository) defaultBranch(ctx context.Context) (string, error) {
 	said, err := r.output(ctx, "ls-remote", "--symref", "origin", "HEAD")
 	if err != nil {
@@ -166,7 +163,7 @@ func (r repository) run(ctx context.Context, args ...string) error {
 	return err
 }
 
-// output runs git and returns what it said; an error has git's own words.
+// output runs git and returns its output; an error contains git's message.
 func (r repository) output(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = r.dir
@@ -188,9 +185,8 @@ func (r repository) output(ctx context.Context, args ...string) (string, error) 
 	return "", fmt.Errorf("git %s: %s", verb(args), said)
 }
 
-// withoutRemote leaves out what a server said: the error is shown to people and
-// models, and a server that repeats what it was sent would show them the
-// credentials. Git's own words tell what failed.
+// withoutRemote removes the server's messages: the error is shown to people and models, and a server that repeats its
+// input would reveal the credentials. Git's own messages remain.
 func withoutRemote(said string) string {
 	var kept []string
 	for line := range strings.Lines(said) {
@@ -201,7 +197,7 @@ func withoutRemote(said string) string {
 	return strings.Join(kept, "\n")
 }
 
-// verb is the command among git's arguments, after options with their values.
+// verb returns the git command among the arguments, after options with their values.
 func verb(args []string) string {
 	for len(args) > 2 && args[0] == "-c" {
 		args = args[2:]

@@ -14,7 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/gitclone"
 )
 
-// The test binary plays git's credential helper.
+// TestMain lets the test binary act as git's credential helper.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == gitclone.HelperArgument {
 		if err := gitclone.AnswerGit(os.Args[2:], os.Stdin, os.Stdout); err != nil {
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// git runs git in a directory and returns what it says.
+// git runs git in a directory and returns its output.
 func git(t *testing.T, dir string, arguments ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", arguments...)
@@ -40,7 +40,7 @@ func git(t *testing.T, dir string, arguments ...string) string {
 	return strings.TrimSpace(string(output))
 }
 
-// upstream is a repository with a default branch trunk, a branch topic/a, a tag v1.
+// upstream creates a repository with the default branch trunk, a branch topic/a and a tag v1.
 func upstream(t *testing.T) (dir string) {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -137,7 +137,7 @@ func TestInterruptedCloneIsCompleted(t *testing.T) {
 	}
 }
 
-// A real git server that asks for a password.
+// TestCredentialsComeFromFilesAndStayThere uses a real git server that requires a password.
 func TestCredentialsComeFromFilesAndStayThere(t *testing.T) {
 	handler, path := backend(t, upstream(t))
 	url := serve(t, withPassword(handler)) + path
@@ -171,7 +171,7 @@ func TestCredentialsComeFromFilesAndStayThere(t *testing.T) {
 	}
 }
 
-func TestBadSourcesAreRefused(t *testing.T) {
+func TestInvalidSourcesAreRejected(t *testing.T) {
 	for name, s := range map[string]gitclone.Source{
 		"no url":                {},
 		"option as url":         {URL: "--upload-pack=touch pwned"},

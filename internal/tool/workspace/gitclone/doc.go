@@ -3,15 +3,11 @@
 
 // Package gitclone fills a workspace from a git repository, once.
 //
-// It uses the git program: the workspace's image has it anyway, for bash, and it
-// speaks every protocol and server there is, at no cost to this module's
-// dependencies. Credentials come from files (the keys of a Kubernetes Secret of
-// type basic-auth or ssh-auth) and reach git through a credential helper and a
-// private copy of the key: never through a URL, an argument, the repository's
-// configuration or an error message.
+// It uses the git program: the workspace's image has it anyway for bash, and it supports every protocol without
+// adding dependencies to this module. Credentials come from files (the keys of a Kubernetes Secret of type basic-auth
+// or ssh-auth) and reach git through a credential helper and a private copy of the key: never through a URL, an
+// argument, the repository's configuration or an error message.
 //
-// The server of the URL gets them and no other: the helper answers for that
-// scheme, host and port alone, redirects are not followed where there are
-// credentials, submodules are not fetched, and ssh connects only to servers of
-// known_hosts.
+// Only the server of the URL gets them: the helper answers for that scheme, host and port alone, redirects are not
+// followed if there are credentials, submodules are not fetched, and ssh connects only to servers in known_hosts.
 package gitclone

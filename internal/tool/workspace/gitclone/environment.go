@@ -14,8 +14,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/giturl"
 )
 
-// prepare builds git's environment. It has what git needs for this server: the settings are in the environment, where they win over
-// those of the repository. Cleanup removes the home directory, and with it the copy of the key.
+// prepare builds git's environment. Settings are passed as environment variables, which override the repository's
+// configuration. cleanup removes the home directory with the copy of the key.
 func (s Source) prepare(remote giturl.Remote) (git repository, cleanup func(), err error) {
 	home, err := os.MkdirTemp("", "nestor-clone-")
 	if err != nil {
@@ -33,7 +33,7 @@ func (s Source) prepare(remote giturl.Remote) (git repository, cleanup func(), e
 	}}
 	settings := []string{"core.hooksPath=" + os.DevNull, "credential.helper=", "submodule.recurse=false", "http.proxy="}
 	if s.Credentials != "" {
-		// Git takes the server to which it was redirected for the one that it was given, and so might send it the credentials.
+		// Git treats a server that it was redirected to like the original one and might send it the credentials.
 		settings = append(settings, "http.followRedirects=false")
 		if remote.Scheme != "ssh" {
 			settings = append(settings, fmt.Sprintf("credential.%s.helper=!%s %s %s %s",
@@ -52,7 +52,7 @@ func (s Source) prepare(remote giturl.Remote) (git repository, cleanup func(), e
 	return git, cleanup, nil
 }
 
-// protocols are those that git may use for a URL, and after a redirect. Others can run commands.
+// protocols returns the protocols that git may use for a URL and after a redirect. Others can run commands.
 func protocols(scheme string) string {
 	if scheme == "http" || scheme == "https" {
 		return "http:https"
@@ -60,7 +60,7 @@ func protocols(scheme string) string {
 	return scheme
 }
 
-// sshCommand connects to known servers alone, with the key of the credentials alone.
+// sshCommand returns an ssh command that connects only to known servers and uses only the key of the credentials.
 func (s Source) sshCommand(home string) (string, error) {
 	command := "ssh -F /dev/null -o BatchMode=yes -o StrictHostKeyChecking=yes -o GlobalKnownHostsFile=/dev/null -o IdentitiesOnly=yes"
 	if s.Credentials == "" {
@@ -74,7 +74,7 @@ func (s Source) sshCommand(home string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read ssh key: %w", err)
 	}
-	// Ssh refuses a key that others may read, which a mounted Secret's may be.
+	// Ssh rejects a key that others may read, which can be the case for a mounted Secret.
 	private := filepath.Join(home, "key")
 	if err := os.WriteFile(private, key, 0o600); err != nil {
 		return "", fmt.Errorf("copy ssh key: %w", err)
@@ -82,7 +82,7 @@ func (s Source) sshCommand(home string) (string, error) {
 	return command + " -i " + quote(private), nil
 }
 
-// asVariables writes settings of git as environment variables.
+// asVariables returns git settings as environment variables.
 func asVariables(settings []string) []string {
 	all := []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(settings))}
 	for i, setting := range settings {
@@ -92,5 +92,5 @@ func asVariables(settings []string) []string {
 	return all
 }
 
-// quote makes one word of a text for the shell by which git runs programs.
+// quote quotes a text for the shell with which git runs programs.
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

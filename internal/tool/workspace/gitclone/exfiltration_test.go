@@ -22,7 +22,7 @@ const (
 	password = "hunter2-hunter2"
 )
 
-// credentials is a directory with the files of a Secret.
+// credentials creates a directory with the files of a Secret.
 func credentials(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -39,7 +39,7 @@ func login(t *testing.T) string {
 	return credentials(t, map[string]string{"username": user, "password": password})
 }
 
-// backend serves the repository in a directory as git servers do, without asking for a password.
+// backend serves the repository in a directory like a git server, without a password.
 func backend(t *testing.T, dir string) (handler http.Handler, path string) {
 	t.Helper()
 	return &cgi.Handler{
@@ -48,7 +48,7 @@ func backend(t *testing.T, dir string) (handler http.Handler, path string) {
 	}, "/" + filepath.Base(dir) + "/.git"
 }
 
-// withPassword lets those in that know the password.
+// withPassword requires the password.
 func withPassword(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if name, given, _ := r.BasicAuth(); name != user || given != password {
@@ -60,7 +60,7 @@ func withPassword(next http.Handler) http.Handler {
 	})
 }
 
-// catcher is a server that asks everybody for a password and keeps what it gets.
+// catcher is a server that asks for a password and records what it gets.
 type catcher struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -107,8 +107,8 @@ func TestRedirectsNeverCarryCredentials(t *testing.T) {
 		})
 	}
 	for name, front := range map[string]func(http.Handler) http.Handler{
-		"before it asks for them": func(h http.Handler) http.Handler { return h },
-		"after it has had them":   withPassword,
+		"before authentication": func(h http.Handler) http.Handler { return h },
+		"after authentication":  withPassword,
 	} {
 		for target, host := range map[string]string{"another port": "127.0.0.1", "another name": "localhost"} {
 			t.Run(name+", to "+target, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestRedirectsNeverCarryCredentials(t *testing.T) {
 				s.Credentials = login(t)
 				err := gitclone.Clone(t.Context(), s)
 				if err == nil || !strings.Contains(err.Error(), "redirect") {
-					t.Errorf("the error does not tell of the redirect: %v", err)
+					t.Errorf("the error does not mention the redirect: %v", err)
 				}
 				if _, caught := evil.seen(); len(caught) > 0 {
 					t.Errorf("it got %q", caught)
@@ -125,7 +125,7 @@ func TestRedirectsNeverCarryCredentials(t *testing.T) {
 			})
 		}
 	}
-	t.Run("and are followed where there are none", func(t *testing.T) {
+	t.Run("and are followed without credentials", func(t *testing.T) {
 		handler, path := backend(t, upstream(t))
 		s := source(t, serve(t, redirect(serve(t, handler)))+path, "trunk")
 		if err := gitclone.Clone(t.Context(), s); err != nil {
@@ -134,7 +134,8 @@ func TestRedirectsNeverCarryCredentials(t *testing.T) {
 	})
 }
 
-// The clone runs again when a pod's containers are restarted, with the credentials, in a directory that commands have written to.
+// TestARepositoryThatCommandsChangedRunsNothing: when a pod's containers restart, the clone runs again with the
+// credentials, in a directory that commands have written to.
 func TestARepositoryThatCommandsChangedRunsNothing(t *testing.T) {
 	dir := upstream(t)
 	handler, path := backend(t, dir)
@@ -209,7 +210,7 @@ func TestOtherRemotesGetNoCredentials(t *testing.T) {
 	}
 }
 
-// The words of a server reach the model, and whoever reads the chat.
+// TestAServerCannotRepeatTheCredentials: messages of the server reach the model and the readers of the chat.
 func TestAServerCannotRepeatTheCredentials(t *testing.T) {
 	echo := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, given, _ := r.BasicAuth()
@@ -221,15 +222,15 @@ func TestAServerCannotRepeatTheCredentials(t *testing.T) {
 	s.Credentials = login(t)
 	err := gitclone.Clone(t.Context(), s)
 	if err == nil || !strings.Contains(err.Error(), "returned error: 403") {
-		t.Fatalf("git's words are missing: %v", err)
+		t.Fatalf("git's message is missing: %v", err)
 	}
 	if strings.Contains(err.Error(), "you are") {
-		t.Errorf("the error has what the server said: %v", err)
+		t.Errorf("the error repeats the server's message: %v", err)
 	}
 	s.Credentials = ""
 	s.URL = serve(t, echo) + "/app.git"
 	if err := gitclone.Clone(t.Context(), s); err == nil || !strings.Contains(err.Error(), "you are") {
-		t.Errorf("without credentials it has not: %v", err)
+		t.Errorf("without credentials the server's message is missing: %v", err)
 	}
 }
 

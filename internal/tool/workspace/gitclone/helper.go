@@ -15,14 +15,13 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/giturl"
 )
 
-// HelperArgument is the first argument with which git runs the program to ask
-// for a user name and a password; main must then call [AnswerGit].
+// HelperArgument is the first argument with which git runs the program to request a user name and a password; main
+// must then call [AnswerGit].
 const HelperArgument = "git-credential"
 
-// AnswerGit answers a request of git's for credentials, as git-credential(7)
-// describes it. The arguments are those after HelperArgument: the server that may
-// have the credentials, their directory, and git's operation. A request for any
-// other server gets no answer; git itself should not have made it.
+// AnswerGit answers a request of git for credentials as described in git-credential(7). The arguments are those after
+// HelperArgument: the server that may receive the credentials, their directory, and git's operation. A request for
+// any other server gets no answer.
 func AnswerGit(arguments []string, request io.Reader, answer io.Writer) error {
 	if len(arguments) != 3 {
 		return errors.New("git asks for credentials in an unknown way")
@@ -41,7 +40,7 @@ func AnswerGit(arguments []string, request io.Reader, answer io.Writer) error {
 	return nil
 }
 
-// asksFor says whether a request is for one server and no other.
+// asksFor reports whether a request is for the given server only.
 func asksFor(origin string, request io.Reader) bool {
 	var protocols, hosts []string
 	lines := bufio.NewScanner(request)

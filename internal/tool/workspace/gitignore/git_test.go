@@ -16,7 +16,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/gitignore"
 )
 
-// repository is a real git repository whose opinion counts.
+// repository is a real git repository to compare with.
 type repository struct {
 	t   *testing.T
 	dir string
@@ -39,7 +39,7 @@ func (r repository) git(input []byte, arguments ...string) []byte {
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C")
 	cmd.Stdin = bytes.NewReader(input)
 	output, err := cmd.Output()
-	// check-ignore ends with 1 if nothing is ignored.
+	// check-ignore exits with 1 if nothing is ignored.
 	if exit, ok := err.(*exec.ExitError); ok && exit.ExitCode() == 1 { //nolint:errorlint // returned by Output as it is
 		return output
 	}
@@ -49,7 +49,7 @@ func (r repository) git(input []byte, arguments ...string) []byte {
 	return output
 }
 
-// create makes files and directories; a path that ends in "/" is a directory.
+// create creates files and directories; a path that ends in "/" is a directory.
 func (r repository) create(paths []string) {
 	r.t.Helper()
 	for _, path := range paths {
@@ -70,12 +70,12 @@ func (r repository) create(paths []string) {
 	}
 }
 
-// ignored asks git which of the paths, which exist, it ignores.
+// ignored returns which of the existing paths git ignores.
 func (r repository) ignored(paths []string) map[string]bool {
 	r.t.Helper()
 	var input strings.Builder
 	for _, path := range paths {
-		// With the slash git would match it as part of the name.
+		// Git would match a trailing slash as part of the name.
 		input.WriteString(strings.TrimSuffix(path, "/") + "\x00")
 	}
 	output := r.git([]byte(input.String()), "check-ignore", "--no-index", "-z", "--stdin")
@@ -86,8 +86,8 @@ func (r repository) ignored(paths []string) map[string]bool {
 	return ignored
 }
 
-// walkIgnores decides as a walk does: from the top down, not entering what is
-// ignored. The files map directories to the content of their ignore files.
+// walkIgnores decides like a walk: top-down, without entering ignored directories. files maps directories to the
+// content of their ignore files.
 func walkIgnores(files map[string]string, path string) bool {
 	isDir := strings.HasSuffix(path, "/")
 	path = strings.TrimSuffix(path, "/")
@@ -105,7 +105,7 @@ func walkIgnores(files map[string]string, path string) bool {
 	return stack.Ignored(path, isDir)
 }
 
-// compare holds the verdicts on paths against git's.
+// compare compares our result for each path with git's.
 func compare(t interface{ Errorf(string, ...any) }, r repository, files map[string]string, paths []string) {
 	ignored := r.ignored(paths)
 	for _, path := range paths {
@@ -129,7 +129,7 @@ func (r repository) write(files map[string]string) {
 	}
 }
 
-func TestRulesAreGits(t *testing.T) {
+func TestRulesMatchGit(t *testing.T) {
 	paths := []string{
 		"a/", "b", "a/b/", "a/b/c/", "a/b/c/d", "d/a", "d/b", "foo/", "foo/bar/", "foo/bar/baz", "x/", "x/foo/", "x/y/foo/bar", "y/foo", "ab", "ax/b", "a/c",
 		"a.log", "x/a.log", "debug.log", "#hash", "!bang", "sp ace", "trail ", "foo[1]", "foo1", "é", "a-b", "a]b", "a/x/b", "a/x/y/b", `back\slash`, "abd", "acd", "c", "1",
@@ -151,7 +151,7 @@ func TestRulesAreGits(t *testing.T) {
 	}
 }
 
-func TestNestedRulesAreGits(t *testing.T) {
+func TestNestedRulesMatchGit(t *testing.T) {
 	r := newRepository(t)
 	files := map[string]string{
 		".": "*.log\nbuild\n/top\n", "a": "!keep.log\n/top\nsub/\n", "a/b": "!build\n*.txt\n", "c": "*\n!.gitignore\n!*.go\n",
@@ -165,8 +165,8 @@ func TestNestedRulesAreGits(t *testing.T) {
 	compare(t, r, files, paths)
 }
 
-// Random rules, made of the parts that make rules difficult.
-func TestRandomRulesAreGits(t *testing.T) {
+// TestRandomRulesMatchGit builds rules from the parts that are hard to get right.
+func TestRandomRulesMatchGit(t *testing.T) {
 	r := newRepository(t)
 	part := rapid.SampledFrom([]string{"a", "b", "ab", "*", "**", "?", "[ab]", "[!a]", "[^b]", "[a-b]", "/", "/", "/", "\\a", "\\*", "\\", "[", "]", "!", "#", " ", "***", "[[:alpha:]]", "[/]", "-", "."})
 	line := rapid.Custom(func(t *rapid.T) string { return strings.Join(rapid.SliceOfN(part, 1, 7).Draw(t, "parts"), "") })

@@ -12,8 +12,7 @@ import (
 // Rules are the patterns of one .gitignore file.
 type Rules struct {
 	rules []rule
-	// literals finds the rules that name one entry at any depth, which are most
-	// rules of most files, without trying each of them.
+	// literals indexes the rules that name one entry at any depth, which most rules do, to avoid trying each of them.
 	literals map[string][]int
 	others   []int
 }
@@ -29,8 +28,7 @@ type rule struct {
 	path   pathmatch.Path
 }
 
-// Parse reads the content of a .gitignore file. It returns nil if the file has
-// no rule.
+// Parse parses the content of a .gitignore file. It returns nil if the file has no rules.
 func Parse(content string) *Rules {
 	content = strings.TrimPrefix(content, "\ufeff")
 	r := &Rules{literals: map[string][]int{}}
@@ -81,9 +79,8 @@ func parseLine(line string) (rule, bool) {
 	return r, true
 }
 
-// textBeforeStars returns the text before a "**" that is not a component of its
-// own, as in "a**/b". Git documents such stars as ordinary ones, but it compares
-// the text before the first wildcard on its own, and what is left of the pattern
+// textBeforeStars returns the text before a "**" that is not a whole component, as in "a**/b". Git documents such
+// stars as ordinary ones, but it compares the text before the first wildcard separately, and the rest of the pattern
 // then begins with "**", which crosses directories.
 func textBeforeStars(line string) string {
 	i := strings.IndexAny(line, `*?[\`)
@@ -119,7 +116,7 @@ func trimTrailingSpace(line string) string {
 	return line[:end]
 }
 
-// match returns the verdict of the last rule that matches an entry.
+// match returns the result of the last rule that matches an entry.
 func (r *Rules) match(path, name string, isDir bool) (ignored, decided bool) {
 	last := -1
 	if at, ok := r.literals[name]; ok {

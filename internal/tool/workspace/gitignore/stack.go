@@ -5,16 +5,16 @@ package gitignore
 
 import "strings"
 
-// Stack is the rules that hold in a directory: its own and those of the
-// directories above it. The nil stack ignores nothing.
+// Stack holds the rules that apply in a directory: its own and those of the directories above it. The nil stack
+// ignores nothing.
 type Stack struct {
 	rules *Rules
 	base  int // length of the prefix that makes a path relative to the rules' directory
 	above *Stack
 }
 
-// Push adds the rules of the directory dir, a path from the root of the tree
-// ("." for the root itself). Without rules the stack stays as it is.
+// Push adds the rules of the directory dir, a path from the root of the tree ("." for the root itself). With nil
+// rules it returns s.
 func (s *Stack) Push(dir string, rules *Rules) *Stack {
 	if rules == nil {
 		return s

@@ -10,7 +10,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/giturl"
 )
 
-func TestPlainURLsAreRead(t *testing.T) {
+func TestPlainURLsAreParsed(t *testing.T) {
 	for raw, want := range map[string]giturl.Remote{
 		"https://git.example.com/team/app.git":         {Scheme: "https", Host: "git.example.com", Port: 443},
 		"https://Git.Example.com:8443/team/app@v2.git": {Scheme: "https", Host: "git.example.com", Port: 8443},
@@ -54,7 +54,7 @@ func TestURLsThatProgramsReadDifferentlyAreRefused(t *testing.T) {
 		"port too large":          "https://git.example.com:99999/x",
 		"port 0":                  "https://git.example.com:0/x",
 		"port with a sign":        "https://git.example.com:+443/x",
-		"address that is none":    "https://[::::]/x",
+		"invalid address":         "https://[::::]/x",
 		"zone":                    "https://[fe80::1%25eth0]/x",
 		"other alphabet":          "https://git.exаmple.com/x",
 	} {
@@ -70,7 +70,7 @@ func TestURLsThatProgramsReadDifferentlyAreRefused(t *testing.T) {
 	}
 }
 
-func TestAListNamesHosts(t *testing.T) {
+func TestHostLists(t *testing.T) {
 	for name, tc := range map[string]struct {
 		url, hosts string
 		want       bool
@@ -78,7 +78,7 @@ func TestAListNamesHosts(t *testing.T) {
 		"host":                          {"https://git.example.com/x", "git.example.com", true},
 		"case":                          {"https://GIT.example.com/x", "Git.Example.Com", true},
 		"one of several":                {"https://git.example.com/x", "a.example.com, git.example.com", true},
-		"parted by spaces":              {"https://git.example.com/x", "a.example.com\n git.example.com", true},
+		"separated by spaces":           {"https://git.example.com/x", "a.example.com\n git.example.com", true},
 		"ssh":                           {"ssh://git@git.example.com/x", "git.example.com", true},
 		"port":                          {"https://git.example.com:8443/x", "git.example.com:8443", true},
 		"scheme":                        {"https://git.example.com/x", "https://git.example.com", true},

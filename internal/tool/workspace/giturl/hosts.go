@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// IsIn says whether a list of hosts names the remote. The list is parted by commas or spaces; its entries are
+// IsIn reports whether a list of hosts, separated by commas or spaces, includes the remote. Its entries are
 //
 //	git.example.com           https and ssh, at their own ports
 //	git.example.com:8443      https and ssh, at this port
 //	http://git.example.com    this scheme only, which is how plain http is allowed
 //
-// There are no patterns: an entry that is not understood names nothing.
+// There are no patterns, and invalid entries match nothing.
 func (r Remote) IsIn(hosts string) bool {
 	entries := strings.FieldsFunc(hosts, func(c rune) bool { return c == ',' || c == ' ' || c == '\t' || c == '\n' || c == '\r' })
 	return slices.ContainsFunc(entries, r.isNamedBy)
@@ -26,7 +26,7 @@ func (r Remote) isNamedBy(entry string) bool {
 	if !found {
 		scheme, host = r.Scheme, entry
 		if scheme == "http" {
-			return false // it would send the password in the clear
+			return false // the password would be sent unencrypted
 		}
 	}
 	port := ""
@@ -38,7 +38,7 @@ func (r Remote) isNamedBy(entry string) bool {
 	return err == nil && scheme == r.Scheme && number == r.Port && host != "" && strings.EqualFold(host, r.Host)
 }
 
-// Entry is the shortest entry that names the remote, for messages to people.
+// Entry returns the shortest entry that matches the remote, for messages.
 func (r Remote) Entry() string {
 	if r.Scheme == "http" {
 		return r.Origin()

@@ -21,13 +21,13 @@ type Remote struct {
 	Port int32
 }
 
-// defaultPorts are the schemes that are supported, with the port of a URL that names none.
+// defaultPorts maps the supported schemes to their default ports.
 var defaultPorts = map[string]int32{"https": 443, "http": 80, "ssh": 22}
 
-// plain is a URL that every program reads alike: scheme, user, host, port, path.
+// plain matches a URL that every program parses alike: scheme, user, host, port, path.
 var plain = regexp.MustCompile(`^(https?|ssh)://(?:([A-Za-z0-9][A-Za-z0-9._-]*)@)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)(?::([0-9]{1,5}))?/[^\s\\[:cntrl:]]+$`)
 
-// Parse reads the URL of a repository. Its errors do not repeat the URL, which may hold a password.
+// Parse parses the URL of a repository. Its errors do not repeat the URL, which may contain a password.
 func Parse(raw string) (Remote, error) {
 	if u, err := url.Parse(raw); err == nil && u.User != nil && u.Host != "" {
 		if _, has := u.User.Password(); has || u.Scheme != "ssh" {
@@ -40,7 +40,7 @@ func Parse(raw string) (Remote, error) {
 	}
 	remote := Remote{Scheme: parts[1], Host: strings.ToLower(strings.Trim(parts[3], "[]"))}
 	if strings.HasPrefix(parts[3], "[") && net.ParseIP(remote.Host) == nil {
-		return Remote{}, errors.New("git url names an address that is none")
+		return Remote{}, errors.New("git url has an invalid address")
 	}
 	var err error
 	remote.Port, err = portOf(remote.Scheme, parts[4])
@@ -53,15 +53,15 @@ func portOf(scheme, text string) (int32, error) {
 	}
 	number, err := strconv.ParseUint(text, 10, 16)
 	if err != nil || number == 0 {
-		return 0, errors.New("git url names a port that is none: " + text)
+		return 0, errors.New("git url has an invalid port: " + text)
 	}
 	return int32(number), nil
 }
 
-// Origin is the remote without the path, as git writes it: https://git.example.com, http://git.example.com:8080.
+// Origin returns the remote without the path, as git writes it: https://git.example.com, http://git.example.com:8080.
 func (r Remote) Origin() string { return r.Scheme + "://" + r.HostPort() }
 
-// HostPort is the host, with the port unless it is the scheme's own.
+// HostPort returns the host, with the port unless it is the scheme's default.
 func (r Remote) HostPort() string {
 	host := r.Host
 	if strings.Contains(host, ":") {

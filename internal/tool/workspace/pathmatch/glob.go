@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// maxAlternatives bounds what braces may expand to.
+// maxAlternatives bounds the expansion of braces.
 const maxAlternatives = 256
 
 // Glob is a file glob: one or more path patterns.
@@ -17,8 +17,8 @@ type Glob struct {
 	paths []Path
 }
 
-// CompileGlob compiles a file glob. A pattern without "/" matches a name at any
-// depth; with "/" it matches the whole path. {a,b} gives alternatives.
+// CompileGlob compiles a file glob. A pattern without "/" matches a name at any depth; with "/" it matches the whole
+// path. {a,b} are alternatives.
 func CompileGlob(pattern string) (*Glob, error) {
 	if pattern == "" {
 		return nil, errors.New("glob is empty")
@@ -57,7 +57,7 @@ func (g *Glob) Match(path string) bool {
 	return false
 }
 
-// expand replaces braces by the patterns that they stand for.
+// expand returns the patterns that the braces of a pattern stand for.
 func expand(pattern string) ([]string, error) {
 	open, closing, commas := braces(pattern)
 	if open < 0 {

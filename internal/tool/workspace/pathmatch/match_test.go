@@ -47,7 +47,7 @@ func TestGlobMatches(t *testing.T) {
 	}
 }
 
-func TestGlobsThatAreRefused(t *testing.T) {
+func TestInvalidGlobsAreRejected(t *testing.T) {
 	for _, pattern := range []string{"", strings.Repeat("{a,b}", 20)} {
 		if _, err := pathmatch.CompileGlob(pattern); err == nil {
 			t.Errorf("%q was accepted", pattern)
@@ -55,7 +55,7 @@ func TestGlobsThatAreRefused(t *testing.T) {
 	}
 }
 
-// On single names, without escapes, the standard library has the same rules.
+// TestNamesAgreeWithTheStandardLibrary: for single names without escapes the standard library has the same rules.
 func TestNamesAgreeWithTheStandardLibrary(t *testing.T) {
 	part := rapid.SampledFrom([]string{"a", "b", "*", "?", "[ab]", "[^a]", "[a-c]", "c"})
 	rapid.Check(t, func(t *rapid.T) {
@@ -71,7 +71,7 @@ func TestNamesAgreeWithTheStandardLibrary(t *testing.T) {
 	})
 }
 
-// Patterns that take other matchers exponential time.
+// TestHardPatternsAreFast uses patterns for which backtracking matchers need exponential time.
 func TestHardPatternsAreFast(t *testing.T) {
 	name := strings.Repeat("a", 4000)
 	if pathmatch.CompileName(strings.Repeat("*a", 200) + "b").Match(name) {

@@ -8,7 +8,7 @@ import "strings"
 // Name is a compiled pattern for a single path component.
 type Name struct {
 	kind   kind
-	text   string // what literal, prefix and suffix compare with
+	text   string // of literal, prefix and suffix
 	tokens []token
 }
 
@@ -52,8 +52,7 @@ func CompileName(pattern string) Name {
 	return classify(tokens)
 }
 
-// classify recognises the shapes that nearly all real patterns have and that
-// need no general matching.
+// classify recognises the common forms of patterns that need no general matching.
 func classify(tokens []token) Name {
 	stars, plain := 0, true
 	var text strings.Builder
@@ -81,7 +80,7 @@ func classify(tokens []token) Name {
 	return Name{kind: general, tokens: tokens}
 }
 
-// Literal returns the only name that the pattern matches, if there is just one.
+// Literal returns the only name that the pattern matches, if there is exactly one.
 func (n Name) Literal() (string, bool) { return n.text, n.kind == literal }
 
 // Match reports whether the pattern matches the whole name.
@@ -99,8 +98,8 @@ func (n Name) Match(name string) bool {
 	return matchTokens(n.tokens, name)
 }
 
-// matchTokens backtracks to the latest star only: whatever an earlier star could
-// take instead, the latest one can take too.
+// matchTokens backtracks only to the latest star: whatever an earlier star could match instead, the latest one can
+// match too.
 func matchTokens(tokens []token, name string) bool {
 	i, t := 0, 0
 	star, resume := -1, 0

@@ -20,8 +20,8 @@ func CompilePath(pattern string) Path {
 	var p Path
 	for _, component := range split(pattern) {
 		if len(component) >= 2 && strings.Trim(component, "*") == "" {
-			// Several in a row mean the same as one, unless the last has to
-			// stand for at least one component; keep them as they are.
+			// Several in a row mean the same as one, unless the last one has to match at least one component; keep
+			// them all.
 			p.parts = append(p.parts, part{deep: true})
 			continue
 		}
@@ -30,8 +30,8 @@ func CompilePath(pattern string) Path {
 	return p
 }
 
-// split cuts a pattern at its slashes, those inside sets excepted, which can
-// never match, and those behind a backslash included, which mean the same.
+// split splits a pattern at its slashes, including escaped ones, which mean the same, but not at those inside sets,
+// which can never match.
 func split(pattern string) []string {
 	var components []string
 	start := 0
@@ -62,7 +62,7 @@ func (p Path) Match(path string) bool {
 	if len(parts) == 1 && !parts[0].deep {
 		return !strings.Contains(path, "/") && parts[0].name.Match(path)
 	}
-	// As with "*" inside a name, only the latest "**" is ever resumed.
+	// As with "*" inside a name, only the latest "**" is ever retried.
 	var deep []part
 	resume, more := "", false
 	rest, left := path, true

@@ -33,7 +33,7 @@ func spec(source pod.Source) pod.Spec {
 	}
 }
 
-func TestObjectsAreAsReviewed(t *testing.T) {
+func TestObjectsMatchGoldenFiles(t *testing.T) {
 	limit := resource.MustParse("20Gi")
 	for name, source := range map[string]pod.Source{
 		"git-https":  {Git: &pod.Git{URL: "https://git.example.com/team/project.git", Ref: "main", SecretName: "git-login"}},
@@ -92,7 +92,7 @@ func TestNamesFitServicesAndDependOnTheOwner(t *testing.T) {
 	}
 }
 
-func TestIncompleteSpecsAreRefused(t *testing.T) {
+func TestInvalidSpecsAreRejected(t *testing.T) {
 	for name, change := range map[string]func(*pod.Spec){
 		"owner":            func(s *pod.Spec) { s.Owner.UID = "" },
 		"namespace":        func(s *pod.Spec) { s.Namespace = "" },

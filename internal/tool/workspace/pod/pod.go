@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Where things are in the pod.
+// Paths and volumes of the pod.
 const (
 	filesPath       = "/workspace"
 	credentialsPath = "/var/run/nestor/git"
@@ -23,10 +23,10 @@ const (
 	credentialsName = "git-credentials"
 )
 
-// user is the one that distroless and many other images call nonroot.
+// user is the UID of "nonroot" in distroless and many other images.
 const user = int64(65532)
 
-// Pod is the pod that serves the files.
+// Pod returns the pod that serves the files.
 func Pod(s Spec) *corev1.Pod {
 	no, yes, id := false, true, user
 	grace := int64(15)
@@ -55,8 +55,8 @@ func Pod(s Spec) *corev1.Pod {
 	return pod
 }
 
-// leave makes the pod leave a lost node after half a minute instead of the usual
-// five: an agent is waiting for its files.
+// leave returns a toleration that evicts the pod from a lost node after half a minute instead of five, because an
+// agent waits for its files.
 func leave(taint string) corev1.Toleration {
 	seconds := int64(30)
 	return corev1.Toleration{Key: taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds}
@@ -93,7 +93,7 @@ func clone(s Spec) corev1.Container {
 		Resources:       s.resources(),
 		VolumeMounts:    []corev1.VolumeMount{{Name: filesVolume, MountPath: filesPath}, {Name: cloneTempVolume, MountPath: "/tmp"}},
 		SecurityContext: restricted(),
-		// What git says at the end is the pod's message when cloning fails.
+		// The end of git's output becomes the pod's message if cloning fails.
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
 	if git.SecretName != "" {
@@ -110,7 +110,7 @@ func volumes(s Spec) []corev1.Volume {
 		{Name: tempVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &temp}}},
 	}
 	if s.Source.Git != nil {
-		// Not the one of the server: a clone that is killed leaves a copy of the key in it.
+		// Separate from the server's volume: a clone that is killed leaves a copy of the key in it.
 		own := resource.MustParse("16Mi")
 		all = append(all, corev1.Volume{Name: cloneTempVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &own}}})
 	}
@@ -154,8 +154,8 @@ func tokenRef(s Spec) *corev1.EnvVarSource {
 	}}
 }
 
-// restricted is what the Pod Security Standard of that name asks of a container,
-// and a read-only image.
+// restricted returns the security context that the restricted Pod Security Standard requires, with a read-only root
+// file system.
 func restricted() *corev1.SecurityContext {
 	no, yes := false, true
 	return &corev1.SecurityContext{

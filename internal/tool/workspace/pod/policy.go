@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// NetworkPolicy lets the operator in and nobody else, and out what Egress says.
+// NetworkPolicy returns a policy that admits only the operator and allows the egress of the spec.
 func NetworkPolicy(s Spec) *networkingv1.NetworkPolicy {
 	return &networkingv1.NetworkPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
@@ -37,7 +37,7 @@ func fromOperator(operator Peer) networkingv1.NetworkPolicyIngressRule {
 	}
 }
 
-// ToAddresses lets the pod connect to a port of some addresses.
+// ToAddresses allows connections to a port of some addresses.
 func ToAddresses(addresses []netip.Addr, number int32) networkingv1.NetworkPolicyEgressRule {
 	rule := networkingv1.NetworkPolicyEgressRule{Ports: []networkingv1.NetworkPolicyPort{port(corev1.ProtocolTCP, number)}}
 	for _, address := range addresses {
@@ -47,8 +47,8 @@ func ToAddresses(addresses []netip.Addr, number int32) networkingv1.NetworkPolic
 	return rule
 }
 
-// ToPods lets the pod connect to a port of some pods. Where a Service leads to
-// them, policies see their addresses and ports and not its own.
+// ToPods allows connections to a port of some pods. Policies apply to the addresses and ports of the pods behind a
+// Service, not to those of the Service.
 func ToPods(peer Peer, target intstr.IntOrString) networkingv1.NetworkPolicyEgressRule {
 	protocol := corev1.ProtocolTCP
 	return networkingv1.NetworkPolicyEgressRule{

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Service gives the pod a name.
+// Service returns the service of the pod.
 func Service(s Spec) *corev1.Service {
 	return &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
@@ -22,8 +22,8 @@ func Service(s Spec) *corev1.Service {
 	}
 }
 
-// Secret holds the token, which the caller made at random. It never changes: a
-// new token would need a new pod.
+// Secret returns the secret with the token, which the caller generates. It never changes: a new token would need a
+// new pod.
 func Secret(s Spec, token string) *corev1.Secret {
 	immutable := true
 	return &corev1.Secret{

@@ -19,7 +19,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/giturl"
 )
 
-// Port is where the server listens in the pod, and the Service's port.
+// Port is the port of the server in the pod and of the Service.
 const Port = 7410
 
 // Container is the name of the container that serves.
@@ -30,8 +30,7 @@ const TokenKey = "token"
 
 // Spec describes a workspace.
 type Spec struct {
-	// Owner is the AgentChat, or the standalone AgentTask, that the workspace is
-	// for; Namespace is where it lives.
+	// Owner is the AgentChat or standalone AgentTask of the workspace, and Namespace its namespace.
 	Owner     Owner
 	Namespace string
 	Source    Source
@@ -39,14 +38,13 @@ type Spec struct {
 	Image string
 	// Resources of the server; DefaultResources if empty.
 	Resources corev1.ResourceRequirements
-	// Operator says which pods may connect.
+	// Operator selects the pods that may connect.
 	Operator Peer
-	// Egress is all that the pod may connect to; none is nothing. Hosts are the
-	// names that it finds without asking a name server.
+	// Egress lists the allowed outgoing connections; empty allows none. Hosts are names that the pod resolves without
+	// DNS.
 	Egress []networkingv1.NetworkPolicyEgressRule
 	Hosts  []corev1.HostAlias
-	// MaxSize bounds the files of a source that is not a volume of its own; zero
-	// is no bound.
+	// MaxSize bounds the files of a source without its own volume; zero means no bound.
 	MaxSize resource.Quantity
 }
 
@@ -87,13 +85,13 @@ type PersistentVolumeClaim struct {
 	ReadOnly  bool
 }
 
-// EmptyDir is a directory that is empty at first and goes with the pod.
+// EmptyDir is a directory that starts empty and is deleted with the pod.
 type EmptyDir struct {
 	// SizeLimit bounds the files; the default is 5Gi, or MaxSize if that is less.
 	SizeLimit *resource.Quantity
 }
 
-// DefaultResources are those of a workspace that asks for none.
+// DefaultResources returns the resources of a workspace that specifies none.
 func DefaultResources() corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{
 		Requests: corev1.ResourceList{
@@ -107,7 +105,7 @@ func DefaultResources() corev1.ResourceRequirements {
 	}
 }
 
-// Validate says what is missing or contradictory.
+// Validate returns an error if the spec is incomplete or contradictory.
 func (s Spec) Validate() error {
 	if s.Owner.Name == "" || s.Owner.UID == "" || s.Owner.Kind == "" || s.Owner.APIVersion == "" || s.Namespace == "" {
 		return errors.New("workspace has no complete owner and namespace")
@@ -116,8 +114,8 @@ func (s Spec) Validate() error {
 		return errors.New("workspace has no image")
 	}
 	if s.Operator.Namespace == "" || len(s.Operator.Labels) == 0 {
-		// An empty selector would let every pod in.
-		return errors.New("workspace does not say which operator may connect")
+		// An empty selector would admit every pod.
+		return errors.New("workspace does not specify which operator may connect")
 	}
 	return s.Source.validate()
 }
@@ -142,8 +140,8 @@ func (s Source) validate() error {
 	return nil
 }
 
-// Name is the name of all objects of the workspace. It depends on the owner's
-// UID, so that a new owner of an old name does not meet the old one's pod.
+// Name returns the name of all objects of the workspace. It depends on the owner's UID, so that a re-created owner
+// does not get the old pod.
 func (s Spec) Name() string {
 	const longest = 40
 	sum := sha256.Sum256([]byte(s.Owner.UID))
@@ -152,12 +150,12 @@ func (s Spec) Name() string {
 	return "ws-" + name + "-" + hex.EncodeToString(sum[:4])
 }
 
-// URL is where the operator reaches the server.
+// URL returns the address of the server for the operator.
 func (s Spec) URL() string {
 	return fmt.Sprintf("http://%s.%s.svc:%d/", s.Name(), s.Namespace, Port)
 }
 
-// Labels are those of every workspace's objects, by which the operator finds them.
+// Labels returns the labels of every workspace's objects.
 func Labels() map[string]string {
 	return map[string]string{"app.kubernetes.io/name": "nestor-workspace", "app.kubernetes.io/managed-by": "nestor"}
 }
@@ -180,7 +178,7 @@ func (s Spec) meta() metav1.ObjectMeta {
 	}
 }
 
-// selector is the labels by which the Service and the policy find the pod.
+// selector returns the labels with which the Service and the policy select the pod.
 func (s Spec) selector() map[string]string {
 	return map[string]string{"app.kubernetes.io/name": "nestor-workspace", "app.kubernetes.io/instance": s.Name()}
 }

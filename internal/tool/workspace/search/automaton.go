@@ -10,14 +10,11 @@ import (
 	"unicode/utf8"
 )
 
-// automaton decides whether lines match, and nothing else, which lets it spend
-// one table look-up on a byte. It is the deterministic automaton of the
-// expression, whose states are sets of program counters, built as the text
-// demands and forgotten when it grows too large.
+// automaton decides whether lines match, with one table lookup per byte. It is the deterministic automaton of the
+// expression, whose states are sets of program counters. States are built lazily and dropped when there are too many.
 //
-// A state stands between two characters. Whether "^", "$" and "\b" hold there
-// depends on the character that follows, so a state keeps the counters as they
-// were before following such conditions and the transition resolves them.
+// A state is a position between two characters. Whether "^", "$" and "\b" hold there depends on the next character,
+// so a state has the counters from before such conditions, and the transition resolves them.
 //
 // An automaton is not safe for concurrent use.
 type automaton struct {
@@ -35,7 +32,7 @@ type automaton struct {
 
 type state struct {
 	pcs   []uint32
-	prev  rune // a character like the one before: -1 (none), 'a' (of a word) or ' '
+	prev  rune // class of the previous character: -1 (none), 'a' (word) or ' '
 	ascii [utf8.RuneSelf]*state
 	other map[rune]*state
 }
@@ -56,8 +53,8 @@ func (a *automaton) forget() {
 	a.start = a.intern([]uint32{uint32(a.prog.Start)}, lineEnd)
 }
 
-// find returns an offset in the first matching line at or after from, which is
-// the beginning of a line, or len(data)+1 if no line matches.
+// find returns an offset in the first matching line at or after from, which is the start of a line, or len(data)+1 if
+// no line matches.
 func (a *automaton) find(data []byte, from int) int {
 	s := a.start
 	for i := from; i < len(data); {
@@ -80,8 +77,7 @@ func (a *automaton) find(data []byte, from int) int {
 		s = next
 		i++
 	}
-	// A last line without a line break ends here; after a line break there is no
-	// further line.
+	// A last line without a line break ends here; after a final line break there is no further line.
 	if s != a.start && a.next(s, '\n') == a.match {
 		return len(data)
 	}
@@ -143,8 +139,8 @@ func (a *automaton) step(s *state, r rune) *state {
 	return a.intern(slices.Compact(pcs), prev)
 }
 
-// follow returns the character-reading instructions that are reachable without
-// reading, and whether the expression matches already.
+// follow returns the reachable instructions that read a character, and reports whether the expression already
+// matches.
 func (a *automaton) follow(pcs []uint32, context syntax.EmptyOp) (reading []uint32, matched bool) {
 	a.round++
 	a.stack = append(a.stack[:0], pcs...)

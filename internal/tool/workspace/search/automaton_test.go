@@ -25,7 +25,7 @@ func matchingLines(m *matcher, text string) []int {
 	return numbers
 }
 
-// plainly returns the same by package regexp, line by line.
+// plainly returns the same numbers computed with package regexp, line by line.
 func plainly(re *regexp.Regexp, text string) []int {
 	var numbers []int
 	lines := strings.Split(text, "\n")
@@ -89,8 +89,8 @@ func TestMatcherAgreesWithRegexpOnRandomPatterns(t *testing.T) {
 	})
 }
 
-// A pattern whose automaton has more states than are kept must still be right.
-func TestAutomatonForgetsAndGoesOn(t *testing.T) {
+// TestAutomatonWithTooManyStates uses a pattern whose automaton has more than maxStates states.
+func TestAutomatonWithTooManyStates(t *testing.T) {
 	const expression = `[ab]*a[ab]{14}c`
 	pattern, err := CompilePattern(expression, false, false)
 	if err != nil {

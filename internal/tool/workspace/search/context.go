@@ -9,11 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine is the number of bytes of a line that are shown; minified files have
-// lines of megabytes.
+// maxLine is the maximum number of bytes of a line in results; minified files have lines of megabytes.
 const maxLine = 500
 
-// withContext returns matching lines with lines around them, each line once.
+// withContext returns matching lines with their context, each line once.
 func withContext(data []byte, spans []span, before, after int) []Line {
 	lines := make([]Line, 0, len(spans)*(1+before+after))
 	last := 0 // number of the last line that was added
@@ -53,7 +52,7 @@ func linesAfter(data []byte, match span, n int) []Line {
 	return lines
 }
 
-// show makes a line fit to be shown: valid, without a carriage return, not too long.
+// show returns a line for display: valid UTF-8, without a carriage return, of limited length.
 func show(line []byte) string {
 	line = bytes.TrimSuffix(line, []byte{'\r'})
 	more := false

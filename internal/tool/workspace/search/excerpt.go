@@ -10,14 +10,14 @@ import (
 	"slices"
 )
 
-// weighed is a line and how much of the terms it has.
+// weighed is a line with the total weight of its terms.
 type weighed struct {
 	start, end int
 	weight     float64
 }
 
-// bestLines returns the lines of a file that have most of the terms, in the
-// order of the file. A file that can no longer be read has none.
+// bestLines returns the lines of a file with the highest weights, in file order. A file that can no longer be read
+// has none.
 func bestLines(files Files, path string, terms []term, limit int) []Line {
 	data, err := files.Root.ReadFile(path, files.MaxFileBytes)
 	if err != nil {
@@ -36,8 +36,7 @@ func bestLines(files Files, path string, terms []term, limit int) []Line {
 	return lines
 }
 
-// weigh returns the lines that have a term, by where they begin. A term counts
-// once in a line.
+// weigh returns the lines that contain a term, by offset. A term counts once per line.
 func weigh(data []byte, terms []term) map[int]weighed {
 	lines := map[int]weighed{}
 	for _, t := range terms {

@@ -14,28 +14,28 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pathmatch"
 )
 
-// Files says which files of a tree are searched.
+// Files selects the files of a tree to search.
 type Files struct {
 	Root *fsroot.Root
 	// Base is the directory to search, or a single file, relative to the root.
 	Base string
-	// Include, if set, keeps only the files whose path relative to Base it matches.
+	// Include, if set, selects the files whose path relative to Base it matches.
 	Include *pathmatch.Glob
-	// IncludeIgnored searches what .gitignore files leave out too. Git's own
-	// directory is searched only if Base is in it.
+	// IncludeIgnored also searches what .gitignore files exclude. Git's own directory is searched only if Base is in
+	// it.
 	IncludeIgnored bool
-	// MaxFileBytes is the size above which a file is not opened.
+	// MaxFileBytes is the maximum size of a file that is opened.
 	MaxFileBytes int64
 	// Workers is the number of goroutines; 0 means GOMAXPROCS.
 	Workers int
 }
 
-// file is one file met by a walk. It is valid only during the visit.
+// file is a file found by a walk. It is valid only during the visit.
 type file struct {
 	path string // from the root
 	name string
-	dir  *fsroot.Dir  // that has the file; or else
-	root *fsroot.Root // for a file that was asked for by its path
+	dir  *fsroot.Dir  // the directory of the file, or
+	root *fsroot.Root // the root, if the file was given by its path
 }
 
 // readText returns the content of a text file in buf, which may grow.
@@ -53,9 +53,8 @@ func (f file) readText(buf []byte, limit int64) ([]byte, error) {
 // visitor handles files on one worker.
 type visitor func(file)
 
-// walk calls visitors for all files, in no particular order. Each worker has a
-// visitor of its own, made by newVisitor, which therefore needs no locks. It
-// returns the number of directories that could not be read.
+// walk calls visitors for all files, in no particular order. newVisitor creates one visitor per worker, which
+// therefore needs no locks. It returns the number of unreadable directories.
 func (s Files) walk(ctx context.Context, newVisitor func() visitor) (unreadable int, err error) {
 	base := s.Base
 	if base == "" {
@@ -85,8 +84,7 @@ func (s Files) walk(ctx context.Context, newVisitor func() visitor) (unreadable 
 	return w.run(ctx, workers, task{open: newHandle(dir), path: base, rules: rules}, newVisitor)
 }
 
-// visitOne visits a single file, which the caller asked for by name, so that no
-// rule leaves it out.
+// visitOne visits a file that the caller named, regardless of ignore rules.
 func (s Files) visitOne(name string, visit visitor) error {
 	f, _, err := s.Root.OpenFile(name)
 	if err != nil {
@@ -116,10 +114,10 @@ func (s Files) rulesAbove(base string) (*gitignore.Stack, error) {
 	return rules, nil
 }
 
-// maxRulesBytes is far above any .gitignore file that a person wrote.
+// maxRulesBytes is far above the size of any hand-written .gitignore file.
 const maxRulesBytes = 1 << 20
 
-// readRules returns the rules of a directory, nil if it has none that can be read.
+// readRules returns the rules of a directory, or nil if it has none or they cannot be read.
 func readRules(dir *fsroot.Dir) *gitignore.Rules {
 	content, err := dir.ReadFile(".gitignore", nil, maxRulesBytes, nil)
 	if err != nil {
@@ -128,7 +126,7 @@ func readRules(dir *fsroot.Dir) *gitignore.Rules {
 	return gitignore.Parse(string(content))
 }
 
-// prefixOf is what the paths below a directory begin with.
+// prefixOf returns the common prefix of the paths below a directory.
 func prefixOf(dir string) string {
 	if dir == "." {
 		return ""

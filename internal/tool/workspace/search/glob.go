@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// GlobResult is the files that a glob matched.
+// GlobResult lists the files that a glob matched.
 type GlobResult struct {
 	Paths []string // sorted, at most the limit
-	Total int      // how many there are in all
+	Total int      // number of all matching files
 	// Unreadable counts the directories that could not be read.
 	Unreadable int
 }

@@ -13,17 +13,16 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/fsroot"
 )
 
-// GrepQuery is what to look for.
+// GrepQuery describes a search.
 type GrepQuery struct {
 	Pattern *Pattern
-	// Before and After are the numbers of lines shown around a match.
+	// Before and After are the numbers of context lines around a match.
 	Before, After int
-	// Limit is the number of matching lines that are returned.
+	// Limit is the maximum number of matching lines to return.
 	Limit int
 }
 
-// GrepResult is what was found. Counts are of all matches, not only of those
-// that were returned.
+// GrepResult is the result of a search. Counts include matches beyond the limit.
 type GrepResult struct {
 	Files        []FileMatches // in the order of their paths
 	Matches      int
@@ -35,17 +34,17 @@ type GrepResult struct {
 type FileMatches struct {
 	Path  string
 	Count int
-	Lines []Line // empty if the limit was used up by files before it
+	Lines []Line // empty if earlier files reached the limit
 }
 
 // Line is one line of a file, numbered from 1.
 type Line struct {
 	Number int
 	Text   string
-	Match  bool // or context of a match
+	Match  bool // false for context
 }
 
-// Skipped counts what was not searched.
+// Skipped counts files that were not searched.
 type Skipped struct {
 	Binary, Large, Unreadable int
 }
@@ -99,7 +98,7 @@ type grepper struct {
 	buf     []byte
 	spans   []span
 	found   []FileMatches
-	kept    int // matching lines held in found
+	kept    int // number of matching lines in found
 	skipped Skipped
 }
 
@@ -131,7 +130,7 @@ func (g *grepper) visit(f file) {
 	matches.Lines = withContext(data, g.spans, g.query.Before, g.query.After)
 	g.found = append(g.found, matches)
 	g.kept += len(g.spans)
-	// Lines beyond the limit of this worker are beyond the limit of all.
+	// Lines beyond the limit of this worker are beyond the overall limit.
 	if g.kept > 4*g.query.Limit+1000 {
 		cut(g.found, g.query.Limit)
 		g.kept = g.query.Limit

@@ -11,17 +11,16 @@ import (
 	"slices"
 )
 
-// KeywordQuery is a search for the files that are most about some words.
+// KeywordQuery is a search for the files that are most relevant to some words.
 type KeywordQuery struct {
-	// Words are matched without regard to case, as words, as parts of
-	// identifiers (user finds getUserName and user_id) and, for less, inside
-	// other words.
+	// Words are matched case-insensitively, as words, as parts of identifiers (user finds getUserName and user_id)
+	// and, with a lower weight, inside other words.
 	Words []string
-	// Limit is the number of files returned, Lines the number of lines of each.
+	// Limit is the maximum number of files, and Lines that of lines per file.
 	Limit, Lines int
 }
 
-// KeywordResult is the best files, best first.
+// KeywordResult lists the most relevant files, best first.
 type KeywordResult struct {
 	Hits    []KeywordHit
 	Words   int // words searched for
@@ -29,7 +28,7 @@ type KeywordResult struct {
 	Skipped Skipped
 }
 
-// KeywordHit is a file and the lines of it that tell why it was found.
+// KeywordHit is a file with its most relevant lines.
 type KeywordHit struct {
 	Path  string
 	Words int // how many of the query's words it has
@@ -40,9 +39,8 @@ type KeywordHit struct {
 	score       float64
 }
 
-// Keywords ranks files by how much they are about the words: a word counts more
-// the fewer files have it, less with each repetition, and less in a long file
-// (the BM25 formula); files with more of the words come first.
+// Keywords ranks files by relevance with the BM25 formula: a word has more weight the fewer files contain it, and
+// less with each repetition and in long files. Files with more of the words come first.
 func Keywords(ctx context.Context, files Files, query KeywordQuery) (KeywordResult, error) {
 	terms := makeTerms(query.Words)
 	if len(terms) == 0 {
@@ -74,7 +72,7 @@ func Keywords(ctx context.Context, files Files, query KeywordQuery) (KeywordResu
 	return result, ctx.Err()
 }
 
-// corpus is what the weight of a term depends on.
+// corpus has the totals that the weight of a term depends on.
 type corpus struct {
 	files     int
 	bytes     int
@@ -113,7 +111,7 @@ func (r *ranker) visit(f file) {
 	r.corpus.bytes += len(data)
 	var frequencies []float64
 	for i, t := range r.terms {
-		// A file named after the word is about it.
+		// A word in the file's name counts several times.
 		const nameCounts = 3
 		frequency := t.frequency(data) + nameCounts*t.frequency([]byte(f.path))
 		if frequency == 0 {

@@ -5,8 +5,8 @@ package search
 
 import "bytes"
 
-// matcher finds the matching lines of texts. It keeps what it learned about the
-// pattern from one text to the next and is not safe for concurrent use.
+// matcher finds the matching lines of texts. It reuses its automaton from one text to the next and is not safe for
+// concurrent use.
 type matcher struct {
 	pattern   *Pattern
 	scanner   *scanner
@@ -22,8 +22,7 @@ func newMatcher(p *Pattern) *matcher {
 	return m
 }
 
-// lines calls yield with the bounds of each matching line, without its line
-// break, until it returns false.
+// lines calls yield with the bounds of each matching line, without the line break, until it returns false.
 func (m *matcher) lines(data []byte, yield func(start, end int) bool) {
 	find := m.byAutomaton
 	switch {
@@ -48,14 +47,14 @@ func (m *matcher) lines(data []byte, yield func(start, end int) bool) {
 	}
 }
 
-// hasExoticCase reports whether a text has the Kelvin sign or the long s, which
-// are the only characters outside ASCII that equal ASCII letters but for case.
+// hasExoticCase reports whether a text has the Kelvin sign or the long s, the only non-ASCII characters that fold to
+// ASCII letters.
 func hasExoticCase(data []byte) bool {
 	return bytes.Contains(data, []byte("\u212a")) || bytes.Contains(data, []byte("\u017f"))
 }
 
-// Each of the following returns an offset in the first matching line at or after
-// from, which is the beginning of a line, or len(data)+1 if there is none.
+// Each of the following returns an offset in the first matching line at or after from, which is the start of a line,
+// or len(data)+1 if there is none.
 
 func (m *matcher) byAutomaton(data []byte, from int) int {
 	return m.automaton.find(data, from)

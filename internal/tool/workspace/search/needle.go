@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// needle is a text to look for, with or without regard to ASCII case.
+// needle is a text to search for, optionally ignoring ASCII case.
 type needle struct {
 	text []byte // lower case if fold
 	fold bool
@@ -30,8 +30,7 @@ func newNeedle(text string, fold bool) needle {
 
 func (n needle) len() int { return len(n.text) }
 
-// commonness ranks bytes by how often they occur in source code. Only the order
-// matters, and only roughly.
+// commonness ranks bytes by their frequency in source code. Only the approximate order matters.
 func commonness(b byte) int {
 	const common = "zqxj#@~^|$`%!?&kwv<>[]+'\\{}*;:ybhgp-=fmu/()dc_,.\"lsnoirate\n\t "
 	return strings.IndexByte(common, b)
@@ -49,8 +48,8 @@ func (n needle) index(data []byte, from int) int {
 	return n.indexFold(data, from)
 }
 
-// indexFold looks for the rarest byte in both of its cases and compares around
-// it. Each case has its own cursor, so that no byte is scanned twice for it.
+// indexFold searches for the rarest byte in both cases and compares around it. Each case has its own cursor, so that
+// no byte is scanned twice.
 func (n needle) indexFold(data []byte, from int) int {
 	lower := n.text[n.rare]
 	upper := toUpper(lower)

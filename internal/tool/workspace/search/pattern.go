@@ -11,16 +11,14 @@ import (
 	"unicode/utf8"
 )
 
-// maxProgram bounds the compiled size of an expression, and so the time that a
-// single step of matching can take.
+// maxProgram bounds the compiled size of an expression, and so the time of a single matching step.
 const maxProgram = 20_000
 
 // Pattern is a compiled expression that is matched line by line.
 type Pattern struct {
 	prog    *syntax.Prog
 	needles []needle
-	// whole is true if the expression is just its needle, so that finding the
-	// needle is a match.
+	// whole is true if the expression consists of its needle, so that finding the needle is a match.
 	whole bool
 }
 
@@ -57,11 +55,10 @@ func CompilePattern(text string, literal, ignoreCase bool) (*Pattern, error) {
 	return p, nil
 }
 
-// maxNeedles is the number of texts that are worth looking for one by one.
+// maxNeedles is the maximum number of texts that are searched one by one.
 const maxNeedles = 8
 
-// required returns texts of which every match contains at least one; nil if no
-// useful ones are known.
+// required returns texts of which every match contains at least one, or nil if there are none worth searching for.
 func required(re *syntax.Regexp) []needle {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -99,15 +96,15 @@ func required(re *syntax.Regexp) []needle {
 	}
 }
 
-// literalNeedle returns a literal, or for a literal that ignores case its
-// longest part in ASCII, since only that is compared byte by byte.
+// literalNeedle returns a literal or, if it ignores case, its longest ASCII part, because only that is compared byte
+// by byte.
 func literalNeedle(re *syntax.Regexp) []needle {
 	text := string(re.Rune)
 	fold := re.Flags&syntax.FoldCase != 0
 	if fold {
 		text = longestASCII(text)
 	}
-	// The replacement character also matches bytes that are no character at all.
+	// The replacement character also matches invalid bytes.
 	if len(text) < 2 || strings.ContainsRune(text, utf8.RuneError) {
 		return nil
 	}

@@ -25,13 +25,13 @@ import (
 // maxRatio is how much slower than ripgrep a search may be.
 const maxRatio = 3
 
-// sought is a search that can be written for every program compared.
+// sought is a search that every compared program supports.
 type sought struct {
 	name       string
 	pattern    string
 	literal    bool
 	ignoreCase bool
-	// slow is a search for which package regexp needs most of a minute.
+	// slow marks a search for which package regexp needs most of a minute.
 	slow bool
 }
 
@@ -53,9 +53,8 @@ func (s sought) compile(t testing.TB) *search.Pattern {
 	return pattern
 }
 
-// TestSpeedBesideRipgrep compares grep and glob with ripgrep, and with what one
-// would write with the usual Go libraries, on the Go module cache, all in one
-// run. It measures, so it runs only if asked to: make bench-go.
+// TestSpeedBesideRipgrep compares grep and glob with ripgrep and with straightforward code on common Go libraries, on
+// the Go module cache, all in one run. It is a measurement and runs only on request: make bench-go.
 func TestSpeedBesideRipgrep(t *testing.T) {
 	if os.Getenv("NESTOR_BENCH") == "" {
 		t.Skip("set NESTOR_BENCH=1 to measure")
@@ -104,11 +103,11 @@ func TestSpeedBesideRipgrep(t *testing.T) {
 	}
 }
 
-// contest is programs that do the same; a nil one does not take part.
+// contest is a set of programs that do the same work; nil ones are skipped.
 type contest struct{ ours, library, ripgrep func() int }
 
-// run lets all have three tries, in turn, so that what else the machine does
-// meets all of them; the shortest time of each counts.
+// run runs all programs three times, in turn, so that other load affects all of them alike; the shortest time of each
+// counts.
 func (c contest) run(t *testing.T, name string) {
 	t.Helper()
 	const never = time.Duration(math.MaxInt64)
@@ -134,7 +133,7 @@ func (c contest) run(t *testing.T, name string) {
 	}
 }
 
-// timed runs a contender and keeps its shortest time.
+// timed runs a program and records its shortest time.
 func timed(run func() int, shortest *time.Duration) int {
 	if run == nil {
 		return 0
@@ -156,8 +155,8 @@ func (s sought) flags() []string {
 	return append(flags, "--regexp", s.pattern)
 }
 
-// ripgrep runs ripgrep for the same work: the same ignore rules, hidden files
-// included. It is nil if ripgrep is not installed.
+// ripgrep runs ripgrep on the same work: the same ignore rules, including hidden files. It is nil if ripgrep is not
+// installed.
 func ripgrep(t *testing.T, rg, dir string, flags ...string) func() int {
 	t.Helper()
 	if rg == "" {
@@ -168,13 +167,13 @@ func ripgrep(t *testing.T, rg, dir string, flags ...string) func() int {
 		cmd := exec.CommandContext(t.Context(), rg, append(flags, dir)...)
 		var output bytes.Buffer
 		cmd.Stdout = &output
-		// It ends with 1 if nothing matches, and with 2 if a file cannot be read.
+		// Exit code 1 means no match, and 2 an unreadable file.
 		_ = cmd.Run()
 		return output.Len()
 	}
 }
 
-// doublestarGlob is the glob of the usual library.
+// doublestarGlob is glob with the doublestar library.
 func doublestarGlob(t testing.TB, dir string) int {
 	t.Helper()
 	paths, err := doublestar.Glob(os.DirFS(dir), "**/*.go", doublestar.WithFilesOnly())
@@ -184,7 +183,7 @@ func doublestarGlob(t testing.TB, dir string) int {
 	return len(paths)
 }
 
-// plainGrep is the grep that one would write with the standard library.
+// plainGrep is a straightforward grep with the standard library.
 func plainGrep(t testing.TB, dir string, s sought) int {
 	t.Helper()
 	expression := s.pattern

@@ -8,19 +8,18 @@ import (
 	"unicode"
 )
 
-// term is a word to count: one of the query's, or a part of one.
+// term is a word to count: a word of the query, or a part of one.
 type term struct {
 	needle
 	word   int // index of the query's word that it stands for
 	weight float64
 }
 
-// maxCounted bounds the occurrences of a term that are counted in a file; more
-// would not change its rank.
+// maxCounted bounds the counted occurrences of a term in a file; more would not change its rank.
 const maxCounted = 100
 
-// makeTerms returns the words of a query, and for identifiers their parts too,
-// so that getUserName also finds user_name, at a lower weight.
+// makeTerms returns the words of a query and, with a lower weight, the parts of identifiers, so that getUserName also
+// finds user_name.
 func makeTerms(words []string) []term {
 	const partWeight = 0.4
 	var terms []term
@@ -87,15 +86,15 @@ func isLetter(b byte) bool { return b >= 0x80 || ('a' <= b|0x20 && b|0x20 <= 'z'
 
 func isUpper(b byte) bool { return 'A' <= b && b <= 'Z' }
 
-// frequency counts a term in a text, each occurrence by its strength.
+// frequency returns the sum of the strengths of a term's occurrences.
 func (t term) frequency(data []byte) float64 {
 	sum := 0.0
 	t.each(data, func(_, _ int, strength float64) { sum += strength })
 	return sum
 }
 
-// each calls yield for the occurrences of the term. A whole word or part of an
-// identifier has strength 1, the beginning of one less, any other text little.
+// each calls yield for the occurrences of the term. A whole word or part of an identifier has strength 1, a prefix
+// less, and any other occurrence little.
 func (t term) each(data []byte, yield func(start, end int, strength float64)) {
 	const beginning, inside = 0.6, 0.1
 	from := 0

@@ -21,8 +21,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/search"
 )
 
-// treeSize is the number of files in generated trees; NESTOR_TREE_FILES=100000
-// makes them as large as the largest workspaces.
+// treeSize returns the number of files in generated trees; NESTOR_TREE_FILES=100000 matches the largest workspaces.
 func treeSize(t testing.TB) int {
 	text := os.Getenv("NESTOR_TREE_FILES")
 	if text == "" {
@@ -35,9 +34,8 @@ func treeSize(t testing.TB) int {
 	return n
 }
 
-// generate makes a tree of n files of source code, every tenth of them in an
-// ignored directory, every hundredth binary, every seventh with the word needle,
-// and returns the paths that a search sees and those of them with the word.
+// generate creates a tree of n source files, every tenth in an ignored directory, every hundredth binary, every
+// seventh with the word needle, and returns the paths that a search visits and those with the word.
 func generate(t testing.TB, n int) (dir string, seen, matched []string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -97,7 +95,7 @@ func glob(t testing.TB, pattern string) *pathmatch.Glob {
 	return g
 }
 
-func TestLargeTreeIsSearchedWhole(t *testing.T) {
+func TestLargeTreeIsSearchedCompletely(t *testing.T) {
 	dir, seen, matched := generate(t, treeSize(t))
 	pattern, err := search.CompilePattern("needle", true, false)
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/gitignore"
 )
 
-// batch is how many files of one directory a task holds, so that the files of a
-// very large directory are shared among the workers.
+// batch is the number of files of one directory per task, so that the workers share the files of a very large
+// directory.
 const batch = 128
 
-// task is a directory to list, or some files of one.
+// task is a directory to list, or some of its files.
 type task struct {
 	// A directory: either open, or to be opened as an entry of parent.
 	open   *handle
@@ -30,9 +30,8 @@ type task struct {
 	names []string
 }
 
-// handle shares an open directory among the tasks that need it; the last one
-// closes it. Taking tasks from the end of the list keeps the walk depth first,
-// and so the number of open directories near the depth of the tree.
+// handle shares an open directory among tasks; the last one closes it. Taking tasks from the end of the list makes
+// the walk depth-first, which keeps the number of open directories near the depth of the tree.
 type handle struct {
 	*fsroot.Dir
 	uses atomic.Int32
@@ -55,7 +54,7 @@ func (h *handle) release() {
 	}
 }
 
-// walker is the list of tasks that its workers share.
+// walker is the task list that the workers share.
 type walker struct {
 	files  Files
 	prefix string // of the base, for matching globs relative to it
@@ -90,7 +89,7 @@ func (w *walker) work(ctx context.Context, visit visitor) {
 	}
 }
 
-// take waits for a task; it fails when none is left and none can appear.
+// take waits for a task. It reports false when none is left and none can appear.
 func (w *walker) take() (task, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -148,8 +147,7 @@ func (w *walker) do(ctx context.Context, t task, visit visitor) {
 	}
 }
 
-// enter returns the open directory of a task, or nil if it cannot be opened.
-// The caller releases it.
+// enter returns the open directory of a task, or nil if it cannot be opened. The caller releases it.
 func (w *walker) enter(t task) *handle {
 	if t.open != nil {
 		return t.open

@@ -19,15 +19,15 @@ const (
 	landlockScopes   = 6 // Linux 6.12: signals
 )
 
-// changes are the ways to change a file system that Landlock knows of. It does
-// not know of permissions, owners, times and extended attributes.
+// changes are the file system changes that Landlock can restrict. Permissions, owners, times and extended attributes
+// are not among them.
 const changes = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_REFER |
 	unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
 	unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_SYM |
 	unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK |
 	unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK
 
-// CanConfine reports whether the system can hold commands to Runner.Writable.
+// CanConfine reports whether the system can restrict commands to Runner.Writable.
 func CanConfine() bool { return landlockVersion() >= landlockTruncate }
 
 func landlockVersion() int {
@@ -38,9 +38,9 @@ func landlockVersion() int {
 	return int(version)
 }
 
-// start starts a command that may change only the given directories, any if
-// there are none. The restriction holds for a thread and what it starts, so it is
-// put on a thread that ends with the goroutine; the supervisor stays free.
+// start starts a command that may change only the given directories, or any if there are none. The restriction
+// applies to a thread and its children, so it is put on a thread that ends with the goroutine; the supervisor stays
+// unrestricted.
 func start(cmd *exec.Cmd, writable []string) error {
 	if len(writable) == 0 {
 		return cmd.Start()
@@ -49,8 +49,8 @@ func start(cmd *exec.Cmd, writable []string) error {
 	go func() {
 		runtime.LockOSThread()
 		if unix.Gettid() == unix.Getpid() {
-			// Others judge the process by its main thread, which must stay out of
-			// the command's reach. While it is held here, another one is used.
+			// The main thread determines the access rights of the process as seen by others, so it must not be
+			// restricted. While it is locked here, another thread is used.
 			defer runtime.UnlockOSThread()
 			started <- start(cmd, writable)
 			return
@@ -64,10 +64,9 @@ func start(cmd *exec.Cmd, writable []string) error {
 	return <-started
 }
 
-// confine takes from the calling thread, and from all that it starts, the right
-// to change files outside the given directories, to look into other processes
-// and, if the system can, to signal them. Where the system cannot confine, it
-// does nothing.
+// confine removes from the calling thread and its children the permission to change files outside the given
+// directories, to inspect other processes and, if supported, to signal them. It does nothing on systems without
+// support.
 func confine(writable []string) error {
 	version := landlockVersion()
 	if version < landlockTruncate {
@@ -88,13 +87,13 @@ func confine(writable []string) error {
 			return err
 		}
 	}
-	// Everything writes to /dev/null and the like.
+	// Commands need to write to /dev/null and similar devices.
 	if err := allow(ruleset, "/dev", unix.LANDLOCK_ACCESS_FS_WRITE_FILE|unix.LANDLOCK_ACCESS_FS_TRUNCATE); err != nil {
 		return err
 	}
-	// Without this a program that becomes another user would shed the rules.
+	// Without this, a setuid program could escape the rules.
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("forgo new privileges: %w", err)
+		return fmt.Errorf("set no_new_privs: %w", err)
 	}
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(ruleset), 0, 0); errno != 0 {
 		return fmt.Errorf("apply landlock ruleset: %w", errno)

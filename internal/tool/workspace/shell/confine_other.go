@@ -7,7 +7,7 @@ package shell
 
 import "os/exec"
 
-// CanConfine reports whether the system can hold commands to Runner.Writable.
+// CanConfine reports whether the system can restrict commands to Runner.Writable.
 func CanConfine() bool { return false }
 
 // start starts a command, unconfined: this system has no Landlock.

@@ -5,8 +5,8 @@ package shell
 
 import "os"
 
-// Environment returns the environment of commands: a fixed few variables, and
-// those of the server's own that are named in allow. Temporary files go to home.
+// Environment returns the environment of commands: a few fixed variables, and those of the server's that are named in
+// allow. Temporary files go to home.
 func Environment(home string, allow []string) []string {
 	env := []string{
 		"HOME=" + home,
@@ -14,7 +14,7 @@ func Environment(home string, allow []string) []string {
 		"LANG=" + fromServer("LANG", "C.UTF-8"),
 		"PATH=" + fromServer("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
 		"TERM=dumb",
-		// Tools that would ask or page find no one to do it with.
+		// Keep tools from prompting and paging.
 		"GIT_TERMINAL_PROMPT=0",
 		"GIT_PAGER=cat",
 		"PAGER=cat",

@@ -9,8 +9,7 @@ import (
 	"sync"
 )
 
-// clippedBuffer keeps the beginning and the end of what is written to it: what a
-// command does first and how it ends tell more than the middle.
+// clippedBuffer keeps the beginning and the end of its input, which are more informative than the middle.
 type clippedBuffer struct {
 	mu      sync.Mutex
 	head    []byte
@@ -57,7 +56,7 @@ func (b *clippedBuffer) keepTail(p []byte) {
 	}
 }
 
-// String returns what was kept, with a marker where bytes are missing.
+// String returns the text, with a marker where bytes are missing.
 func (b *clippedBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

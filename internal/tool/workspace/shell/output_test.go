@@ -22,7 +22,7 @@ func TestOutputKeepsHeadAndTail(t *testing.T) {
 	}
 }
 
-// However the output is cut into writes, what is kept is the same.
+// TestOutputDoesNotDependOnWrites checks that the split into writes does not affect the result.
 func TestOutputDoesNotDependOnWrites(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		head, tail := rapid.IntRange(0, 10).Draw(t, "head"), rapid.IntRange(0, 10).Draw(t, "tail")

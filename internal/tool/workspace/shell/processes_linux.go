@@ -22,16 +22,15 @@ func adoptOrphans() error {
 	return nil
 }
 
-// closeInherited keeps the command from inheriting files that whoever started
-// the server left open for its children. Before Linux 5.11 it does nothing.
+// closeInherited keeps the command from inheriting files that the parent of the server left open. Before Linux 5.11
+// it does nothing.
 func closeInherited() {
 	_ = unix.CloseRange(workingDirectory, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
 }
 
-// killAll kills the process group of the shell and all other descendants. Each
-// round kills all it can see; those that were created meanwhile fall to this
-// process when their parents die, and to the next round. It gives up after a
-// while, which only a command that forks faster than it is killed can reach.
+// killAll kills the process group of the shell and all other descendants. Each round kills all that it finds;
+// processes created meanwhile are reparented to this process when their parents die, and killed in the next round. It
+// gives up after a while, which only a command that forks faster than it is killed can reach.
 func killAll(group int) {
 	deadline := time.Now().Add(grace / 2)
 	for {
@@ -43,8 +42,8 @@ func killAll(group int) {
 		if len(found) == 0 || time.Now().After(deadline) {
 			return
 		}
-		// Reap whichever child has ended, so that the next round does not see it.
-		// The shell itself may be reaped here or by its waiter.
+		// Reap a child that has ended, so that the next round does not find it. The shell itself may be reaped here
+		// or by its waiter.
 		_, _ = unix.Wait4(-1, nil, 0, nil)
 		for {
 			pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
@@ -94,9 +93,8 @@ func walk(of int, visit func(pid, threads int)) {
 	}
 }
 
-// statusOf reads the parent and the number of threads, the fields 4 and 20 of
-// /proc/PID/stat; the second, the name, may contain anything but is in
-// parentheses.
+// statusOf reads the parent and the number of threads, fields 4 and 20 of /proc/PID/stat. Field 2, the name, may
+// contain anything but is in parentheses.
 func statusOf(pid int) (parent, threads int, ok bool) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

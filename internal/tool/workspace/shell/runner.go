@@ -13,41 +13,40 @@ import (
 	"time"
 )
 
-// SupervisorArgument is the first argument with which a Runner runs its program
-// again; main must pass the call on to [Supervise].
+// SupervisorArgument is the first argument with which a Runner runs its program again; main must then call
+// [Supervise].
 const SupervisorArgument = "supervise-shell"
 
-// grace is how long a supervisor may take to end all that the command started.
+// grace is how long a supervisor may take to kill everything that the command started.
 const grace = 10 * time.Second
 
 // Runner runs command lines.
 type Runner struct {
 	// Program is the executable that calls Supervise; usually os.Executable().
 	Program string
-	// Env is the whole environment of the commands.
+	// Env is the complete environment of the commands.
 	Env []string
-	// Writable are the directories that commands may change, where the system can
-	// enforce that (see [CanConfine]); empty for all.
+	// Writable are the directories that commands may change, if the system can enforce it (see [CanConfine]); empty
+	// means all.
 	Writable []string
-	// MaxProcesses is how many processes and threads a command may have at once,
-	// where the system can count them (Linux); 0 is no limit.
+	// MaxProcesses is the maximum number of processes and threads of a command, if the system can count them (Linux);
+	// 0 means no limit.
 	MaxProcesses int
-	// HeadBytes and TailBytes say how much of the output is kept.
+	// HeadBytes and TailBytes are the sizes of the two parts of the output that are kept.
 	HeadBytes, TailBytes int
 }
 
-// Result is how a command ended.
+// Result is the outcome of a command.
 type Result struct {
 	Output   string // standard output and error as they came, with the middle cut
 	ExitCode int    // -1 if a signal ended the command
 	Duration time.Duration
-	// TimedOut and Cancelled say why the command was ended from outside.
+	// TimedOut and Cancelled are set if the command was killed for that reason.
 	TimedOut, Cancelled bool
 }
 
-// Run runs a command line with bash in an open directory: a path could lead
-// elsewhere by the time it is used. An error means that the command could not be
-// run; a command that fails is a Result.
+// Run runs a command line with bash in an open directory, because a path could lead elsewhere by the time it is used.
+// An error means that the command could not be run; a command that fails is a Result.
 func (r *Runner) Run(ctx context.Context, dir *os.File, command string, limit time.Duration) (Result, error) {
 	started := time.Now()
 	timed, cancel := context.WithTimeout(ctx, limit)
@@ -63,8 +62,8 @@ func (r *Runner) Run(ctx context.Context, dir *os.File, command string, limit ti
 	if err != nil {
 		return Result{}, fmt.Errorf("prepare supervisor: %w", err)
 	}
-	// Ending the supervisor's input asks it to end the command. It is killed
-	// itself only if it does not manage within the grace period.
+	// Closing the supervisor's input makes it kill the command. The supervisor itself is killed only if that takes
+	// longer than the grace period.
 	cmd.Cancel = control.Close
 	cmd.WaitDelay = grace
 	detach(cmd)

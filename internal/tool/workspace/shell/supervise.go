@@ -14,14 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// workingDirectory is the descriptor by which a supervisor gets its directory.
+// workingDirectory is the file descriptor of the supervisor's working directory.
 const workingDirectory = 3
 
-// Supervise runs a command line until it ends or its control input does, ends
-// everything that it left running, and returns the exit code. It belongs in the
-// process that a Runner started; the arguments are those after
-// SupervisorArgument: the command line, how many processes it may have (0 is no
-// limit), then the directories that it may change.
+// Supervise runs a command line until it ends or its control input is closed, kills everything that it left running,
+// and returns the exit code. It runs in the process that a Runner started; the arguments are those after
+// SupervisorArgument: the command line, the maximum number of processes (0 means no limit), and the directories that
+// it may change.
 func Supervise(arguments []string, control io.Reader, stdout, stderr io.Writer) int {
 	if err := adoptOrphans(); err != nil {
 		fmt.Fprintln(stderr, "supervise shell:", err)
@@ -79,8 +78,7 @@ const (
 	exitKilled = 128 + 9
 )
 
-// enter makes an open directory the working directory and closes it, so that the
-// command does not inherit it.
+// enter changes to an open directory and closes it, so that the command does not inherit it.
 func enter(fd int) error {
 	defer func() { _ = unix.Close(fd) }()
 	return unix.Fchdir(fd)
@@ -107,5 +105,5 @@ func signalOf(exit *exec.ExitError) int {
 	return 0
 }
 
-// detach gives a process a session of its own, without a terminal.
+// detach starts a process in a new session, without a terminal.
 func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
