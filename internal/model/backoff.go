@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// maxRetryAfter bounds what a provider may ask for: beyond it a mistake is likelier than a plan.
+// maxRetryAfter bounds the wait that a provider may request; a longer one is more likely a mistake.
 const maxRetryAfter = time.Hour
 
-// retryAfter reads the time to wait from the headers, in milliseconds, seconds or as a date; 0 if there is none.
+// retryAfter reads the requested wait from the headers, in milliseconds, seconds or as a date; 0 if there is none.
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	if header == nil {
 		return 0
@@ -44,10 +44,11 @@ const (
 	backoffMax  = time.Minute
 )
 
-// Backoff is how long to wait before the next try. attempt counts the tries that failed, from 1; retryAfter is what the
-// provider asked for, or 0; random is in [0, 1). The wait doubles from a second up to a minute, and lies between half of
-// that and the whole, so that callers that failed together do not come back together. It is never less than retryAfter,
-// and for the same reason up to a tenth more. It is a pure function: the wait itself is the caller's state with a time.
+// Backoff returns how long to wait before the next attempt. attempt counts the failed attempts, from 1; retryAfter is
+// the wait that the provider requested, or 0; random is in [0, 1). The wait doubles from a second up to a minute,
+// with jitter down to half of it, so that callers that failed together do not retry together. It is never less than
+// retryAfter, to which up to a tenth is added for the same reason. Backoff is a pure function; the caller records the
+// time of the retry.
 func Backoff(attempt int, retryAfter time.Duration, random float64) time.Duration {
 	if retryAfter > 0 {
 		return retryAfter + time.Duration(random*float64(retryAfter)/10)

@@ -26,7 +26,7 @@ func TestBackoffDoublesUpToAMinute(t *testing.T) {
 	}
 }
 
-func TestBackoffIsNeverSoonerThanTheProviderAsked(t *testing.T) {
+func TestBackoffRespectsRetryAfter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		asked := time.Duration(rapid.Int64Range(1, int64(time.Hour)).Draw(t, "asked"))
 		wait := model.Backoff(rapid.Int().Draw(t, "attempt"), asked, rapid.Float64Range(0, 0.999).Draw(t, "random"))

@@ -8,7 +8,8 @@ import (
 	"io"
 )
 
-// Bounds of a reply. The longest outputs of models are far below; a reply is kept in memory, in the ledger and in every later request.
+// Bounds of a reply. They are far above the longest outputs of models; a reply is held in memory, in the ledger and
+// in every later request.
 const (
 	maxText      = 1 << 20
 	maxEvent     = 2 << 20
@@ -17,7 +18,7 @@ const (
 	maxCallID    = 64 << 10
 )
 
-// size is the length of all that a message adds to the reply.
+// size returns the number of bytes that a message adds to the reply.
 func (m *wireMessage) size() int {
 	n := len(m.Content) + len(m.ReasoningContent) + len(m.Reasoning) + len(m.Refusal)
 	for i := range m.ToolCalls {
@@ -27,7 +28,8 @@ func (m *wireMessage) size() int {
 	return n
 }
 
-// eventReader fails when an event of a stream is too long: the decoder keeps an event in memory until an empty line ends it.
+// eventReader fails if an event of a stream is too long, because the decoder holds an event in memory until an empty
+// line ends it.
 type eventReader struct {
 	io.Reader
 

@@ -18,7 +18,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
-// piece is a piece of a tool call as a provider streams it.
+// piece is a fragment of a tool call in a stream.
 type piece struct {
 	Index    *int   `json:"index,omitempty"`
 	ID       string `json:"id,omitempty"`
@@ -28,12 +28,12 @@ type piece struct {
 	} `json:"function"`
 }
 
-// habits are how a provider streams tool calls.
+// habits describe how a provider streams tool calls.
 type habits struct {
-	indexed    bool // says which call a piece belongs to
-	repeatID   bool // says the id in every piece
-	repeatName bool // says the name in every piece
-	interleave bool // mixes the pieces of several calls; only those with an index can
+	indexed    bool // each fragment has the index of its call
+	repeatID   bool // each fragment repeats the ID
+	repeatName bool // each fragment repeats the name
+	interleave bool // fragments of several calls are mixed; requires an index
 }
 
 func drawHabits(t *rapid.T) habits {
@@ -56,7 +56,7 @@ func drawCalls(t *rapid.T) []model.ToolCall {
 	return calls
 }
 
-// pieces cuts a call as the habits want it.
+// pieces splits a call into fragments.
 func (h habits) pieces(t *rapid.T, index int, call model.ToolCall) []piece {
 	var out []piece
 	for rest := call.Arguments; rest != "" || len(out) == 0; {
@@ -78,7 +78,7 @@ func (h habits) pieces(t *rapid.T, index int, call model.ToolCall) []piece {
 	return out
 }
 
-// stream puts the pieces of all calls into a stream, some to an event.
+// stream distributes the fragments of all calls over the events of a stream.
 func (h habits) stream(t *rapid.T, calls []model.ToolCall) string {
 	queues := make([][]piece, len(calls))
 	for i, call := range calls {
@@ -95,7 +95,7 @@ func (h habits) stream(t *rapid.T, calls []model.ToolCall) string {
 		event = nil
 	}
 	for begun := 0; len(queues) > 0; {
-		// A call begins in its turn; what has begun may be mixed.
+		// Calls start in order; those that have started may be mixed.
 		i := 0
 		if h.interleave {
 			i = rapid.IntRange(0, min(begun, len(queues)-1)).Draw(t, "which")
@@ -114,7 +114,7 @@ func (h habits) stream(t *rapid.T, calls []model.ToolCall) string {
 	return body.String() + "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n"
 }
 
-// TestAnyChunkingGivesTheSameCalls streams random calls with the habits of random providers.
+// TestAnyChunkingGivesTheSameCalls streams random calls in random ways.
 func TestAnyChunkingGivesTheSameCalls(t *testing.T) {
 	var next atomic.Value
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, next.Load()) }))

@@ -15,8 +15,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
-// sortError turns the error of a call into an *Error without the key in it. ctx is the caller's context, so that its end
-// is told from the endpoint's timeout. The response is nil if there was none.
+// sortError converts the error of a call to an *Error without the key. ctx is the caller's context, to distinguish
+// its end from the endpoint's timeout. response may be nil.
 func (c *Client) sortError(ctx context.Context, key string, response *http.Response, err error) *Error {
 	sorted := c.judge(ctx, response, err)
 	sorted.Message = shorten(redact(sorted.Message, key))
@@ -38,21 +38,21 @@ func (c *Client) judge(ctx context.Context, response *http.Response, err error) 
 	case errors.Is(err, outbound.ErrTooMuch):
 		return oversized(err.Error())
 	case response != nil && response.StatusCode >= 400:
-		// The SDK leaves the body of an error readable, also where it could not make sense of it.
+		// The SDK leaves the body of an error response readable, even if it could not parse it.
 		body, readErr := io.ReadAll(response.Body)
 		if readErr != nil {
 			body = nil
 		}
 		return sortStatus(response.StatusCode, response.Header, body)
 	}
-	// Everything else happened on the way. The address is left out: it may carry a key in its query.
+	// Everything else is a connection error. The URL is omitted because its query may contain a key.
 	if onTheWay := new(url.Error); errors.As(err, &onTheWay) {
 		err = onTheWay.Err
 	}
 	return &Error{Kind: Transient, Message: "the connection to the provider failed: " + err.Error()}
 }
 
-// sortStatus sorts an error that the provider stated, with an HTTP status or inside a stream (status 0).
+// sortStatus classifies an error that the provider reported, with an HTTP status or inside a stream (status 0).
 func sortStatus(status int, header http.Header, body []byte) *Error {
 	said := parseErrorBody(body)
 	if status == 0 {
@@ -72,7 +72,7 @@ func sortStatus(status int, header http.Header, body []byte) *Error {
 	return e
 }
 
-// kind sorts by the provider's code, its words, and then by the status.
+// kind classifies by the provider's code, then by its message, then by the status.
 func (s statement) kind(status int) Kind {
 	words := strings.ToLower(s.message)
 	switch {
@@ -94,7 +94,7 @@ func (s statement) kind(status int) Kind {
 	return kindOfStatus(status)
 }
 
-// statusOverloaded is not in the registry, but several providers use it.
+// statusOverloaded is not registered, but several providers use it.
 const statusOverloaded = 529
 
 func kindOfStatus(status int) Kind {
@@ -107,10 +107,10 @@ func kindOfStatus(status int) Kind {
 	return BadRequest
 }
 
-// tooLong knows the words of providers that have no code for it.
+// tooLong recognizes the messages of providers that have no code for it.
 func tooLong(status int, words string) bool {
 	if status == http.StatusTooManyRequests {
-		// A request that exceeds the limit of a whole minute never fits, however long one waits.
+		// A request that exceeds the limit per minute never fits, no matter how long one waits.
 		return strings.Contains(words, "request too large")
 	}
 	if status != http.StatusBadRequest && status != http.StatusRequestEntityTooLarge && status != http.StatusUnprocessableEntity {

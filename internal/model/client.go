@@ -18,27 +18,28 @@ import (
 	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
-// KeySource returns the API key when it is needed, so that a rotated Secret is used at once and no key is kept. An empty
-// key sends no Authorization header.
+// KeySource returns the API key. It is called for each model call, so that a rotated Secret is used at once and no
+// key is cached. An empty key sends no Authorization header.
 type KeySource func(ctx context.Context) (string, error)
 
-// Endpoint is where and how to reach a provider. Nothing is taken from the environment.
+// Endpoint describes how to reach a provider. Nothing is taken from the environment.
 type Endpoint struct {
 	// BaseURL ends before /chat/completions, for example https://api.example.com/v1.
 	BaseURL string
 	// Key may be nil for a provider that needs none.
 	Key KeySource
-	// Timeout bounds a whole call; 0 is DefaultTimeout.
+	// Timeout bounds a whole call; 0 means DefaultTimeout.
 	Timeout time.Duration
-	// HTTPClient carries the calls; nil is one with a connection pool of its own, which reaches this machine, too.
+	// HTTPClient sends the requests; nil means a client with its own connection pool, which may also connect to
+	// loopback addresses.
 	HTTPClient *http.Client
 }
 
-// DefaultTimeout bounds a call when the endpoint does not say. Long answers of slow models fit in it.
+// DefaultTimeout is the default bound of a call. It fits long answers of slow models.
 const DefaultTimeout = 10 * time.Minute
 
-// Bounds of what is read, so that a broken or malicious provider cannot fill the memory. A stream repeats a few hundred bytes with
-// every token, so it may be long; what it amounts to is bounded by maxText.
+// Bounds of responses, so that a broken or malicious provider cannot exhaust the memory. A stream has a few hundred
+// bytes of overhead per token, so it may be long; its content is bounded by maxText.
 const (
 	maxStreamBytes = 64 << 20
 	maxWholeBytes  = 4 << 20
@@ -55,7 +56,7 @@ type Client struct {
 	dialects dialects
 }
 
-// NewClient makes a client for an endpoint.
+// NewClient returns a client for an endpoint.
 func NewClient(endpoint Endpoint) (*Client, error) {
 	u, err := url.Parse(endpoint.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -67,8 +68,8 @@ func NewClient(endpoint Endpoint) (*Client, error) {
 	if endpoint.HTTPClient == nil {
 		endpoint.HTTPClient = NewHTTPClient(outbound.New(outbound.Options{AllowLoopback: true}))
 	}
-	// The services are made directly and not by openai.NewClient, which would read OPENAI_* from the environment. A
-	// retry is the caller's state with a time, not a goroutine that sleeps in here.
+	// The services are created directly, because openai.NewClient would read OPENAI_* from the environment. Retries
+	// are left to the caller, which stores their time instead of blocking a goroutine.
 	options := []option.RequestOption{
 		option.WithBaseURL(endpoint.BaseURL),
 		option.WithHTTPClient(endpoint.HTTPClient),
@@ -83,11 +84,11 @@ func NewClient(endpoint Endpoint) (*Client, error) {
 	}, nil
 }
 
-// Host is the host of the endpoint, with its port if that is not the scheme's.
+// Host returns the host of the endpoint, with its port if that is not the scheme's default.
 func (c *Client) Host() string { return c.host }
 
-// NewHTTPClient makes an HTTP client whose pool keeps enough connections for many calls at once to one host. It follows no redirect,
-// which would carry the key and the conversation to somebody else.
+// NewHTTPClient returns an HTTP client whose pool has enough connections for many parallel calls to one host. It does
+// not follow redirects, which could send the key and the conversation to another server.
 func NewHTTPClient(transport http.RoundTripper) *http.Client {
 	return &http.Client{
 		Transport:     transport,
@@ -95,8 +96,8 @@ func NewHTTPClient(transport http.RoundTripper) *http.Client {
 	}
 }
 
-// Complete calls the model and returns the whole reply. While the reply streams in, listen (which may be nil) is called
-// with each piece, on this goroutine. Every error is an *Error.
+// Complete calls the model and returns the complete reply. While the reply streams in, listen (which may be nil) is
+// called with each delta, on this goroutine. Every error is an *Error.
 func (c *Client) Complete(ctx context.Context, req Request, listen func(Delta)) (Reply, error) {
 	key, err := c.key(ctx)
 	if err != nil {
@@ -118,7 +119,7 @@ func (c *Client) Complete(ctx context.Context, req Request, listen func(Delta)) 
 	}
 }
 
-// Models lists the models that the provider has: a cheap way to see that the address and the key are right.
+// Models lists the provider's models, which is a cheap check of the address and the key.
 func (c *Client) Models(ctx context.Context) ([]string, error) {
 	key, err := c.key(ctx)
 	if err != nil {
@@ -152,7 +153,7 @@ func (c *Client) key(ctx context.Context) (string, error) {
 	return key, nil
 }
 
-// try makes one HTTP request in the given dialect.
+// try sends one HTTP request in the given dialect.
 func (c *Client) try(ctx context.Context, key string, req Request, spoken dialect, listen func(Delta)) (Reply, error) {
 	body, err := translate(req, spoken)
 	if err != nil {
@@ -181,8 +182,8 @@ func (c *Client) try(ctx context.Context, key string, req Request, spoken dialec
 	return reply, nil
 }
 
-// readReply reads a reply in whichever form it comes. Providers are not reliable in their Content-Type, but an event
-// stream never begins with a brace and a JSON reply always does.
+// readReply reads a reply in either form. Providers do not set Content-Type reliably, but an event stream never
+// begins with a brace and a JSON reply always does.
 func readReply(body io.ReadCloser, listen func(Delta)) (Reply, error) {
 	buffered := bufio.NewReader(body)
 	first, err := firstByte(buffered)
@@ -195,7 +196,7 @@ func readReply(body io.ReadCloser, listen func(Delta)) (Reply, error) {
 	return readStream(buffered, body, listen)
 }
 
-// firstByte skips white space and looks at the first byte after it.
+// firstByte skips white space and peeks at the first byte after it.
 func firstByte(r *bufio.Reader) (byte, error) {
 	for {
 		b, err := r.ReadByte()
@@ -213,7 +214,7 @@ func firstByte(r *bufio.Reader) (byte, error) {
 	}
 }
 
-// limitBody bounds every response body that is read, after it was decompressed, and turns redirects away.
+// limitBody bounds every response body after decompression, and rejects redirects.
 func limitBody(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 	res, err := next(req)
 	if err != nil || res.Body == nil {
@@ -221,7 +222,7 @@ func limitBody(req *http.Request, next option.MiddlewareNext) (*http.Response, e
 	}
 	switch {
 	case res.StatusCode >= 300 && res.StatusCode < 400:
-		_ = res.Body.Close() // nothing of it is used
+		_ = res.Body.Close() // the body is not needed
 		return nil, &Error{Kind: NotAllowed, StatusCode: res.StatusCode,
 			Message: "the provider redirects, which is not followed: set baseURL to where it is"}
 	case res.StatusCode >= 400:

@@ -9,18 +9,18 @@ import (
 	"sync"
 )
 
-// dialect is what an endpoint understands of the protocol. The zero value is what almost all of them understand.
+// dialect describes which variant of the protocol an endpoint supports. The zero value suits almost all of them.
 type dialect struct {
-	// noStreamOptions: the endpoint refuses stream_options, so that usage stays unknown unless it comes unasked.
+	// noStreamOptions: the endpoint rejects stream_options, so usage is unknown unless it is sent anyway.
 	noStreamOptions bool
-	// completionLimit: the model wants the output limit as max_completion_tokens, and says so when it gets max_tokens.
-	// The older name comes first because a server that does not know the newer one ignores it, and would answer
-	// without a limit.
+	// completionLimit: the model requires the output limit as max_completion_tokens and rejects max_tokens. The older
+	// name is tried first, because a server that does not know the newer one ignores it and would reply without a
+	// limit.
 	completionLimit bool
 }
 
-// suffix tells the idempotency keys of one call in different dialects apart: they are different requests, and the answer
-// to the one that was refused must not be repeated for the next.
+// suffix distinguishes the idempotency keys of one call in different dialects: they are different requests, and the
+// response to a rejected one must not be replayed for the next.
 func (d dialect) suffix() string {
 	suffix := ""
 	if d.noStreamOptions {
@@ -32,7 +32,7 @@ func (d dialect) suffix() string {
 	return suffix
 }
 
-// dialects remembers the dialect of each model, learned from refusals.
+// dialects caches the dialect of each model, as learned from rejected requests.
 type dialects struct {
 	mu    sync.Mutex
 	known map[string]dialect
@@ -44,8 +44,8 @@ func (d *dialects) of(model string) dialect {
 	return d.known[model]
 }
 
-// learn reports whether the refusal of a call in the spoken dialect teaches another one to try. It can do so once for
-// each field of dialect.
+// learn reports whether the error of a call suggests another dialect to try. That can happen once for each field of
+// dialect.
 func (d *dialects) learn(model string, spoken dialect, err error) bool {
 	var refusal *Error
 	if !errors.As(err, &refusal) || refusal.Kind != BadRequest {

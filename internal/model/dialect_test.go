@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
-// TestDialectIsLearnedOnce talks to an endpoint that first refuses stream_options and then max_tokens.
+// TestDialectIsLearnedOnce calls an endpoint that first rejects stream_options and then max_tokens.
 func TestDialectIsLearnedOnce(t *testing.T) {
 	const script = `
 rules:
@@ -56,7 +56,7 @@ rules:
 		{StreamOptions: map[string]any{"include_usage": true}, MaxTokens: 64},
 		{MaxTokens: 64},
 		{MaxCompletionTokens: 64},
-		{MaxCompletionTokens: 64}, // the second call begins where the first ended
+		{MaxCompletionTokens: 64}, // the second call uses the learned dialect
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
@@ -66,7 +66,7 @@ rules:
 	}
 }
 
-func TestRefusalThatTeachesNothingEndsTheCall(t *testing.T) {
+func TestUnrelatedErrorEndsTheCall(t *testing.T) {
 	for _, message := range []string{
 		"max_tokens is too large: 64. This model supports at most 32 completion tokens.",
 		"Unrecognized request argument supplied: stream_options",

@@ -3,11 +3,11 @@
 
 // Package model calls language models over the OpenAI-compatible chat completions API.
 //
-// A [Client] talks to one provider. [Client.Complete] sends a [Request] and returns a [Reply]; both are plain data with
-// a stable JSON form, so that the ledger can keep them whole and rebuild a call exactly. While a reply streams in, its
-// pieces go to a listener for the live view; only the whole reply is a fact.
+// A [Client] calls one provider. [Client.Complete] sends a [Request] and returns a [Reply]; both are plain data with
+// a stable JSON form, so that the ledger can store them and rebuild a call exactly. While a reply streams in, its
+// deltas go to a callback for the live view; only the complete reply is recorded.
 //
-// Providers differ. What comes back is brought into one form here, so that no one else has to know:
+// Providers differ. This package brings their responses into one form:
 //
 //   - [Reply.Outcome] says what a reply amounts to: an answer, tool calls, a truncated answer, a refusal, a filtered or
 //     an empty reply. Arguments that are not a JSON object are kept as text and marked; tool calls have unique ids.
@@ -15,8 +15,8 @@
 //   - Every failure is an *[Error] with a [Kind]. [Error.Retryable] and [Error.NeedsCompaction] are what a caller
 //     branches on; the message is the provider's own words, without the key.
 //
-// Nothing in here waits for a retry or runs in the background. [Backoff] computes how long to wait; the wait is the
-// caller's state with a time. Who may call when is decided in package schedule.
+// Nothing here waits for a retry or runs in the background. [Backoff] computes how long to wait, and the caller
+// stores the time. Package schedule decides when a call may start.
 //
-// [Prices] turns usage into money, in integers.
+// [Prices] converts usage to cost, in integers.
 package model

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// BenchmarkTranslate is what a call costs before it is sent: ten tools and twenty messages.
+// BenchmarkTranslate measures the encoding of a request with ten tools and twenty messages.
 func BenchmarkTranslate(b *testing.B) {
 	req := Request{Model: "scripted", MaxOutputTokens: 4096}
 	schema := json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"` + strings.Repeat("a path ", 20) + `"}},"required":["path"]}`)

@@ -9,29 +9,29 @@ import (
 	"time"
 )
 
-// Kind sorts the failures of a call by what is to be done about them.
+// Kind classifies failures by how to react to them.
 type Kind string
 
-// The kinds of failure. Those in the first group are worth another try, those in the second are not.
+// The kinds of failure. Those in the first group may be retried, those in the second may not.
 const (
-	// RateLimited: too many requests or tokens; RetryAfter says when to come back, if the provider did.
+	// RateLimited: too many requests or tokens; RetryAfter is the provider's requested wait, if any.
 	RateLimited Kind = "RateLimited"
 	// Overloaded: the provider has no capacity now.
 	Overloaded Kind = "Overloaded"
-	// Transient: the provider or the network failed in a way that passes, a broken stream included.
+	// Transient: a temporary failure of the provider or the network, including a broken stream.
 	Transient Kind = "Transient"
-	// TimedOut: no whole reply within the endpoint's timeout.
+	// TimedOut: no complete reply within the endpoint's timeout.
 	TimedOut Kind = "TimedOut"
-	// Malformed: what came is not a reply.
+	// Malformed: the response is not a reply.
 	Malformed Kind = "Malformed"
-	// Oversized: what came is larger than any reply, or does not end.
+	// Oversized: the response exceeds the bounds of a reply, or does not end.
 	Oversized Kind = "Oversized"
 
-	// Unauthorized: the key is missing, wrong, or may not do this.
+	// Unauthorized: the key is missing, wrong, or lacks permission.
 	Unauthorized Kind = "Unauthorized"
-	// NoKey: the key could not be read; the provider was not asked.
+	// NoKey: the key could not be read; no request was sent.
 	NoKey Kind = "NoKey"
-	// NotAllowed: the endpoint is at an address that the operator does not connect to, or redirects.
+	// NotAllowed: the endpoint has an address that the operator must not connect to, or redirects.
 	NotAllowed Kind = "NotAllowed"
 	// QuotaExhausted: the account has no credit left.
 	QuotaExhausted Kind = "QuotaExhausted"
@@ -39,30 +39,30 @@ const (
 	BadRequest Kind = "BadRequest"
 	// UnknownModel: the provider does not have the model.
 	UnknownModel Kind = "UnknownModel"
-	// ContextTooLong: the history does not fit; it must be compacted before another try.
+	// ContextTooLong: the history does not fit; it must be compacted before a retry.
 	ContextTooLong Kind = "ContextTooLong"
-	// ContentFiltered: the provider's filter refused the request.
+	// ContentFiltered: the provider's filter rejected the request.
 	ContentFiltered Kind = "ContentFiltered"
 	// Cancelled: the caller's context ended.
 	Cancelled Kind = "Cancelled"
 )
 
-// Error is a failed call. Its message is the provider's own words where there are any: on one line, cut to a length, without markup
-// and without the API key, fit for status and ledger.
+// Error is a failed call. Its message is the provider's own text if there is any: one line of limited length, without
+// markup and without the API key, suitable for a status and the ledger.
 type Error struct {
 	Kind Kind `json:"kind"`
-	// StatusCode is the HTTP status; 0 when there was none.
+	// StatusCode is the HTTP status, or 0 if there was none.
 	StatusCode int    `json:"statusCode,omitempty"`
 	Message    string `json:"message"`
-	// RetryAfter is how long the provider asked to be left alone; 0 when it did not say.
+	// RetryAfter is the wait that the provider requested, or 0.
 	RetryAfter time.Duration `json:"retryAfterNanos,omitempty"`
-	// Usage is what the provider charges for the call all the same; nil when it did not say.
+	// Usage is what the provider charges despite the failure; nil if unknown.
 	Usage *Usage `json:"usage,omitempty"`
 
 	cause error
 }
 
-// Error says what failed in a sentence.
+// Error implements error.
 func (e *Error) Error() string {
 	if e.StatusCode == 0 {
 		return fmt.Sprintf("model call failed: %s: %s", e.Kind, e.Message)

@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/scripted"
 )
 
-func TestFailuresAreSorted(t *testing.T) {
+func TestFailuresAreClassified(t *testing.T) {
 	for name, tc := range map[string]struct {
 		script     string
 		kind       model.Kind
@@ -35,7 +35,7 @@ func TestFailuresAreSorted(t *testing.T) {
 		"429 without Retry-After": {
 			script: reply("error: {status: 429, message: Slow down.}"), kind: model.RateLimited, retry: true, status: 429, says: "Slow down.",
 		},
-		"429 with a Retry-After beyond reason": {
+		"429 with an excessive Retry-After": {
 			script: reply("raw: {status: 429, headers: {Retry-After: '1e300'}, body: ''}"),
 			kind:   model.RateLimited, retry: true, retryAfter: time.Hour, status: 429, says: "Too Many Requests",
 		},
@@ -72,11 +72,11 @@ func TestFailuresAreSorted(t *testing.T) {
 			script: reply("raw: {status: 422, body: '{\"detail\": [{\"msg\": \"field required\"}]}'}"),
 			kind:   model.BadRequest, status: 422, says: "field required",
 		},
-		"unknown model by its code":   {script: reply("error: {status: 404, code: model_not_found, message: 'The model x does not exist'}"), kind: model.UnknownModel, status: 404, says: "does not exist"},
-		"unknown model by its words":  {script: reply("raw: {status: 404, body: '{\"error\": \"model \\\"x\\\" not found, try pulling it first\"}'}"), kind: model.UnknownModel, status: 404, says: "try pulling it first"},
+		"unknown model by code":       {script: reply("error: {status: 404, code: model_not_found, message: 'The model x does not exist'}"), kind: model.UnknownModel, status: 404, says: "does not exist"},
+		"unknown model by message":    {script: reply("raw: {status: 404, body: '{\"error\": \"model \\\"x\\\" not found, try pulling it first\"}'}"), kind: model.UnknownModel, status: 404, says: "try pulling it first"},
 		"404 of the path":             {script: reply("raw: {status: 404, body: '404 page not found'}"), kind: model.BadRequest, status: 404, says: "check the provider's baseURL"},
 		"context too long by code":    {script: reply("error: {status: 400, code: context_length_exceeded, message: Too long.}"), kind: model.ContextTooLong, status: 400, says: "Too long."},
-		"context too long by words":   {script: reply("error: {status: 400, message: 'This model''s maximum context length is 8192 tokens.'}"), kind: model.ContextTooLong, status: 400, says: "maximum context length"},
+		"context too long by message": {script: reply("error: {status: 400, message: 'This model''s maximum context length is 8192 tokens.'}"), kind: model.ContextTooLong, status: 400, says: "maximum context length"},
 		"413":                         {script: reply("error: {status: 413, message: 'prompt is too long: 210000 tokens'}"), kind: model.ContextTooLong, status: 413, says: "prompt is too long"},
 		"content filter on the input": {script: reply("error: {status: 400, code: content_filter, message: 'The response was filtered.'}"), kind: model.ContentFiltered, status: 400, says: "filtered"},
 		"an error inside the stream": {
@@ -117,7 +117,7 @@ func TestFailuresAreSorted(t *testing.T) {
 				t.Errorf("retry after %s, want %s", failed.RetryAfter, tc.retryAfter)
 			}
 			if !strings.Contains(failed.Message, tc.says) {
-				t.Errorf("message %q does not say %q", failed.Message, tc.says)
+				t.Errorf("message %q lacks %q", failed.Message, tc.says)
 			}
 			if failed.NeedsCompaction() != (tc.kind == model.ContextTooLong) {
 				t.Errorf("compaction: %t", failed.NeedsCompaction())
@@ -139,12 +139,12 @@ func TestRetryAfterAsDate(t *testing.T) {
 	}
 }
 
-func TestCancelledCallIsNoFailureOfTheProvider(t *testing.T) {
+func TestCancelledCallIsNotAProviderFailure(t *testing.T) {
 	for name, fault := range map[string]string{
 		"before the first byte": "fault: {kind: hang}",
 		"in the stream":         "text: A long answer.\nchunkSize: 1\nfault: {kind: hang, after: 5}",
 		"without a stream":      "unstreamed: true\nfault: {kind: hang}",
-		"while it thinks":       "text: Later.\nlatency: 1h",
+		"during the latency":    "text: Later.\nlatency: 1h",
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, server := play(t, reply(fault))
@@ -168,7 +168,7 @@ func TestCancelledCallIsNoFailureOfTheProvider(t *testing.T) {
 	}
 }
 
-func TestTimeoutOfTheEndpointIsWorthARetry(t *testing.T) {
+func TestTimeoutIsRetryable(t *testing.T) {
 	for name, fault := range map[string]string{
 		"before the first byte": "fault: {kind: hang}",
 		"in the stream":         "text: A long answer.\nchunkSize: 1\nfault: {kind: hang, after: 5}",
@@ -211,7 +211,7 @@ func TestUnreachableProviderIsTransient(t *testing.T) {
 	}
 }
 
-// waitFor polls a condition that another goroutine brings about.
+// waitFor polls until condition reports true.
 func waitFor(t testing.TB, condition func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)

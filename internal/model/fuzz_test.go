@@ -16,7 +16,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/scripted"
 )
 
-// response is what the fuzzed provider sends.
+// response is a response of the fuzzed provider.
 type response struct {
 	status      int
 	contentType string
@@ -24,8 +24,8 @@ type response struct {
 	body        []byte
 }
 
-// fuzzedProvider returns a client whose provider sends what is put into the second value, and one of a strict provider
-// that answers everything.
+// fuzzedProvider returns a client whose provider sends the stored response, and a client of a strict provider that
+// answers everything.
 func fuzzedProvider(f *testing.F) (*model.Client, *atomic.Pointer[response], *model.Client) {
 	f.Helper()
 	var next atomic.Pointer[response]
@@ -51,8 +51,8 @@ func fuzzedProvider(f *testing.F) (*model.Client, *atomic.Pointer[response], *mo
 	return fuzzed, &next, strict
 }
 
-// FuzzReply sends any bytes as a reply, whole or streamed. There must be no panic, and a reply must be fit to go on
-// with: unique ids, arguments that are an object or marked, and a history that a strict provider accepts.
+// FuzzReply sends any bytes as a reply, plain or streamed. There must be no panic, and a reply must be usable as
+// history: unique IDs, arguments that are an object or marked, and acceptance by a strict provider.
 func FuzzReply(f *testing.F) {
 	for _, seed := range []string{
 		"data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":2}}\n\ndata: [DONE]\n\n",

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// withNotes puts a text in the place of each image that cannot be shown: the model takes none, or the image is not kept any more.
+// withNotes replaces each image that cannot be shown by a note: the model does not accept images, or the image was
+// pruned.
 func (m Message) withNotes(textOnly bool) Message {
 	var shown []Image
 	var notes []string

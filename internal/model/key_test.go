@@ -48,7 +48,7 @@ func TestKeyNeverReachesTheError(t *testing.T) {
 	}
 }
 
-func TestLongWordsOfTheProviderAreCut(t *testing.T) {
+func TestLongProviderMessagesAreTruncated(t *testing.T) {
 	client, _ := play(t, reply("error: {status: 400, message: '"+strings.Repeat("ä", 4000)+"'}"))
 	_, err := client.Complete(t.Context(), question(), nil)
 	if err == nil || len([]rune(err.Error())) > 600 || !strings.HasSuffix(err.Error(), "ä…") {
@@ -84,7 +84,7 @@ func TestKeyIsReadForEachCall(t *testing.T) {
 	}
 }
 
-func TestKeyThatCannotBeReadAsksNobody(t *testing.T) {
+func TestUnreadableKeySendsNoRequest(t *testing.T) {
 	client, err := model.NewClient(model.Endpoint{BaseURL: "http://127.0.0.1:1/v1", Key: func(context.Context) (string, error) {
 		return "", errors.New(`secret "openai" not found`)
 	}})
@@ -121,7 +121,7 @@ func TestEnvironmentIsNotRead(t *testing.T) {
 	}
 }
 
-func TestBadAddressIsRefused(t *testing.T) {
+func TestInvalidBaseURLIsRejected(t *testing.T) {
 	for _, address := range []string{"", "api.example.com", "ftp://api.example.com", "http://", "://"} {
 		if _, err := model.NewClient(model.Endpoint{BaseURL: address}); err == nil {
 			t.Errorf("%q was accepted", address)

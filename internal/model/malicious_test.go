@@ -18,7 +18,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
-// serve connects a client to a provider that does as handler says.
+// serve connects a client to a provider with the given handler.
 func serve(t *testing.T, handler http.HandlerFunc) *model.Client {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -33,7 +33,7 @@ func serve(t *testing.T, handler http.HandlerFunc) *model.Client {
 	return client
 }
 
-// stream sends a text again and again, until the client has had enough or a gigabyte was sent.
+// stream sends a text repeatedly until the client disconnects or a gigabyte was sent.
 func stream(first, again string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -56,7 +56,7 @@ func answer(contentType, body string) http.HandlerFunc {
 
 func chunk(delta string) string { return `data: {"choices":[{"delta":` + delta + "}]}\n\n" }
 
-func TestRepliesWithoutEnd(t *testing.T) {
+func TestEndlessRepliesAreRejected(t *testing.T) {
 	var calls strings.Builder
 	for i := range 10_000 {
 		calls.WriteString(chunk(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":"c%d","function":{"name":"ls","arguments":"{}"}}]}`, i, i)))
@@ -110,7 +110,7 @@ func bomb(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func TestAListOfModelsIsBounded(t *testing.T) {
+func TestListOfModelsIsBounded(t *testing.T) {
 	_, err := serve(t, answer("application/json", `{"data":[`+strings.Repeat(`{"id":"m"},`, 3<<20)+`{"id":"m"}]}`)).Models(t.Context())
 	var failed *model.Error
 	if !errors.As(err, &failed) || failed.Kind != model.Oversized || !strings.Contains(failed.Message, "larger than 4 MiB") {
@@ -138,7 +138,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
-func TestAddressesThatAreNotAllowed(t *testing.T) {
+func TestForbiddenAddressesAreRejected(t *testing.T) {
 	client, err := model.NewClient(model.Endpoint{BaseURL: "http://127.0.0.1:1", HTTPClient: model.NewHTTPClient(outbound.New(outbound.Options{}))})
 	if err != nil {
 		t.Fatal(err)
@@ -150,8 +150,9 @@ func TestAddressesThatAreNotAllowed(t *testing.T) {
 	}
 }
 
-// An address may lead to another service of the network: its answers must not be readable through the errors of a call.
-func TestErrorsDoNotRepeatWhatAnotherServiceSays(t *testing.T) {
+// TestErrorsDoNotRepeatResponsesOfOtherServices: an address may lead to another service of the network, whose
+// responses must not be readable through the errors of a call.
+func TestErrorsDoNotRepeatResponsesOfOtherServices(t *testing.T) {
 	for name, handler := range map[string]http.HandlerFunc{
 		"text":        answer("text/plain", "secret-word"),
 		"lines":       answer("text/event-stream", "data: secret-word\n\n"),

@@ -46,12 +46,12 @@ func connect(t testing.TB, server *scripted.Server, timeout time.Duration) *mode
 	return client
 }
 
-// reply is a script with one rule.
+// reply returns a script with one rule.
 func reply(body string) string {
 	return "rules:\n- reply:\n" + indent(strings.Trim(body, "\n"), "    ")
 }
 
-// rawReply is a script that sends a body as it stands.
+// rawReply returns a script that sends a body verbatim.
 func rawReply(contentType, body string) string {
 	return "rules:\n- reply:\n    raw:\n      headers: {Content-Type: " + contentType + "}\n      body: |\n" + indent(strings.Trim(body, "\n")+"\n", "        ")
 }
@@ -174,7 +174,7 @@ func TestRepliesBecomeTypedOutcomes(t *testing.T) {
 			want:    lsAndRead,
 			outcome: model.OutcomeToolCalls,
 		},
-		"pieces of calls, the index missing": {
+		"fragments of calls, the index missing": {
 			script: events(
 				`{"choices":[{"delta":{"tool_calls":[{"id":"a","function":{"name":"ls","arguments":"{\"path\""}}]}}]}`,
 				`{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":":\".\"}"}}]}}]}`,
@@ -190,7 +190,7 @@ func TestRepliesBecomeTypedOutcomes(t *testing.T) {
 			want:    lsAndRead,
 			outcome: model.OutcomeToolCalls,
 		},
-		"the name and the id repeated in each piece": {
+		"the name and the ID repeated in each fragment": {
 			script: events(
 				`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"ls","arguments":"{\"path\":"}}]}}]}`,
 				`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"ls","arguments":"\".\"}"}}]},"finish_reason":"tool_calls"}]}`, done),

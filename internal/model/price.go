@@ -9,26 +9,26 @@ import (
 	"strings"
 )
 
-// DefaultContextTokens is the context of a model that no entry describes.
+// DefaultContextTokens is the context size of a model without an entry.
 const DefaultContextTokens = 128_000
 
-// Price is what is known of a model: an entry of a provider's list. Prices are in micro-units of the currency for a
-// million tokens; a price that is nil is unknown, which is not free.
+// Price is an entry in a provider's list of models. Prices are in micro-units of the currency per million tokens; a
+// nil price is unknown, not zero.
 type Price struct {
-	// Name is the beginning of the names of the models that the entry describes.
+	// Name is a prefix of the names of the models that the entry describes.
 	Name                        string
 	ContextTokens               int64
 	InputMicrosPerMillion       *int64
 	CachedInputMicrosPerMillion *int64
 	OutputMicrosPerMillion      *int64
-	// TextOnly models take no images.
+	// TextOnly models do not accept images.
 	TextOnly bool
 }
 
 // Prices is a provider's list of models.
 type Prices []Price
 
-// Of returns the entry whose name is the longest beginning of the model's name.
+// Of returns the entry whose name is the longest prefix of the model's name.
 func (p Prices) Of(model string) (Price, bool) {
 	var best Price
 	found := false
@@ -40,7 +40,7 @@ func (p Prices) Of(model string) (Price, bool) {
 	return best, found
 }
 
-// ContextTokens is how much fits into the model's context.
+// ContextTokens returns the size of the model's context.
 func (p Prices) ContextTokens(model string) int64 {
 	if entry, ok := p.Of(model); ok && entry.ContextTokens > 0 {
 		return entry.ContextTokens
@@ -48,7 +48,7 @@ func (p Prices) ContextTokens(model string) int64 {
 	return DefaultContextTokens
 }
 
-// Cost is what a call cost, in micro-units; nil if the usage or a price that it needs is unknown.
+// Cost returns the cost of a call in micro-units; nil if the usage or a required price is unknown.
 func (p Prices) Cost(model string, usage *Usage) *int64 {
 	entry, ok := p.Of(model)
 	if !ok {
@@ -57,9 +57,8 @@ func (p Prices) Cost(model string, usage *Usage) *int64 {
 	return entry.Cost(usage)
 }
 
-// Cost is what a call cost, in micro-units, rounded up: a started micro-unit counts. It is nil if the usage is unknown,
-// or the price of input or output. Cached input without a price of its own costs what input costs. A cost beyond what
-// an int64 holds is the largest one.
+// Cost returns the cost of a call in micro-units, rounded up. It is nil if the usage or the price of input or output
+// is unknown. Cached input without its own price costs as much as input. A cost that overflows is math.MaxInt64.
 func (p Price) Cost(usage *Usage) *int64 {
 	if usage == nil || p.InputMicrosPerMillion == nil || p.OutputMicrosPerMillion == nil {
 		return nil
@@ -76,7 +75,7 @@ func (p Price) Cost(usage *Usage) *int64 {
 	return &cost
 }
 
-// wide is an unsigned number of 128 bits. Three products of int64 fit into it.
+// wide is an unsigned 128-bit number. The sum of three products of int64 fits into it.
 type wide struct{ high, low uint64 }
 
 func (w *wide) add(tokens, price int64) {

@@ -33,12 +33,12 @@ func TestCostOfACall(t *testing.T) {
 	}{
 		"the longest prefix wins, cached input has its price": {"gpt-5-mini-2025", usage, new(int64(150 + 10 + 100))},
 		"cached input without a price costs as input":         {"gpt-5.1", usage, new(int64(1250 + 500))},
-		"a started micro-unit counts":                         {"gpt-5-mini", &model.Usage{PromptTokens: 1}, new(int64(1))},
+		"rounded up to a micro-unit":                          {"gpt-5-mini", &model.Usage{PromptTokens: 1}, new(int64(1))},
 		"nothing used costs nothing":                          {"gpt-5-mini", &model.Usage{}, new(int64(0))},
 		"a price of zero is known":                            {"free-model", usage, new(int64(0))},
 		"an unknown model has no price":                       {"claude", usage, nil},
 		"an unknown usage has no price":                       {"gpt-5", nil, nil},
-		"a model with half a price has none":                  {"half", usage, nil},
+		"a model with only one price has none":                {"half", usage, nil},
 		"beyond int64 it is the largest":                      {"gpt", &model.Usage{PromptTokens: math.MaxInt64, CompletionTokens: math.MaxInt64}, new(int64(math.MaxInt64))},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestContextOfAModel(t *testing.T) {
 	}
 }
 
-// TestCostAgreesWithBigNumbers compares the cost with the same sum in numbers without bounds.
+// TestCostAgreesWithBigNumbers compares the cost with the same sum in big integers.
 func TestCostAgreesWithBigNumbers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		number := rapid.Int64Range(0, math.MaxInt64)

@@ -5,10 +5,10 @@ package model
 
 import "strings"
 
-// FinishReason says why the model stopped.
+// FinishReason is why the model stopped.
 type FinishReason string
 
-// The reasons to stop. A word that the provider made up is kept as it came.
+// Values of FinishReason. Other values of providers are kept as they are.
 const (
 	FinishStop          FinishReason = "stop"
 	FinishToolCalls     FinishReason = "tool_calls"
@@ -16,31 +16,31 @@ const (
 	FinishContentFilter FinishReason = "content_filter"
 )
 
-// Reply is the whole answer to a Request. Like Request it is plain data with a stable JSON form.
+// Reply is the complete reply to a Request. Like Request it is plain data with a stable JSON form.
 type Reply struct {
-	// ID and Model are what the provider says of itself, for support requests; they may be empty.
+	// ID and Model are reported by the provider, for support requests; they may be empty.
 	ID    string `json:"id,omitempty"`
 	Model string `json:"model,omitempty"`
 
 	Text string `json:"text,omitempty"`
-	// Reasoning is the thinking that some providers show. It is for people: it is not sent back to the model.
+	// Reasoning is the reasoning that some providers return. It is for people and is not sent back to the model.
 	Reasoning string `json:"reasoning,omitempty"`
 	Refusal   string `json:"refusal,omitempty"`
-	// ToolCalls have unique ids, also against the request's history, whatever the provider sent.
+	// ToolCalls have IDs that are unique in the reply and the request's history, whatever the provider sent.
 	ToolCalls    []ToolCall   `json:"toolCalls,omitempty"`
 	FinishReason FinishReason `json:"finishReason,omitempty"`
-	// Usage is nil when the provider did not say. Unknown is not zero.
+	// Usage is nil if the provider did not report it. Unknown is not zero.
 	Usage *Usage `json:"usage,omitempty"`
 }
 
-// ToolCall is a call that the model wants made.
+// ToolCall is a tool call that the model asked for.
 type ToolCall struct {
 	ID string `json:"id"`
-	// Name is as the model wrote it; it may be a tool that does not exist.
+	// Name is as the model wrote it; the tool may not exist.
 	Name string `json:"name"`
-	// Arguments is a JSON object, unless ArgumentsError says otherwise: then it is the text as it came.
+	// Arguments is a JSON object unless ArgumentsError is set; then it is the original text.
 	Arguments string `json:"arguments"`
-	// ArgumentsError says what is wrong with Arguments, in words that the model can act on. Such a call must not run.
+	// ArgumentsError describes what is wrong with Arguments, for the model. Such a call must not run.
 	ArgumentsError string `json:"argumentsError,omitempty"`
 }
 
@@ -55,7 +55,7 @@ type Usage struct {
 	TotalTokens      int64 `json:"totalTokens"`
 }
 
-// Outcome is what a reply amounts to: the one thing that the caller branches on.
+// Outcome classifies a reply for the caller.
 type Outcome string
 
 // The outcomes of a call that did not fail.
@@ -74,8 +74,8 @@ const (
 	OutcomeEmpty Outcome = "Empty"
 )
 
-// Outcome sorts the reply. Tool calls win over the finish reason, because providers differ in the reason they give
-// for them; a filter and a refusal win over everything, because what came with them is not to be acted on.
+// Outcome classifies the reply. Tool calls take precedence over the finish reason, because providers differ in it; a
+// filter and a refusal take precedence over everything, because the rest of such a reply must not be used.
 func (r Reply) Outcome() Outcome {
 	switch {
 	case r.FinishReason == FinishContentFilter:
@@ -92,12 +92,12 @@ func (r Reply) Outcome() Outcome {
 	return OutcomeAnswer
 }
 
-// Message is the reply as a message of the next request's history.
+// Message returns the reply as a message for the history of the next request.
 func (r Reply) Message() Message {
 	return Message{Role: RoleAssistant, Text: r.Text, ToolCalls: r.ToolCalls, Refusal: r.Refusal}
 }
 
-// Delta is a piece of a reply while it streams in, for the live view. Pieces are not a record: the whole is the Reply.
+// Delta is a part of a streamed reply, for the live view. Deltas are not recorded; the Reply is.
 type Delta struct {
 	Text      string         `json:"text,omitempty"`
 	Reasoning string         `json:"reasoning,omitempty"`
@@ -105,7 +105,7 @@ type Delta struct {
 	ToolCall  *ToolCallDelta `json:"toolCall,omitempty"`
 }
 
-// ToolCallDelta is a piece of a tool call. Index counts the calls of the reply; the name comes with the first piece.
+// ToolCallDelta is a part of a tool call. Index counts the calls of the reply; the name is in the first part.
 type ToolCallDelta struct {
 	Index     int    `json:"index"`
 	Name      string `json:"name,omitempty"`

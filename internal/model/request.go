@@ -5,7 +5,7 @@ package model
 
 import "encoding/json"
 
-// MessageRole says who wrote a message.
+// MessageRole is the role of a message's author.
 type MessageRole string
 
 // The roles of messages in a request.
@@ -16,22 +16,23 @@ const (
 	RoleTool      MessageRole = "tool"
 )
 
-// Request is one call of a model. It is plain data with a stable JSON form: the ledger stores it whole, and the same
-// bytes give the same call again. Of an image it has the digest; the ledger has the image itself, once.
+// Request is one model call. It is plain data with a stable JSON form: the ledger stores it, and the same bytes
+// repeat the same call. Images are referenced by digest; the ledger stores each once.
 type Request struct {
-	// Model is the name that the provider knows.
+	// Model is the provider's name of the model.
 	Model    string    `json:"model"`
 	Messages []Message `json:"messages"`
 	Tools    []Tool    `json:"tools,omitempty"`
-	// ToolChoice is "auto", "none" or "required"; empty leaves it to the provider.
+	// ToolChoice is "auto", "none" or "required"; empty means the provider's default.
 	ToolChoice string `json:"toolChoice,omitempty"`
-	// Temperature is absent to leave it to the provider: some models refuse any value.
+	// Temperature is nil for the provider's default: some models reject any value.
 	Temperature *float64 `json:"temperature,omitempty"`
-	// MaxOutputTokens bounds the reply; 0 leaves it to the provider.
+	// MaxOutputTokens bounds the reply; 0 means the provider's default.
 	MaxOutputTokens int64 `json:"maxOutputTokens,omitempty"`
-	// TextOnly says that the model takes no images: it reads what they were.
+	// TextOnly means that the model does not accept images and gets notes instead.
 	TextOnly bool `json:"textOnly,omitempty"`
-	// IdempotencyKey is sent as the Idempotency-Key header, for gateways that answer a repeated call from their cache.
+	// IdempotencyKey is sent as the Idempotency-Key header, for gateways that answer a repeated call from their
+	// cache.
 	IdempotencyKey string `json:"idempotencyKey,omitempty"`
 }
 
@@ -41,22 +42,22 @@ type Message struct {
 	Text string      `json:"text,omitempty"`
 	// Images belong to user and tool messages.
 	Images []Image `json:"images,omitempty"`
-	// ToolCalls belong to assistant messages; each wants one tool message with its id before the next other message.
+	// ToolCalls belong to assistant messages; each requires a tool message with its ID before the next other message.
 	ToolCalls []ToolCall `json:"toolCalls,omitempty"`
-	// ToolCallID belongs to tool messages: the call that is answered.
+	// ToolCallID belongs to tool messages: the call that they answer.
 	ToolCallID string `json:"toolCallID,omitempty"`
 	// Refusal belongs to assistant messages in which the model refused.
 	Refusal string `json:"refusal,omitempty"`
 }
 
-// Image is a picture in a message.
+// Image is an image in a message.
 type Image struct {
 	// MediaType is for example image/png.
 	MediaType string `json:"mediaType"`
 	// Digest identifies the content, Size counts its bytes.
 	Digest string `json:"digest,omitempty"`
 	Size   int64  `json:"size,omitempty"`
-	// Data is the content. It is not part of the JSON form, and nil for an image that is not kept any more.
+	// Data is the content. It is not part of the JSON form, and nil for an image that was pruned.
 	Data []byte `json:"-"`
 }
 

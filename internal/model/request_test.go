@@ -13,8 +13,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
-// fullRequest has everything in it, awkward things included. The scripted model is strict: that it answers at all shows
-// that the request is one that the real API takes.
+// fullRequest has every field, with awkward values. The scripted model is strict: if it answers, the real API accepts
+// the request.
 func fullRequest() model.Request {
 	temperature := 0.2
 	return model.Request{
@@ -46,7 +46,7 @@ func fullRequest() model.Request {
 	}
 }
 
-func TestRequestIsWhatTheAPITakes(t *testing.T) {
+func TestRequestBody(t *testing.T) {
 	client, server := play(t, reply("text: Three."))
 	if _, err := client.Complete(t.Context(), fullRequest(), nil); err != nil {
 		t.Fatalf("complete: %v", err)
@@ -101,7 +101,7 @@ func TestStoredRequestGivesTheSameCall(t *testing.T) {
 	if err := json.Unmarshal(stored, &restored); err != nil {
 		t.Fatal(err)
 	}
-	// Images are kept elsewhere, by their digests.
+	// Images are stored separately, by digest.
 	for i, m := range fullRequest().Messages {
 		for j, image := range m.Images {
 			restored.Messages[i].Images[j].Data = image.Data
@@ -122,7 +122,7 @@ func TestStoredRequestGivesTheSameCall(t *testing.T) {
 	}
 }
 
-func TestReplyGoesOnAsHistory(t *testing.T) {
+func TestReplyIsValidHistory(t *testing.T) {
 	const script = `
 rules:
 - match: {turn: 1}
@@ -155,7 +155,7 @@ rules:
 	}
 }
 
-func TestBadSchemaOfAToolIsSaid(t *testing.T) {
+func TestInvalidToolSchemaIsReported(t *testing.T) {
 	client, server := play(t, reply("text: Three."))
 	req := question()
 	req.Tools = []model.Tool{{Name: "ls", Parameters: json.RawMessage(`[]`)}}
@@ -164,7 +164,7 @@ func TestBadSchemaOfAToolIsSaid(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if len(server.Requests()) != 0 {
-		t.Error("the provider was asked all the same")
+		t.Error("a request was sent")
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
-// statement is what a provider said about a failure.
+// statement is the error that a provider reported.
 type statement struct {
 	message string
 	codes   []string
@@ -32,7 +32,7 @@ func (s statement) is(codes ...string) bool {
 	return false
 }
 
-// parseErrorBody reads the forms of error that are in use: {"error": {...}}, {"error": "text"}, the same in a list, the
+// parseErrorBody parses the forms of errors in use: {"error": {...}}, {"error": "text"}, the same in a list, the
 // fields without the envelope, {"detail": ...}, and plain text.
 func parseErrorBody(body []byte) statement {
 	body = bytes.TrimSpace(body)
@@ -73,7 +73,7 @@ func parseErrorBody(body []byte) statement {
 	return s
 }
 
-// textOf is a JSON string's text, or any other value as it is written.
+// textOf returns the text of a JSON string, or any other value as JSON.
 func textOf(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -82,11 +82,11 @@ func textOf(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// maxPlain is how much is shown of a body that is plain text. Endpoints that speak the API say what failed in JSON; other services of
-// the network, to which an address may lead by mistake or on purpose, should not be readable through their errors.
+// maxPlain bounds the part of a plain-text body that is shown. Model APIs report errors as JSON; other services, to
+// which an address may lead by mistake or on purpose, should not be readable through their errors.
 const maxPlain = 120
 
-// plainText is the first line of a text. Pages that a proxy meant for a browser, and JSON of another kind, are dropped.
+// plainText returns the first line of a text. HTML pages of proxies and unknown JSON are dropped.
 func plainText(body []byte) string {
 	if bytes.HasPrefix(body, []byte("<")) || json.Valid(body) {
 		return ""
@@ -95,23 +95,23 @@ func plainText(body []byte) string {
 	return outbound.Line(string(line), maxPlain)
 }
 
-// maxMessage bounds the provider's words, in characters.
+// maxMessage bounds the provider's message, in characters.
 const maxMessage = 500
 
-// shorten makes the provider's words fit to be shown.
+// shorten makes the provider's message safe to show.
 func shorten(s string) string { return outbound.Line(s, maxMessage) }
 
-// keyShaped are texts that may be a key: providers echo a wrong key in part, with stars in its middle.
+// keyShaped matches texts that may be a key: providers repeat a wrong key in part, with stars in the middle.
 var keyShaped = regexp.MustCompile(`(?i)\b(?:bearer\s+|sk-)[a-z0-9_\-.*]{6,}`)
 
 const redacted = "[redacted]"
 
-// redact removes the key, and what looks like one.
+// redact removes the key and anything that looks like one.
 func redact(s, key string) string {
 	if key != "" {
 		s = strings.ReplaceAll(s, key, redacted)
 	}
-	// Where a text was cut, the cut may have gone through the key.
+	// A truncated text may end with a part of the key.
 	for n := len(key) - 1; n >= 4; n-- {
 		if rest, found := strings.CutSuffix(s, key[:n]); found {
 			s = rest + redacted

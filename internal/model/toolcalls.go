@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// callBuilder puts tool calls together from their pieces.
+// callBuilder assembles tool calls from their fragments.
 type callBuilder struct {
 	building []*buildingCall
 	byIndex  map[int]int
@@ -18,11 +18,11 @@ type callBuilder struct {
 type buildingCall struct {
 	id, name  string
 	arguments strings.Builder
-	// checked counts how often the arguments were looked at to tell whether they are complete, which costs more each time.
+	// checked counts the checks whether the arguments are complete, each of which costs more than the last.
 	checked int
 }
 
-// add takes a piece and says where it belongs.
+// add adds a fragment and returns it with the index of its call.
 func (b *callBuilder) add(piece *wireCall) (*ToolCallDelta, error) {
 	at := b.place(piece)
 	if at >= maxToolCalls {
@@ -42,9 +42,9 @@ func (b *callBuilder) add(piece *wireCall) (*ToolCallDelta, error) {
 	return delta, nil
 }
 
-// place finds the call that a piece continues, or begins a new one. The index decides, but some providers leave it out,
-// and some give every parallel call the index 0; then a new id begins a new call, as does a new name, or the same name
-// after arguments that are complete.
+// place returns the index of the call that a fragment continues, or starts a new one. The index in the fragment
+// decides, but some providers omit it, and some give every parallel call the index 0. In these cases a new ID starts
+// a new call, as does a new name, or the same name after complete arguments.
 func (b *callBuilder) place(piece *wireCall) int {
 	at, known := len(b.building)-1, len(b.building) > 0
 	if piece.Index != nil {
@@ -64,10 +64,10 @@ func (b *callBuilder) place(piece *wireCall) int {
 	return at
 }
 
-// maxChecks is how many pieces of a call without an index may repeat its name.
+// maxChecks bounds how many fragments of a call without an index may repeat its name.
 const maxChecks = 100
 
-// ended reports whether the piece belongs to another call than this one, whatever its index says.
+// ended reports whether the fragment belongs to another call, whatever its index.
 func (c *buildingCall) ended(piece *wireCall) bool {
 	if piece.ID != "" && c.id != "" && piece.ID != c.id {
 		return true
@@ -93,8 +93,8 @@ func (b *callBuilder) calls() []ToolCall {
 	return calls
 }
 
-// settleCalls judges the arguments of the calls and makes their ids unique among themselves and against the history,
-// the same way each time.
+// settleCalls checks the arguments of the calls and makes their IDs unique among themselves and in the history,
+// deterministically.
 func settleCalls(calls []ToolCall, finish FinishReason, history []Message) []ToolCall {
 	if len(calls) == 0 {
 		return nil
@@ -125,8 +125,8 @@ func uniqueID(id string, i int, used map[string]bool) string {
 	return unique
 }
 
-// judgeArguments returns arguments that are a JSON object, or the text as it came and what is wrong with it. Many
-// providers send nothing for a tool without parameters.
+// judgeArguments returns the arguments if they are a JSON object, or the original text with a description of the
+// error. Many providers send an empty text for a tool without parameters.
 func judgeArguments(arguments string, finish FinishReason) (string, string) {
 	trimmed := strings.TrimSpace(arguments)
 	if trimmed == "" || trimmed == "null" {

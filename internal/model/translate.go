@@ -13,8 +13,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/plainjson"
 )
 
-// translate turns a request into the body of the API's. It is written by hand, because a request repeats the whole conversation: the
-// SDK's own types would take the schemas of tools apart and put them together again.
+// translate encodes a request for the API. It is written by hand because a request contains the whole conversation,
+// and the SDK's types would decode and encode the schemas of tools again.
 func translate(req Request, spoken dialect) ([]byte, error) {
 	b := make([]byte, 0, bodySize(req))
 	b = appendField(append(b, '{'), `"model":`, req.Model)
@@ -44,7 +44,7 @@ func translate(req Request, spoken dialect) ([]byte, error) {
 	return append(b, '}'), err
 }
 
-// bodySize is about how many bytes the body has.
+// bodySize estimates the size of the body.
 func bodySize(req Request) int {
 	const around = 96
 	size := 256
@@ -64,7 +64,7 @@ func bodySize(req Request) int {
 	return size
 }
 
-// appendField adds the name of a field, as it is, and its text.
+// appendField appends a field name, verbatim, and its text.
 func appendField(b []byte, name, text string) []byte {
 	return plainjson.AppendString(append(b, name...), text)
 }
@@ -94,7 +94,7 @@ func appendTools(b []byte, tools []Tool) ([]byte, error) {
 }
 
 func appendMessages(b []byte, req Request) []byte {
-	var shown []byte // images of tool results that are still to be shown
+	var shown []byte // pending images of tool results
 	for i, m := range req.Messages {
 		if i > 0 {
 			b = append(b, ',')
@@ -117,8 +117,8 @@ func appendMessages(b []byte, req Request) []byte {
 		default:
 			b = appendUser(b, m)
 		}
-		// A tool message takes text only, and nothing may stand between the answers to one message's calls: the images
-		// follow the last of them as a message of their own.
+		// A tool message may only contain text, and the answers to one message's calls must be consecutive: the
+		// images follow in a separate message.
 		if answered := i+1 == len(req.Messages) || req.Messages[i+1].Role != RoleTool; answered && len(shown) > 0 {
 			b = append(b, `,{"role":"user","content":[`...)
 			b = append(append(b, shown...), "]}"...)
@@ -147,7 +147,7 @@ func appendToolImages(parts []byte, m Message) []byte {
 	return appendImages(appendText(parts, "Image result of tool call "+m.ToolCallID+":"), m.Images)
 }
 
-// appendText adds a part of a message to those before it.
+// appendText appends a text part.
 func appendText(parts []byte, text string) []byte {
 	return append(appendField(next(parts), `{"type":"text","text":`, text), '}')
 }
@@ -169,14 +169,14 @@ func next(list []byte) []byte {
 	return append(list, ',')
 }
 
-// appendAssistant adds what the model said. One that only calls tools has no content.
+// appendAssistant appends a message of the model. A message with only tool calls has no content.
 func appendAssistant(b []byte, m Message) []byte {
 	b = append(b, `{"role":"assistant"`...)
 	switch {
 	case m.Text != "":
 		b = appendField(b, `,"content":`, m.Text)
 	case len(m.ToolCalls) == 0 && m.Refusal == "":
-		// An assistant message with nothing in it is refused, but an empty reply is a fact of the history.
+		// Providers reject an empty assistant message, but the history may contain an empty reply.
 		b = append(b, `,"content":"(no answer)"`...)
 	}
 	if m.Refusal != "" {
@@ -198,8 +198,8 @@ func appendAssistant(b []byte, m Message) []byte {
 	return append(b, '}')
 }
 
-// sendableName makes a name that a model invented fit for the history: a provider that let the model write it still
-// refuses to read it.
+// sendableName converts an invalid tool name for the history: a provider may return such a name but reject it in a
+// request.
 func sendableName(name string) string {
 	name = strings.Map(sendable, name)
 	if name == "" {
@@ -216,8 +216,8 @@ func sendable(c rune) rune {
 	return '_'
 }
 
-// sendableArguments does the same for arguments that are not JSON, on which servers with chat templates choke. The
-// model still sees what it wrote.
+// sendableArguments wraps arguments that are not JSON, which servers with chat templates reject. The model still sees
+// what it wrote.
 func sendableArguments(call ToolCall) string {
 	if call.ArgumentsError == "" {
 		return call.Arguments

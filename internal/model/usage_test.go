@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
-// What a provider says of its usage never makes a reply unreadable, and never exceeds what sums can hold.
+// TestOddUsageIsReadOrUnknown checks that unusual usage never makes a reply unreadable and never overflows sums.
 func TestOddUsageIsReadOrUnknown(t *testing.T) {
 	const huge = 1 << 40
 	for said, want := range map[string]*model.Usage{
@@ -41,7 +41,7 @@ func TestOddUsageIsReadOrUnknown(t *testing.T) {
 	}
 }
 
-// A provider may charge for a reply that has nothing in it.
+// TestAReplyWithoutChoicesKeepsItsUsage: a provider may charge for an empty reply.
 func TestAReplyWithoutChoicesKeepsItsUsage(t *testing.T) {
 	client, _ := play(t, rawReply("application/json", `{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2}}`))
 	_, err := client.Complete(t.Context(), question(), nil)

@@ -16,7 +16,8 @@ import (
 	"github.com/openai/openai-go/v3/packages/ssestream"
 )
 
-// wireReply is a reply, or a chunk of one, as far as it is read. It is laxer than the SDK's types where providers differ.
+// wireReply has the fields of a reply, or of a chunk of one, that are used. It is laxer than the SDK's types where
+// providers differ.
 type wireReply struct {
 	ID      string          `json:"id"`
 	Model   string          `json:"model"`
@@ -49,7 +50,7 @@ type wireCall struct {
 	} `json:"function"`
 }
 
-// wireText is a string, or a list of parts of which the text counts.
+// wireText is a string, or a list of parts whose text is used.
 type wireText string
 
 // UnmarshalJSON accepts both forms.
@@ -71,7 +72,7 @@ func (t *wireText) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// wireArguments is a string with JSON in it, or the JSON itself.
+// wireArguments is a string that contains JSON, or the JSON itself.
 type wireArguments string
 
 // UnmarshalJSON accepts both forms.
@@ -85,7 +86,7 @@ func (a *wireArguments) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// readWhole reads a reply that is one JSON object.
+// readWhole reads a reply that is a single JSON object.
 func readWhole(r io.Reader, listen func(Delta)) (Reply, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxWholeBytes+1))
 	if err != nil {
@@ -101,9 +102,9 @@ func readWhole(r io.Reader, listen func(Delta)) (Reply, error) {
 	return a.reply()
 }
 
-// readStream reads a reply that is a stream of events.
+// readStream reads a reply that is an event stream.
 func readStream(r *bufio.Reader, body io.Closer, listen func(Delta)) (Reply, error) {
-	// Some providers leave out the empty line after the last event, without which the decoder would drop it.
+	// Some providers omit the empty line after the last event, without which the decoder would drop it.
 	terminated := io.MultiReader(&eventReader{Reader: r}, strings.NewReader("\n\n"))
 	decoder := ssestream.NewDecoder(&http.Response{Body: struct {
 		io.Reader
@@ -134,13 +135,13 @@ func readStream(r *bufio.Reader, body io.Closer, listen func(Delta)) (Reply, err
 	return a.reply()
 }
 
-// accumulator puts a reply together from its chunks. A whole reply is a single chunk.
+// accumulator assembles a reply from its chunks. A plain reply is a single chunk.
 type accumulator struct {
 	id, model, finish        string
 	text, reasoning, refusal strings.Builder
 	calls                    callBuilder
 	usage                    *Usage
-	answered                 bool // a choice has come
+	answered                 bool // a choice has arrived
 	size                     int  // of all texts and calls so far
 }
 
@@ -191,7 +192,8 @@ func (a *accumulator) addMessage(m *wireMessage, listen func(Delta)) error {
 	return nil
 }
 
-// reply is the whole reply. Without a choice there is none, not even an empty one: the model was not asked, or its answer was lost.
+// reply returns the complete reply. A response without a choice is an error, not an empty reply: the model was not
+// called, or its answer was lost.
 func (a *accumulator) reply() (Reply, error) {
 	if !a.answered {
 		failure := malformed("the provider answered without a reply: the list of choices is empty")

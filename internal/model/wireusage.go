@@ -23,18 +23,18 @@ type wireUsage struct {
 	PromptCacheHitTokens wireCount `json:"prompt_cache_hit_tokens"`
 }
 
-// maxCount bounds a count of tokens, so that sums and costs of counts stay in range. It is far beyond every context; what is
-// plausible for a call is for the caller to say, which knows the request.
+// maxCount bounds a count of tokens, so that sums and costs do not overflow. It is far beyond every context; the
+// caller, which knows the request, checks what is plausible.
 const maxCount = 1 << 40
 
-// wireCount is a count of tokens. Providers and the gateways before them write it as a whole number, as a fraction or as text. What is
-// above maxCount is maxCount; what is below zero or no number is unknown.
+// wireCount is a count of tokens. Providers and gateways send it as an integer, a fraction or a string. Values above
+// maxCount become maxCount; negative values and other text are unknown.
 type wireCount struct {
 	n     int64
 	known bool
 }
 
-// UnmarshalJSON never fails: a reply is worth more than its bill.
+// UnmarshalJSON never fails, because a bad count must not make the reply unusable.
 func (c *wireCount) UnmarshalJSON(data []byte) error {
 	n, err := strconv.ParseFloat(string(bytes.Trim(data, `"`)), 64)
 	outOfRange := math.IsInf(n, 1)
@@ -46,7 +46,7 @@ func (c *wireCount) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// usage is nil unless the provider gave both counts.
+// usage returns nil unless the provider reported both counts.
 func (u *wireUsage) usage() *Usage {
 	if u == nil || !u.PromptTokens.known || !u.CompletionTokens.known {
 		return nil

@@ -16,8 +16,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/schedule"
 )
 
-// TestNamespacesAreServedEqually gives one namespace a hundred times the load of another. Until the small one is content,
-// both must be served equally, within a tenth, whichever limit is the scarce one.
+// TestNamespacesAreServedEqually gives one namespace a hundred times the load of another. While both wait, both must
+// be served equally, within a tenth, whichever limit is scarce.
 func TestNamespacesAreServedEqually(t *testing.T) {
 	const small, large = 200, 100 * 200
 	for name, tc := range map[string]struct {
@@ -84,7 +84,7 @@ func TestNamespacesAreServedEqually(t *testing.T) {
 					submit("large", i)
 				}
 				mu.Lock()
-				clear(served) // fairness is between those who wait; until now there was only one
+				clear(served) // only one namespace was waiting until now
 				mu.Unlock()
 				for i := range small {
 					submit("small", i)
@@ -166,7 +166,7 @@ func mustSubmit(t testing.TB, s *schedule.Scheduler, ticket schedule.Ticket, gra
 	return call
 }
 
-// after lets time pass in the bubble and waits until everything has settled.
+// after advances the fake time and waits until all goroutines are blocked.
 func after(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()

@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/schedule"
 )
 
-// granted is where calls went, and when.
+// granted records where and when calls were granted.
 type granted struct {
 	mu    sync.Mutex
 	begin time.Time
@@ -38,19 +38,19 @@ func (g *granted) list() []string {
 
 func (g *granted) release(i int, result schedule.Result) { g.held[i].Release(result) }
 
-// A fallback is asked whatever the number of tries, as long as there is one for each.
-func TestFewTriesReachEveryFallback(t *testing.T) {
+// TestFewAttemptsReachEveryFallback checks that every fallback is attempted if there are enough attempts.
+func TestFewAttemptsReachEveryFallback(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fallback []string
 		tries    int
 		want     []string
 	}{
-		"two tries, one fallback":      {[]string{"b"}, 2, []string{"a", "b"}},
-		"three tries, one fallback":    {[]string{"b"}, 3, []string{"a", "a", "b"}},
-		"three tries, two fallbacks":   {[]string{"b", "c"}, 3, []string{"a", "b", "c"}},
-		"five tries, two fallbacks":    {[]string{"b", "c"}, 5, []string{"a", "a", "b", "c", "b"}},
-		"three tries, without any":     {nil, 3, []string{"a", "a", "a"}},
-		"one try leaves none for them": {[]string{"b"}, 1, []string{"a"}},
+		"two attempts, one fallback":    {[]string{"b"}, 2, []string{"a", "b"}},
+		"three attempts, one fallback":  {[]string{"b"}, 3, []string{"a", "a", "b"}},
+		"three attempts, two fallbacks": {[]string{"b", "c"}, 3, []string{"a", "b", "c"}},
+		"five attempts, two fallbacks":  {[]string{"b", "c"}, 5, []string{"a", "a", "b", "c", "b"}},
+		"three attempts, no fallback":   {nil, 3, []string{"a", "a", "a"}},
+		"one attempt, one fallback":     {[]string{"b"}, 1, []string{"a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := schedule.New(schedule.Options{})
@@ -127,7 +127,7 @@ func TestCallsThatWouldWaitTooLongGoToAFallback(t *testing.T) {
 				short := func(g *schedule.Grant) { got.take(g); g.Release(schedule.Result{}) }
 				mustSubmit(t, s, ticket, short) // waits when the back-off begins
 				got.release(0, schedule.Result{BackOff: tc.backOff})
-				mustSubmit(t, s, ticket, short) // comes after it began
+				mustSubmit(t, s, ticket, short) // submitted during the back-off
 				after(12 * time.Second)
 				if diff := cmp.Diff(tc.want, got.list()); diff != "" {
 					t.Errorf("grants (-want +got):\n%s", diff)
@@ -137,7 +137,7 @@ func TestCallsThatWouldWaitTooLongGoToAFallback(t *testing.T) {
 	}
 }
 
-// TestPatienceEnds has a provider whose calls take longer than could be foreseen.
+// TestPatienceEnds uses a provider whose calls take longer than expected.
 func TestPatienceEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := schedule.New(schedule.Options{Patience: 15 * time.Second})
@@ -149,7 +149,7 @@ func TestPatienceEnds(t *testing.T) {
 		mustSubmit(t, s, ticket, got.take)
 		mustSubmit(t, s, ticket, func(g *schedule.Grant) { got.take(g); g.Release(schedule.Result{}) })
 		after(14 * time.Second)
-		got.release(0, schedule.Result{}) // it took 14 s: now it is known that calls take long
+		got.release(0, schedule.Result{}) // it took 14 s, which raises the expected wait
 		mustSubmit(t, s, ticket, got.take)
 		after(time.Second)
 		mustSubmit(t, s, ticket, got.take)
@@ -161,8 +161,8 @@ func TestPatienceEnds(t *testing.T) {
 	})
 }
 
-// TestFallbackThatBacksOffGivesItsCallsBack has a call go to the fallback, which then wants to be left alone for longer
-// than the call's own provider.
+// TestFallbackThatBacksOffGivesItsCallsBack sends a call to the fallback, which then backs off for longer than the
+// call's own provider.
 func TestFallbackThatBacksOffGivesItsCallsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := schedule.New(schedule.Options{Patience: 15 * time.Second})
@@ -203,7 +203,7 @@ func TestLongQueueSendsCallsToTheFallbackAtOnce(t *testing.T) {
 	})
 }
 
-func TestACallThatKeepsFailingGoesToTheFallbacksInTurn(t *testing.T) {
+func TestFailingCallGoesToTheFallbacksInTurn(t *testing.T) {
 	s := schedule.New(schedule.Options{})
 	s.SetProvider(schedule.Provider{Name: "main", Fallback: []string{"gone", "second", "third"}})
 	s.SetProvider(schedule.Provider{Name: "second"})

@@ -15,9 +15,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/schedule"
 )
 
-// TestLimitsHold plays random loads against random limits, with cancellations and back-offs, and checks what a provider would
-// see: never too many calls at a time, never too much in any sixty seconds, no call while it wants to be left alone;
-// and that each call is granted once or cancelled, never both and never neither.
+// TestLimitsHold runs random loads against random limits, with cancellations and back-offs, and checks what a
+// provider observes: never too many parallel calls, never too much in any sixty seconds, and no call during a
+// back-off. Each call must be granted once or cancelled, never both and never neither.
 func TestLimitsHold(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		provider := schedule.Provider{
@@ -39,7 +39,7 @@ func TestLimitsHold(t *testing.T) {
 	})
 }
 
-// plannedCall is a call that is made after a gap, and what becomes of it.
+// plannedCall is a call that is submitted after a gap, with its outcome.
 type plannedCall struct {
 	ticket  schedule.Ticket
 	gap     time.Duration
@@ -64,7 +64,7 @@ func drawCall(rt *rapid.T) plannedCall {
 	return c
 }
 
-// world is what a provider sees.
+// world is the provider's view.
 type world struct {
 	provider schedule.Provider
 	calls    []plannedCall
@@ -98,7 +98,7 @@ func (w *world) play(t *testing.T) {
 			w.cancelled[i] = true
 		}
 	}
-	after(6 * time.Hour) // long enough for all of them: a call that still waits is missing among the granted
+	after(6 * time.Hour) // enough for all calls; one that still waits is missing from granted
 }
 
 func (w *world) begin(i int, used int64) {
@@ -123,17 +123,17 @@ func (w *world) end(g *schedule.Grant, used int64, backOff time.Duration) {
 	w.mu.Unlock()
 	result := schedule.Result{Tokens: &used, BackOff: backOff}
 	g.Release(result)
-	g.Release(result) // a second release must change nothing
+	g.Release(result) // a second release must have no effect
 }
 
 func (w *world) check() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.provider.Concurrent > 0 && w.peak > w.provider.Concurrent {
-		return fmt.Sprintf("%d calls at a time, the limit is %d", w.peak, w.provider.Concurrent)
+		return fmt.Sprintf("%d parallel calls, the limit is %d", w.peak, w.provider.Concurrent)
 	}
 	if w.early > 0 {
-		return fmt.Sprintf("%d calls began while the provider wanted to be left alone", w.early)
+		return fmt.Sprintf("%d calls started during a back-off", w.early)
 	}
 	for i, first := range w.starts {
 		var requests, tokens int64
@@ -167,7 +167,7 @@ func TestEstimateIsCorrectedByUsage(t *testing.T) {
 			mustSubmit(t, s, schedule.Ticket{Provider: "p", Tokens: 900}, func(g *schedule.Grant) { begun <- g })
 		}
 		(<-begun).Release(schedule.Result{Tokens: new(int64(50))})
-		(<-begun).Release(schedule.Result{}) // unknown: the estimate stands
+		(<-begun).Release(schedule.Result{}) // unknown usage: the estimate remains
 		synctest.Wait()
 		if len(begun) != 0 || s.Waiting("p") != 1 {
 			t.Fatal("the third call began although the minute is used up")
@@ -219,7 +219,7 @@ func TestLimitsCanChange(t *testing.T) {
 			(<-begun).Release(schedule.Result{})
 		}
 		if _, err := s.Submit(schedule.Ticket{Provider: "p"}, func(*schedule.Grant) {}); err == nil {
-			t.Error("a call to a provider that is gone was accepted")
+			t.Error("a call to a removed provider was accepted")
 		}
 	})
 }

@@ -3,13 +3,13 @@
 
 package schedule
 
-// line is a queue of calls from which any of them can step out.
+// line is a queue of calls from which any call can be removed.
 type line struct {
 	first, last *place
 	length      int
 }
 
-// place is a call's place in a line.
+// place is a call's entry in a queue.
 type place struct {
 	call         *Call
 	before, next *place

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// namespace is one namespace's part of a provider: what it holds, and its chats that wait.
+// namespace is the state of one namespace at a provider: its usage and its waiting chats.
 type namespace struct {
 	name      string
 	waiting   int
@@ -21,14 +21,14 @@ type namespace struct {
 	ready chatHeap // the chats with waiting calls
 }
 
-// dominantShare is the largest part that the namespace has of any of the provider's limits.
+// dominantShare returns the largest fraction that the namespace uses of any of the provider's limits.
 func (n *namespace) dominantShare(now time.Time, concurrent int) int64 {
 	n.requests.expire(now)
 	n.tokens.expire(now)
 	return max(share(int64(n.inFlight), int64(concurrent)), n.requests.share(), n.tokens.share())
 }
 
-// idle reports whether nothing would be lost by forgetting the namespace.
+// idle reports whether the namespace can be dropped without losing state.
 func (n *namespace) idle(now time.Time) bool {
 	n.requests.expire(now)
 	n.tokens.expire(now)
@@ -44,7 +44,7 @@ func (n *namespace) chat(name string) *chat {
 	return ch
 }
 
-// push puts a call at the end of its chat's queue.
+// push appends a call to its chat's queue.
 func (n *namespace) push(c *Call) {
 	ch := n.chat(c.ticket.Chat)
 	c.place = ch.queue.join(c)
@@ -54,10 +54,10 @@ func (n *namespace) push(c *Call) {
 	}
 }
 
-// next is the call whose turn it is among the waiting ones.
+// next returns the next of the waiting calls.
 func (n *namespace) next() *Call { return n.ready[0].queue.first.call }
 
-// remove takes a waiting call out of its chat's queue.
+// remove removes a waiting call from its chat's queue.
 func (n *namespace) remove(c *Call) {
 	ch := n.chats[c.ticket.Chat]
 	ch.queue.leave(c.place)
@@ -69,7 +69,7 @@ func (n *namespace) remove(c *Call) {
 	n.forget(c.ticket.Chat, ch)
 }
 
-// started and ended count a call of a chat.
+// started and ended count the calls in flight of a chat.
 func (n *namespace) started(chatName string, sequence uint64) {
 	ch := n.chat(chatName)
 	n.inFlight++
@@ -92,14 +92,14 @@ func (n *namespace) reorder(ch *chat) {
 	}
 }
 
-// forget drops a chat that has nothing under way and nothing waiting.
+// forget drops a chat without calls in flight or waiting.
 func (n *namespace) forget(name string, ch *chat) {
 	if ch.inFlight == 0 && ch.queue.length == 0 {
 		delete(n.chats, name)
 	}
 }
 
-// chat is one chat's calls, in the order they came.
+// chat holds the calls of one chat, in order.
 type chat struct {
 	queue     line
 	inFlight  int
@@ -107,7 +107,7 @@ type chat struct {
 	position  int // in the heap; -1 when nothing waits
 }
 
-// chatHeap orders chats by the calls under way, then by how long ago they were served.
+// chatHeap orders chats by calls in flight, then by the time of the last grant.
 type chatHeap []*chat
 
 // Len is part of heap.Interface.

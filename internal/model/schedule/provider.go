@@ -9,20 +9,20 @@ import "time"
 type provider struct {
 	Provider
 
-	choices      []string // where its calls may go: here, or to a fallback
+	choices      []string // this provider and its fallbacks
 	waiting      int
-	reported     int // the number of waiting calls that the observer knows
+	reported     int // the last number of waiting calls passed to the observer
 	inFlight     int
 	requests     window
 	tokens       window
 	blockedUntil time.Time
-	// meanDuration is a moving mean of how long calls take, for the expected wait.
+	// meanDuration is a moving average of the duration of calls, for the expected wait.
 	meanDuration time.Duration
 
 	namespaces map[string]*namespace
 	backlogged map[string]*namespace // those with waiting calls
 	swept      time.Time
-	// hopeful are the waiting calls that may also go elsewhere, in the order in which their patience ends.
+	// hopeful are the waiting calls that may also go to another provider, ordered by the end of their patience.
 	hopeful line
 
 	timer  *time.Timer
@@ -35,7 +35,7 @@ func newProvider(spec Provider) *provider {
 	return p
 }
 
-// update takes new limits; what is used already still counts.
+// update sets new limits; current usage still counts.
 func (p *provider) update(spec Provider) {
 	p.Provider = spec
 	p.choices = append([]string{spec.Name}, spec.Fallback...)
@@ -75,7 +75,7 @@ func (p *provider) dequeue(c *Call) {
 	}
 }
 
-// hope begins the patience of a call that has a choice.
+// hope starts the patience of a call that has other choices.
 func (p *provider) hope(c *Call, now time.Time) {
 	c.since = now
 	if len(c.choices) > 1 {
@@ -83,7 +83,7 @@ func (p *provider) hope(c *Call, now time.Time) {
 	}
 }
 
-// despair ends it.
+// despair removes a call from hopeful.
 func (p *provider) despair(c *Call) {
 	if c.hope != nil {
 		p.hopeful.leave(c.hope)
@@ -91,7 +91,8 @@ func (p *provider) despair(c *Call) {
 	}
 }
 
-// fairest is the waiting namespace with the smallest dominant share, then the one served longest ago, then by name.
+// fairest returns the waiting namespace with the smallest dominant share, then the one served longest ago, then by
+// name.
 func (p *provider) fairest(now time.Time) *namespace {
 	var best *namespace
 	var bestShare int64
@@ -107,8 +108,8 @@ func (p *provider) fairest(now time.Time) *namespace {
 	return best
 }
 
-// next returns the call that may start now. Without one, it returns when to look again, or the zero time if only a
-// release or another call can change anything.
+// next returns the call that may start now. Without one, it returns when to check again, or the zero time if only a
+// release or another call can change that.
 func (p *provider) next(now time.Time) (*Call, time.Time) {
 	if p.waiting == 0 || p.Concurrent > 0 && p.inFlight >= p.Concurrent {
 		return nil, time.Time{}
@@ -118,8 +119,8 @@ func (p *provider) next(now time.Time) (*Call, time.Time) {
 	}
 	p.requests.expire(now)
 	p.tokens.expire(now)
-	// The fairest call waits for room even where a smaller one of another namespace would fit, or large ones would
-	// never be served.
+	// The fairest call waits for capacity even if a smaller call of another namespace would fit; otherwise large
+	// calls would starve.
 	call := p.fairest(now).next()
 	at := latest(p.requests.fits(now, 1), p.tokens.fits(now, call.ticket.Tokens))
 	if at.After(now) {
@@ -128,7 +129,7 @@ func (p *provider) next(now time.Time) (*Call, time.Time) {
 	return call, time.Time{}
 }
 
-// start takes a call out of the queue and counts it.
+// start removes a call from the queue and counts it as in flight.
 func (p *provider) start(c *Call, now time.Time, sequence uint64) *Grant {
 	p.dequeue(c)
 	n := p.namespaces[c.ticket.Namespace]
@@ -143,7 +144,7 @@ func (p *provider) start(c *Call, now time.Time, sequence uint64) *Grant {
 	return &Grant{Provider: p.Name, Waited: now.Sub(c.submitted), ticket: c.ticket, at: p, started: now}
 }
 
-// end counts a call out.
+// end records the end of a call.
 func (p *provider) end(g *Grant, used int64, now time.Time) {
 	n := p.namespaces[g.ticket.Namespace]
 	n.ended(g.ticket.Chat)
@@ -160,7 +161,7 @@ func (p *provider) end(g *Grant, used int64, now time.Time) {
 	p.sweep(now)
 }
 
-// sweep forgets idle namespaces, about once a minute.
+// sweep drops idle namespaces, about once a minute.
 func (p *provider) sweep(now time.Time) {
 	if now.Sub(p.swept) < span {
 		return
@@ -173,11 +174,12 @@ func (p *provider) sweep(now time.Time) {
 	}
 }
 
-// expectedWait guesses how long a call submitted now would wait.
+// expectedWait estimates how long a call submitted now would wait.
 func (p *provider) expectedWait(t Ticket, now time.Time) time.Duration {
 	p.requests.expire(now)
 	p.tokens.expire(now)
-	// With fair turns a namespace waits for its own calls and for as many of each other namespace, not for all of them.
+	// With fair scheduling a namespace waits for its own calls and for as many of each other namespace, not for all
+	// of them.
 	own, turns := 0, len(p.backlogged)
 	if n := p.namespaces[t.Namespace]; n != nil {
 		own = n.waiting

@@ -15,8 +15,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/scripted"
 )
 
-// TestRateLimitSendsCallsToTheFallback has two real providers. The first answers one 429 and is then left alone; the call
-// that got it and the calls that wait go to the second.
+// TestRateLimitSendsCallsToTheFallback uses two real providers. The first answers with one 429 and gets no further
+// calls; the failed call and the waiting ones go to the second.
 func TestRateLimitSendsCallsToTheFallback(t *testing.T) {
 	s := schedule.New(schedule.Options{})
 	defer s.Close()
@@ -44,7 +44,7 @@ func TestRateLimitSendsCallsToTheFallback(t *testing.T) {
 	}
 }
 
-// submit makes a call as an engine would: a retryable failure goes back into the queue.
+// submit makes a call like the engine: a retryable failure goes back into the queue.
 func submit(t *testing.T, s *schedule.Scheduler, clients map[string]*model.Client, answers chan<- string) {
 	request := model.Request{Model: "scripted", Messages: []model.Message{{Role: model.RoleUser, Text: "Hello."}}}
 	ticket := schedule.Ticket{Provider: "main", Namespace: "a", Chat: "b", Tokens: 20}

@@ -11,7 +11,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/schedule"
 )
 
-// TestWaitingCallsCostLittle queues ten thousand calls and measures what they take.
+// TestWaitingCallsCostLittle queues ten thousand calls and measures their memory and goroutines.
 func TestWaitingCallsCostLittle(t *testing.T) {
 	const calls, perCall = 10_000, 700
 	s := schedule.New(schedule.Options{})
@@ -55,7 +55,7 @@ func TestGrantedCallCannotBeCancelled(t *testing.T) {
 	var held *schedule.Grant
 	call := mustSubmit(t, s, schedule.Ticket{Provider: "p"}, func(g *schedule.Grant) { held = g })
 	if call.Cancel() {
-		t.Error("the call runs and cannot be taken back")
+		t.Error("a granted call was cancelled")
 	}
 	held.Release(schedule.Result{})
 }

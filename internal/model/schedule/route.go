@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// route chooses where a call goes: it stays where it is (or with its own provider) if it is expected to be served there
-// within its patience, else it goes to the first of its choices where it is, else to where the wait is shortest.
+// route chooses the provider for a call: the current one (or its own) if the expected wait is within its patience,
+// else the first of its choices for which it is, else the one with the shortest wait.
 func (s *Scheduler) route(call *Call, from *provider, patience time.Duration, now time.Time) *provider {
 	best, shortest := from, from.expectedWait(call.ticket, now)
 	for _, name := range call.choices {
@@ -27,11 +27,12 @@ func (s *Scheduler) route(call *Call, from *provider, patience time.Duration, no
 	return best
 }
 
-// triesAtHome is how often a call may fail at its own provider before a fallback is tried. With fewer tries than that leaves to
-// the fallbacks it is once.
+// triesAtHome is how often a call may fail at its own provider before a fallback is attempted. It is once if the call
+// has too few attempts to reach all fallbacks.
 const triesAtHome = 2
 
-// after is where a call belongs that may have failed: with its own provider at first, then with each of the fallbacks in turn.
+// after returns the provider for a call that may have failed: first its own provider, then each of the fallbacks in
+// turn.
 func (s *Scheduler) after(primary *provider, t Ticket) *provider {
 	var fallbacks []*provider
 	for _, name := range primary.choices[1:] {
@@ -46,8 +47,8 @@ func (s *Scheduler) after(primary *provider, t Ticket) *provider {
 	return fallbacks[(t.Failures-home)%len(fallbacks)]
 }
 
-// backOff leaves a provider alone until a time and sends its waiting calls elsewhere where they would wait too long. It
-// returns the providers that were touched.
+// backOff blocks a provider until a time and moves its waiting calls if they would wait too long. It returns the
+// affected providers.
 func (s *Scheduler) backOff(p *provider, until, now time.Time) []*provider {
 	touched := []*provider{p}
 	if !until.After(p.blockedUntil) {
@@ -67,8 +68,8 @@ func (s *Scheduler) backOff(p *provider, until, now time.Time) []*provider {
 	return touched
 }
 
-// reconsider looks at the calls that have waited as long as their patience, and sends them where they wait less; those
-// that stay begin a new patience. It returns the providers that were touched.
+// reconsider moves the calls whose patience has ended to where they wait less; the patience of the others starts
+// again. It returns the affected providers.
 func (s *Scheduler) reconsider(p *provider, now time.Time) []*provider {
 	touched := []*provider{p}
 	for at := p.hopeful.first; at != nil; at = p.hopeful.first {
@@ -88,7 +89,7 @@ func (s *Scheduler) reconsider(p *provider, now time.Time) []*provider {
 	return touched
 }
 
-// reroute moves a waiting call to where it is better off and returns where that is.
+// reroute moves a waiting call to the best provider and returns that provider.
 func (s *Scheduler) reroute(p *provider, call *Call, patience time.Duration, now time.Time) *provider {
 	to := s.route(call, p, patience, now)
 	if to != p {

@@ -9,60 +9,60 @@ import (
 	"time"
 )
 
-// Provider is a provider's limits and where else its calls may go. A limit of 0 is none.
+// Provider describes a provider's limits and fallbacks. A limit of 0 means none.
 type Provider struct {
 	// Name is unique among all providers, for example namespace/name.
 	Name string
-	// Concurrent is how many calls may be under way at a time.
+	// Concurrent is the maximum number of calls in flight.
 	Concurrent        int
 	RequestsPerMinute int64
 	TokensPerMinute   int64
-	// Fallback are the names of other providers, in order of preference.
+	// Fallback lists the names of other providers, in order of preference.
 	Fallback []string
 }
 
-// Ticket is a call that wants to start.
+// Ticket describes a call to schedule.
 type Ticket struct {
 	Provider  string
 	Namespace string
 	Chat      string
-	// Tokens is the estimate of what the call will use.
+	// Tokens is the estimated usage of the call.
 	Tokens int64
-	// Failures is how often the call has failed already, wherever it was made, and Tries how often it may be made in all.
+	// Failures is how often the call has failed so far, at any provider, and Tries the maximum number of attempts.
 	Failures, Tries int
 }
 
-// Result is what became of a call.
+// Result is the outcome of a call.
 type Result struct {
-	// Tokens is what the call used in truth; nil if that is unknown, and the estimate stands.
+	// Tokens is the real usage of the call; nil if unknown, and the estimate remains.
 	Tokens *int64
-	// BackOff is how long the provider is to be left alone: the Retry-After of a 429. 0 is not at all.
+	// BackOff is how long the provider must not be called: the Retry-After of a 429, or 0.
 	BackOff time.Duration
 }
 
-// Observer is told of what happens, for metrics. It is called with the scheduler's lock held: it must be quick and must
-// not call the scheduler.
+// Observer receives events for metrics. It is called with the scheduler's lock held: it must be quick and must not
+// call the scheduler.
 type Observer interface {
-	// Waiting is the number of calls that wait at a provider, whenever it changes.
+	// Waiting is called when the number of waiting calls of a provider changes.
 	Waiting(provider string, calls int)
-	// Granted is a call that may start after it has waited. The provider is the one that it goes to.
+	// Granted is called when a call may start, with its wait. The provider is the one that it goes to.
 	Granted(provider string, waited time.Duration)
-	// BackedOff is a provider that is left alone until a time.
+	// BackedOff is called when a provider is blocked until a time.
 	BackedOff(provider string, until time.Time)
 }
 
 // Options configure a Scheduler.
 type Options struct {
-	// Patience is the wait beyond which a call goes to a fallback; 0 is DefaultPatience.
+	// Patience is the wait beyond which a call goes to a fallback; 0 means DefaultPatience.
 	Patience time.Duration
 	// Observer may be nil.
 	Observer Observer
 }
 
-// DefaultPatience is the patience of a scheduler that is not told otherwise.
+// DefaultPatience is the default of Options.Patience.
 const DefaultPatience = 15 * time.Second
 
-// maxTokens bounds an estimate, so that sums of them stay in range. No context is near it.
+// maxTokens bounds an estimate, so that sums do not overflow. No context is near it.
 const maxTokens = 1 << 32
 
 // Scheduler decides which calls may start. It is safe for concurrent use.
@@ -81,20 +81,20 @@ type Call struct {
 	ticket    Ticket
 	granted   func(*Grant)
 	submitted time.Time
-	choices   []string // where it may go, its own provider first
+	choices   []string // possible providers, its own first
 
-	// While the call waits: where, since when, and its places in the lines there.
+	// Set while the call waits: its provider, the start of the wait, and its queue entries.
 	at    *provider
 	since time.Time
 	place *place
 	hope  *place
 }
 
-// Grant is the leave to make a call. It must be released.
+// Grant is the permission to make a call. It must be released.
 type Grant struct {
-	// Provider is where to call: the ticket's, or one of its fallbacks.
+	// Provider is the provider to call: the ticket's, or one of its fallbacks.
 	Provider string
-	// Waited is how long the call was in the queue.
+	// Waited is how long the call was queued.
 	Waited time.Duration
 
 	scheduler *Scheduler
@@ -104,7 +104,7 @@ type Grant struct {
 	released  bool
 }
 
-// New makes a scheduler without providers.
+// New returns a scheduler without providers.
 func New(options Options) *Scheduler {
 	if options.Patience <= 0 {
 		options.Patience = DefaultPatience
@@ -125,8 +125,8 @@ func (s *Scheduler) SetProvider(spec Provider) {
 	})
 }
 
-// RemoveProvider forgets a provider. The calls that wait there are granted at once: whoever makes them finds out what
-// has become of it.
+// RemoveProvider removes a provider. Its waiting calls are granted at once, so that their callers find out that the
+// provider was removed.
 func (s *Scheduler) RemoveProvider(name string) {
 	s.change(func(time.Time) []*provider {
 		p := s.providers[name]
@@ -140,8 +140,9 @@ func (s *Scheduler) RemoveProvider(name string) {
 	})
 }
 
-// Submit queues a call. granted is called once, when the call may start, unless it is cancelled before; that may be
-// before Submit returns. It runs on whichever goroutine made the room, so it must not block: it starts the call and returns.
+// Submit queues a call. granted is called once when the call may start, possibly before Submit returns, unless the
+// call is cancelled before. It runs on the goroutine that freed the capacity, so it must not block: it starts the
+// call and returns.
 func (s *Scheduler) Submit(ticket Ticket, granted func(*Grant)) (*Call, error) {
 	ticket.Tokens = min(max(ticket.Tokens, 0), maxTokens)
 	call := &Call{scheduler: s, ticket: ticket, granted: granted}
@@ -163,8 +164,8 @@ func (s *Scheduler) Submit(ticket Ticket, granted func(*Grant)) (*Call, error) {
 	return call, nil
 }
 
-// Cancel takes a waiting call back. It reports whether it was in time: if not, the call was granted, and the grant must
-// be released as ever.
+// Cancel removes a waiting call. It reports false if the call was already granted; the grant must then be released as
+// usual.
 func (c *Call) Cancel() bool {
 	waiting := false
 	c.scheduler.change(func(time.Time) []*provider {
@@ -197,7 +198,7 @@ func (g *Grant) Release(result Result) {
 	})
 }
 
-// Waiting is the number of calls that wait at a provider.
+// Waiting returns the number of calls that wait at a provider.
 func (s *Scheduler) Waiting(provider string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,7 +208,7 @@ func (s *Scheduler) Waiting(provider string) int {
 	return 0
 }
 
-// Close stops the scheduler: no call is granted any more.
+// Close stops the scheduler. No more calls are granted.
 func (s *Scheduler) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -219,8 +220,8 @@ func (s *Scheduler) Close() {
 	}
 }
 
-// change alters the state under the lock, lets start what may start at the providers that were touched, and then calls
-// the callers back without the lock.
+// change modifies the state under the lock, starts the calls that may start at the affected providers, and then runs
+// the callbacks without the lock.
 func (s *Scheduler) change(alter func(now time.Time) []*provider) {
 	for _, deliver := range s.alter(alter) {
 		deliver()
@@ -239,7 +240,7 @@ func (s *Scheduler) alter(alter func(now time.Time) []*provider) []func() {
 	return deliveries
 }
 
-// dispatch starts what may start at a provider and sets its timer for what may start later.
+// dispatch starts the calls that may start at a provider and sets its timer for later ones.
 func (s *Scheduler) dispatch(p *provider, now time.Time) []func() {
 	var deliveries []func()
 	for !s.closed {

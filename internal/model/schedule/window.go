@@ -5,14 +5,14 @@ package schedule
 
 import "time"
 
-// A minute is counted in buckets of a second. A bucket leaves the window as a whole, sixty seconds after its end, so the
-// count errs towards caution, and a window takes the same little memory at any rate.
+// A minute is counted in buckets of one second. A bucket leaves the window sixty seconds after its end, so the count
+// is slightly too high rather than too low, and a window needs little memory at any rate.
 const (
 	bucketWidth = time.Second
 	span        = time.Minute
 )
 
-// window counts what was used in the last minute against a limit. A limit of 0 is none.
+// window counts the usage of the last minute against a limit. A limit of 0 means none.
 type window struct {
 	limit   int64
 	sum     int64
@@ -26,7 +26,7 @@ type bucket struct {
 
 func (b bucket) expires() time.Time { return b.start.Add(bucketWidth + span) }
 
-// expire forgets what is older than a minute.
+// expire drops buckets that are older than a minute.
 func (w *window) expire(now time.Time) {
 	n := 0
 	for n < len(w.buckets) && !w.buckets[n].expires().After(now) {
@@ -38,7 +38,7 @@ func (w *window) expire(now time.Time) {
 	}
 }
 
-// add uses an amount now.
+// add counts an amount now.
 func (w *window) add(now time.Time, amount int64) {
 	start := now.Truncate(bucketWidth)
 	w.sum += amount
@@ -49,7 +49,7 @@ func (w *window) add(now time.Time, amount int64) {
 	w.buckets = append(w.buckets, bucket{start: start, amount: amount})
 }
 
-// correct changes an amount that was used at a time, if that is still in the window.
+// correct changes an amount that was counted at a time, if it is still in the window.
 func (w *window) correct(at time.Time, by int64) {
 	start := at.Truncate(bucketWidth)
 	for i := range w.buckets {
@@ -61,8 +61,8 @@ func (w *window) correct(at time.Time, by int64) {
 	}
 }
 
-// fits returns when an amount can be used, if nothing else is until then. An amount above the limit waits for an empty
-// window instead of for ever.
+// fits returns when an amount fits, if nothing else is added until then. An amount above the limit waits for an empty
+// window instead of forever.
 func (w *window) fits(now time.Time, amount int64) time.Time {
 	if w.limit <= 0 {
 		return now
@@ -78,7 +78,7 @@ func (w *window) fits(now time.Time, amount int64) time.Time {
 	return now
 }
 
-// wait guesses how long it takes until all of an amount is used, which may be more than fits into one window.
+// wait estimates how long it takes until all of an amount has fit, which may need more than one window.
 func (w *window) wait(now time.Time, amount int64) time.Duration {
 	if w.limit <= 0 || amount <= 0 {
 		return 0
@@ -87,10 +87,10 @@ func (w *window) wait(now time.Time, amount int64) time.Duration {
 	return w.fits(now, rest).Sub(now) + time.Duration(min(rounds, 1000))*span
 }
 
-// share is the part of the limit in use, in millionths.
+// share returns the fraction of the limit in use, in millionths.
 func (w *window) share() int64 { return share(w.sum, w.limit) }
 
-// share returns used/limit in millionths; without a limit nothing is scarce.
+// share returns used/limit in millionths, or 0 without a limit.
 func share(used, limit int64) int64 {
 	if limit <= 0 {
 		return 0

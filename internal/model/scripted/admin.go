@@ -32,7 +32,7 @@ func (s *Server) listModels(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": data})
 }
 
-// listRequests tells what was asked, or with ?key=PREFIX only what was asked under such an idempotency key.
+// listRequests lists the recorded requests or, with ?key=PREFIX, only those with such an idempotency key.
 func (s *Server) listRequests(w http.ResponseWriter, r *http.Request) {
 	prefix := r.URL.Query().Get("key")
 	requests := slices.DeleteFunc(s.Requests(), func(rec Recorded) bool { return !strings.HasPrefix(rec.IdempotencyKey, prefix) })

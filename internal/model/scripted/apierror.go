@@ -10,7 +10,7 @@ import (
 	"net/http"
 )
 
-// apiError is an error as the API words it.
+// apiError is an error in the API's form.
 type apiError struct {
 	status     int
 	retryAfter duration
@@ -51,7 +51,7 @@ func writeError(w http.ResponseWriter, e *apiError) {
 	writeJSON(w, e.status, map[string]any{"error": e})
 }
 
-// writeJSON sends a value. An error can only be a client that has gone, which is the client's affair.
+// writeJSON sends a value. Errors are ignored, because they only mean that the client has disconnected.
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

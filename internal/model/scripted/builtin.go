@@ -26,8 +26,8 @@ func BuiltinNames() []string {
 	return names
 }
 
-// Demo returns all the embedded scripts in the order in which the demo plays them: the tour, whose rules are for one story
-// only, comes first, and the one that answers what no other knows comes last.
+// Demo returns all embedded scripts in the order for the demo: the tour, whose rules are specific to one story, comes
+// first, and the catch-all script last.
 func Demo() ([]*Script, error) {
 	const first, last = "tour", "demo"
 	others := slices.DeleteFunc(BuiltinNames(), func(n string) bool { return n == first || n == last })

@@ -36,7 +36,7 @@ rules:
   reply: {error: {status: 429, code: rate_limit_exceeded, retryAfter: 3s, message: Slow down.}}
 `
 
-// TestOfficialClient holds a conversation with the client that providers expect, streamed and not.
+// TestOfficialClient runs a conversation with the official client, streamed and not.
 func TestOfficialClient(t *testing.T) {
 	_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, talk)}, APIKey: "sk-test"})
 	client := openai.NewClient(option.WithBaseURL(url+"/v1"), option.WithAPIKey("sk-test"), option.WithMaxRetries(0))
@@ -100,7 +100,7 @@ func TestOfficialClient(t *testing.T) {
 	}
 }
 
-// TestCurl talks to the scripted model as a person would.
+// TestCurl uses the scripted model from the command line.
 func TestCurl(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		if os.Getenv("CI") == "true" {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// chatRequest is the body of POST /v1/chat/completions. The fields that the server does not read are named all the same,
-// so that strict decoding knows what the API knows.
+// chatRequest is the body of POST /v1/chat/completions. Unused fields are declared too, so that strict decoding
+// accepts what the API accepts.
 type chatRequest struct {
 	Model         string         `json:"model"`
 	Messages      []chatMessage  `json:"messages"`
@@ -54,7 +54,7 @@ type chatRequest struct {
 	WebSearchOptions     ignored `json:"web_search_options"`
 }
 
-// ignored skips a value without looking into it.
+// ignored skips a value.
 type ignored struct{}
 
 // UnmarshalJSON accepts anything.
@@ -101,7 +101,7 @@ type chatFunction struct {
 type content struct {
 	text string
 	set  bool
-	// parts are the types of the parts, when it is a list, and images the addresses of those that are images.
+	// parts are the types of the parts of a list, and images the URLs of those that are images.
 	parts  []string
 	images []string
 }
@@ -114,7 +114,7 @@ func (c *content) UnmarshalJSON(data []byte) error {
 	case data[0] == '"':
 		c.set = true
 		if bytes.IndexByte(data, '\\') < 0 {
-			c.text = strings.ToValidUTF8(string(data[1:len(data)-1]), "\uFFFD") // most texts need no more
+			c.text = strings.ToValidUTF8(string(data[1:len(data)-1]), "\uFFFD") // fast path without escapes
 			return nil
 		}
 		return json.Unmarshal(data, &c.text)
@@ -144,7 +144,7 @@ func (c *content) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// conversation is a request as the rules see it.
+// conversation is a request in the form that rules match.
 type conversation struct {
 	*chatRequest
 
@@ -176,8 +176,8 @@ func newConversation(req *chatRequest) *conversation {
 	return c
 }
 
-// roleOf reads the role from the line of the sub-agent context: "You are operating as a **ROLE** sub-agent". A prompt
-// without it is the orchestrator's.
+// roleOf returns the role from the line of the sub-agent context: "You are operating as a **ROLE** sub-agent". A
+// prompt without it is the orchestrator's.
 func roleOf(system string) (string, bool) {
 	const before, after = "You are operating as a", "** sub-agent"
 	_, rest, found := strings.Cut(system, before)
@@ -197,7 +197,7 @@ func roleKey(name string) string {
 	return strings.NewReplacer(" ", "", "-", "", "_", "").Replace(strings.ToLower(name))
 }
 
-// last is the newest message, or an empty one.
+// last returns the newest message, or an empty one.
 func (c *conversation) last() *chatMessage {
 	if len(c.Messages) == 0 {
 		return &chatMessage{}
@@ -239,7 +239,7 @@ func (c *conversation) offers(tool string) bool {
 	return false
 }
 
-// String says what was asked, for the error when no rule matches.
+// String describes the request, for the error when no rule matches.
 func (c *conversation) String() string {
 	offered := make([]string, 0, len(c.Tools))
 	for i := range c.Tools {

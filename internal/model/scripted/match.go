@@ -5,27 +5,27 @@ package scripted
 
 import "slices"
 
-// match says which requests a rule answers. Every condition that is written must hold.
+// match selects the requests that a rule answers. All given conditions must hold.
 type match struct {
-	// Role is the agent's role, by name or display name: what its system prompt says that it operates as. A prompt that
-	// does not say so is the orchestrator's. One of several suffices.
+	// Role is the agent's role, by name or display name, from its system prompt. A prompt without a role is the
+	// orchestrator's. One of several suffices.
 	Role roles `yaml:"role"`
-	// Model and System fit the model's name and the system prompt.
+	// Model and System match the model's name and the system prompt.
 	Model  *pattern `yaml:"model"`
 	System *pattern `yaml:"system"`
-	// LastMessage fits the newest message, From is its role.
+	// LastMessage matches the newest message; From is its role.
 	LastMessage *pattern `yaml:"lastMessage"`
 	From        string   `yaml:"from"`
-	// History fits some message of the conversation; the newest that fits gives the captures.
+	// History matches any message of the conversation; the newest match gives the captures.
 	History *pattern `yaml:"history"`
-	// ToolResult fits one of the tool results at the end of the conversation.
+	// ToolResult matches one of the tool results at the end of the conversation.
 	ToolResult *toolResult `yaml:"toolResult"`
-	// Images is how many images the newest message shows.
+	// Images is the number of images in the newest message.
 	Images *int `yaml:"images"`
-	// Tools are all offered. NoTools: none is.
+	// Tools must all be offered. NoTools requires that none is.
 	Tools   names `yaml:"tools"`
 	NoTools bool  `yaml:"noTools"`
-	// Turn is 1 for the first call of a conversation and counts the answers since.
+	// Turn is 1 for the first call of a conversation, plus the number of replies since.
 	Turn int `yaml:"turn"`
 }
 
@@ -34,7 +34,7 @@ type toolResult struct {
 	Text *pattern `yaml:"text"`
 }
 
-// fits reports whether the conversation matches, and fills captures. The cheap conditions come first.
+// fits reports whether the conversation matches, and fills captures. Cheap conditions are checked first.
 func (m *match) fits(c *conversation, captures map[string]any) bool {
 	switch {
 	case m.Turn != 0 && m.Turn != c.turn,

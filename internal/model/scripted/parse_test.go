@@ -10,10 +10,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/scripted"
 )
 
-func TestBadScriptsAreExplainedWithFileAndLine(t *testing.T) {
+func TestScriptErrorsHaveFileAndLine(t *testing.T) {
 	for name, tc := range map[string]struct{ script, says string }{
 		"empty":                      {"", "test.yaml: the script is empty"},
-		"nothing in it":              {"name: x", "test.yaml: the script has neither rules nor a fallback"},
+		"no rules":                   {"name: x", "test.yaml: the script has neither rules nor a fallback"},
 		"two documents":              {"fallback: {}\n---\nfallback: {}", "test.yaml: a script is one YAML document"},
 		"not YAML":                   {"name: x\nrules:\n\t- reply: {}", "test.yaml:3: found character that cannot start any token"},
 		"a list":                     {"- a", "test.yaml:1: cannot unmarshal !!seq"},

@@ -12,13 +12,13 @@ import (
 	"unicode/utf8"
 )
 
-// created is the creation time in every reply: a fixed one, so that the same request gets the same bytes.
+// created is the creation time in every reply. It is constant, so that the same request gets the same bytes.
 const created = 1767225600
 
-// defaultChunkSize is the number of characters in a chunk when the script does not say.
+// defaultChunkSize is the default number of characters in a chunk.
 const defaultChunkSize = 32
 
-// performance is one reply, rendered and ready to be sent.
+// performance is one rendered reply.
 type performance struct {
 	script  *reply
 	conv    *conversation
@@ -84,8 +84,8 @@ func (p *performance) renderError(captures map[string]any) error {
 	return nil
 }
 
-// derivedID depends on the request alone: asked again, the server gives the same ids, and as a conversation grows with
-// each turn they differ within it.
+// derivedID returns an ID that depends only on the request: a repeated request gets the same IDs, and they differ
+// within a conversation because it grows with each turn.
 func (c *conversation) derivedID() string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s|%s|%d|%d|%s", c.Model, c.role, c.turn, len(c.Messages), c.last().Content.text)
@@ -104,7 +104,7 @@ type wireUsage struct {
 	} `json:"completion_tokens_details"`
 }
 
-// count is the usage that the script states, or four characters to the token.
+// count returns the usage in the script, or one token per four characters.
 func (p *performance) count() *wireUsage {
 	u := new(wireUsage)
 	stated := p.script.Usage
@@ -140,7 +140,7 @@ func (p *performance) finishReason() string {
 	return "stop"
 }
 
-// status is the HTTP status that the reply will have.
+// status returns the HTTP status of the reply.
 func (p *performance) status() int {
 	switch {
 	case p.failure != nil:
@@ -151,7 +151,7 @@ func (p *performance) status() int {
 	return http.StatusOK
 }
 
-// play sends the reply, and stops when the client leaves.
+// play sends the reply, and stops when the client disconnects.
 func (p *performance) play(w http.ResponseWriter, r *http.Request) {
 	if !p.wait(r, p.script.Latency) {
 		return
@@ -168,7 +168,7 @@ func (p *performance) play(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// wait lets a time pass and reports whether the client is still there.
+// wait waits and reports whether the client is still connected.
 func (p *performance) wait(r *http.Request, d duration) bool {
 	if d == 0 || p.noDelay {
 		return true
@@ -183,7 +183,7 @@ func (p *performance) wait(r *http.Request, d duration) bool {
 	}
 }
 
-// setHeader writes Retry-After in whole seconds, and in milliseconds where seconds would round.
+// setHeader sets Retry-After in whole seconds, and in milliseconds if seconds would round.
 func (d duration) setHeader(h http.Header) {
 	if d == 0 {
 		return
@@ -195,7 +195,7 @@ func (d duration) setHeader(h http.Header) {
 	}
 }
 
-// split cuts a text into pieces of n characters.
+// split splits a text into parts of n characters.
 func split(s string, n int) []string {
 	if n == 0 {
 		n = defaultChunkSize

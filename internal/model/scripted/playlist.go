@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// playlist is the rules of some scripts in order, with how often each has answered. It is not changed but for the
-// counts, so that requests read it without a lock.
+// playlist has the rules of some scripts in order, with the number of their answers. Only the counts change, so
+// requests read it without a lock.
 type playlist struct {
 	scripts  []*Script
 	rules    []playable
@@ -41,7 +41,7 @@ func newPlaylist(scripts []*Script) *playlist {
 	return p
 }
 
-// choose finds the first rule that fits and has answers left, and takes one of them.
+// choose finds the first matching rule with answers left, and uses one of them.
 func (p *playlist) choose(c *conversation) (*reply, string, map[string]any) {
 	captures := map[string]any{}
 	for i := range p.rules {

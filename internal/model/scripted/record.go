@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// Recorded is a request that the server was asked, and what became of it.
+// Recorded is a request to the server with its outcome.
 type Recorded struct {
-	// Number counts the requests from 1, At is when it came.
+	// Number counts the requests from 1; At is the time of arrival.
 	Number int       `json:"number"`
 	At     time.Time `json:"at"`
-	// Role, Turn, Model and Messages are how the server read the request; absent when it could not be read.
+	// Role, Turn, Model and Messages are parsed from the request; they are empty if it could not be parsed.
 	Role     string `json:"role,omitempty"`
 	Turn     int    `json:"turn,omitempty"`
 	Model    string `json:"model,omitempty"`
@@ -24,19 +24,20 @@ type Recorded struct {
 	Rule   string `json:"rule,omitempty"`
 	Status int    `json:"status"`
 	Error  string `json:"error,omitempty"`
-	// IdempotencyKey is the header's value. Authorized says that a key came along; the key itself is not kept.
+	// IdempotencyKey is the value of the header. Authorized reports whether the request had a key, which is not
+	// recorded.
 	IdempotencyKey string `json:"idempotencyKey,omitempty"`
 	Authorized     bool   `json:"authorized"`
-	// Traceparent is the header's value: the trace that the request belongs to.
+	// Traceparent is the value of the header.
 	Traceparent string `json:"traceparent,omitempty"`
-	// Body is the request as it came.
+	// Body is the original request.
 	Body rawBody `json:"body,omitempty"`
 }
 
-// rawBody is shown as JSON if it is JSON, else as text.
+// rawBody is encoded as JSON if it is JSON, else as text.
 type rawBody []byte
 
-// MarshalJSON shows the body.
+// MarshalJSON implements json.Marshaler.
 func (b rawBody) MarshalJSON() ([]byte, error) {
 	if json.Valid(b) {
 		return b, nil

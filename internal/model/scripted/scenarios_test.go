@@ -19,10 +19,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/scripted"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the transcripts in testdata/scenarios anew")
+var rewrite = flag.Bool("rewrite", false, "rewrite the transcripts in testdata/scenarios")
 
-// TestScenarios plays every scenario of the design documents with all the built-in scripts at once, as the demo does. A
-// file is a transcript; its lines that begin with "user>" are what the user says, and "chat" begins a new chat.
+// TestScenarios plays every scenario of the design documents with all built-in scripts at once, like the demo. A file
+// is a transcript; lines that begin with "user>" are the user's input, and "chat" starts a new chat.
 func TestScenarios(t *testing.T) {
 	scripts, err := scripted.Demo()
 	if err != nil {
@@ -72,7 +72,7 @@ func userLines(chat string) []string {
 	return said
 }
 
-// TestFailuresScript plays each failure, and what comes at the second try.
+// TestFailuresScript plays each failure and its second attempt.
 func TestFailuresScript(t *testing.T) {
 	const passed = "It did not fail this time."
 	for said, want := range map[string][2]string{

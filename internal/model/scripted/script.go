@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Script is a parsed script: rules in order, and an answer for what no rule matches.
+// Script is a parsed script: rules in order, and a fallback.
 type Script struct {
 	file  string
 	doc   document
@@ -23,7 +23,7 @@ type document struct {
 	// Name and Description are for people.
 	Name        string `yaml:"name"`
 	Description string `yaml:"description"`
-	// Models are the models that exist; empty accepts every name.
+	// Models are the existing models; empty accepts every name.
 	Models   []string    `yaml:"models"`
 	Defaults replyTiming `yaml:"defaults"`
 	Rules    []*rule     `yaml:"rules"`
@@ -34,14 +34,14 @@ type document struct {
 type rule struct {
 	Name  string `yaml:"name"`
 	Match match  `yaml:"match"`
-	// Times is how often the rule may answer; 0 is without end.
+	// Times is how often the rule may answer; 0 means unlimited.
 	Times int    `yaml:"times"`
 	Reply *reply `yaml:"reply"`
 
 	where string
 }
 
-// reply is what the server sends: content, or one of Error and Raw.
+// reply is a response: content, or one of Error and Raw.
 type reply struct {
 	Text         text         `yaml:"text"`
 	Reasoning    text         `yaml:"reasoning"`
@@ -49,7 +49,7 @@ type reply struct {
 	ToolCalls    []scriptCall `yaml:"toolCalls"`
 	FinishReason string       `yaml:"finishReason"`
 	Usage        *usage       `yaml:"usage"`
-	// Unstreamed answers with a plain body even when a stream was asked for, as some providers do.
+	// Unstreamed answers with a plain body even if a stream was requested, as some providers do.
 	Unstreamed bool `yaml:"unstreamed"`
 
 	replyTiming `yaml:",inline"`
@@ -59,9 +59,9 @@ type reply struct {
 	Raw   *raw     `yaml:"raw"`
 }
 
-// replyTiming shapes a reply in time.
+// replyTiming is the timing of a reply.
 type replyTiming struct {
-	// Latency passes before the first byte, ChunkDelay between chunks of a stream.
+	// Latency is the delay before the first byte, ChunkDelay that between chunks of a stream.
 	Latency    duration `yaml:"latency"`
 	ChunkDelay duration `yaml:"chunkDelay"`
 	// ChunkSize is the number of characters in a chunk.
@@ -69,7 +69,7 @@ type replyTiming struct {
 }
 
 type scriptCall struct {
-	// ID overrides the derived id, for duplicate and missing ids.
+	// ID overrides the derived ID, for duplicate and missing IDs.
 	ID        *string   `yaml:"id"`
 	Name      string    `yaml:"name"`
 	Arguments arguments `yaml:"arguments"`
@@ -83,7 +83,7 @@ type usage struct {
 	ReasoningTokens  int64 `yaml:"reasoningTokens"`
 }
 
-// fault breaks a reply off after a number of chunks: the connection hangs or is cut, or what follows is not JSON.
+// fault breaks a reply after a number of chunks: the connection hangs or is cut, or invalid JSON follows.
 type fault struct {
 	Kind  string `yaml:"kind"`
 	After int    `yaml:"after"`
@@ -104,7 +104,7 @@ type failure struct {
 	Message    text     `yaml:"message"`
 }
 
-// raw is a response byte by byte, for what the other fields cannot say.
+// raw is a verbatim response, for what the other fields cannot express.
 type raw struct {
 	Status  int               `yaml:"status"`
 	Headers map[string]string `yaml:"headers"`
@@ -154,7 +154,7 @@ func (r *rule) check() error {
 		return fmt.Errorf("the rule has no reply (write `reply: {}` for an empty one)")
 	}
 	if r.Times < 0 {
-		return fmt.Errorf("times is %d; it counts answers, and 0 is without end", r.Times)
+		return fmt.Errorf("times is %d; it must be positive, or 0 for unlimited", r.Times)
 	}
 	return r.Reply.check()
 }
@@ -183,7 +183,7 @@ func (r *reply) check() error {
 	return fmt.Errorf("fault.kind is %q; it must be %s, %s or %s", r.Fault.Kind, faultHang, faultCut, faultMalformed)
 }
 
-// inherit takes the script's defaults for what the reply does not say.
+// inherit sets the script's defaults for missing values.
 func (r *reply) inherit(defaults replyTiming) {
 	if r.Latency == 0 {
 		r.Latency = defaults.Latency
@@ -206,7 +206,7 @@ func count(conditions ...bool) int {
 	return n
 }
 
-// ruleLines finds the line of each rule, for messages. The data has been decoded before, so its form is known.
+// ruleLines returns the line of each rule, for messages. The data was decoded before, so its structure is known.
 func ruleLines(data []byte) []int {
 	var root yaml.Node
 	if err := yaml.Unmarshal(data, &root); err != nil || len(root.Content) == 0 {

@@ -14,21 +14,21 @@ import (
 	"time"
 )
 
-// Options configure a Server. The zero value is strict and plays nothing.
+// Options configure a Server. The zero value is strict and has no scripts.
 type Options struct {
 	// Scripts are tried in order.
 	Scripts []*Script
-	// Lenient accepts requests that the real API refuses.
+	// Lenient accepts requests that the real API rejects.
 	Lenient bool
 	// APIKey, when set, is required as the bearer token.
 	APIKey string
 	// NoDelay ignores the scripts' latencies and chunk delays.
 	NoDelay bool
-	// RecordLimit is how many requests are kept, the newest; 0 is DefaultRecordLimit, below 0 is none.
+	// RecordLimit is the number of newest requests that are kept; 0 means DefaultRecordLimit, a negative value none.
 	RecordLimit int
 }
 
-// DefaultRecordLimit is how many requests a Server keeps unless told otherwise.
+// DefaultRecordLimit is the default of Options.RecordLimit.
 const DefaultRecordLimit = 1000
 
 // Server is the scripted model: an http.Handler for the chat completions API.
@@ -36,14 +36,14 @@ type Server struct {
 	options  Options
 	mux      *http.ServeMux
 	recorder recorder
-	// underWay counts the replies that are being played: a client that leaves ends its own.
+	// underWay counts the replies in flight. A reply ends when its client disconnects.
 	underWay atomic.Int64
 
 	mu       sync.RWMutex
 	playlist *playlist
 }
 
-// NewServer makes a server that plays the scripts of the options.
+// NewServer returns a server with the scripts of the options.
 func NewServer(options Options) *Server {
 	if options.RecordLimit == 0 {
 		options.RecordLimit = DefaultRecordLimit
@@ -58,13 +58,13 @@ func NewServer(options Options) *Server {
 	return s
 }
 
-// ServeHTTP answers the API's requests and, under /_scripted/, those about the server itself.
+// ServeHTTP serves the API and, under /_scripted/, the administration of the server.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// Requests returns what was asked so far, oldest first, as far as it is kept.
+// Requests returns the recorded requests, oldest first.
 func (s *Server) Requests() []Recorded { return s.recorder.all() }
 
-// Add puts a script before the ones that are played, so that its rules win. The counts of the others go on.
+// Add inserts a script before the others, so that its rules take precedence. The counts of the others are kept.
 func (s *Server) Add(script *Script) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +74,7 @@ func (s *Server) Add(script *Script) {
 	s.playlist = next
 }
 
-// Reset forgets the requests, the counts and the scripts that were added.
+// Reset drops the recorded requests, the counts and the added scripts.
 func (s *Server) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +119,7 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 	out.play(w, r)
 }
 
-// answer decides what to say, without saying it.
+// answer selects and renders the reply without sending it.
 func (s *Server) answer(r *http.Request, body []byte, rec *Recorded) (*performance, error) {
 	if err := s.authorize(r); err != nil {
 		return nil, err

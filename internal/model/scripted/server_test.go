@@ -37,7 +37,7 @@ func serve(t testing.TB, options scripted.Options) (*scripted.Server, string) {
 	return server, listening.URL
 }
 
-// ask posts a body and returns the status and what came back.
+// ask posts a body and returns the status and the response.
 func ask(t testing.TB, url, body string) (int, string) {
 	t.Helper()
 	response, err := http.Post(url, "application/json", strings.NewReader(body))
@@ -52,7 +52,7 @@ func ask(t testing.TB, url, body string) (int, string) {
 	return response.StatusCode, string(data)
 }
 
-// said extracts the text of a plain answer, or the names of the tools it calls, or the error.
+// said returns the text of a plain answer, or the tool calls, or the error.
 func said(t testing.TB, body string) string {
 	t.Helper()
 	var reply struct {
@@ -176,7 +176,7 @@ func TestTimesAndFallback(t *testing.T) {
 	}
 }
 
-func TestServerIsDrivenFromOutside(t *testing.T) {
+func TestServerAdministration(t *testing.T) {
 	_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, "models: [one]\nrules:\n- {times: 1, reply: {text: given}}\n- {reply: {text: later}}")}})
 	answer := func() string {
 		_, body := ask(t, url+"/v1/chat/completions", strings.Replace(hello, "scripted", "one", 1))
@@ -218,7 +218,7 @@ func TestServerIsDrivenFromOutside(t *testing.T) {
 	}
 }
 
-func TestARequestIsUnderWayUntilItsClientLeaves(t *testing.T) {
+func TestRequestIsInFlightUntilItsClientDisconnects(t *testing.T) {
 	_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, "fallback: {fault: {kind: hang}}")}})
 	ctx, leave := context.WithCancel(t.Context())
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/chat/completions", strings.NewReader(hello))
@@ -240,7 +240,7 @@ func TestARequestIsUnderWayUntilItsClientLeaves(t *testing.T) {
 	awaitRequests(t, url+"/_scripted/requests?key=alice/", 0, 1)
 }
 
-// awaitRequests waits until so many replies are under way and so many requests are told.
+// awaitRequests waits until the server reports the given number of replies in flight and of requests.
 func awaitRequests(t *testing.T, url string, underWay, told int) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); runtime.Gosched() {
@@ -261,7 +261,7 @@ func awaitRequests(t *testing.T, url string, underWay, told int) {
 			return
 		}
 	}
-	t.Fatalf("%s never told of %d requests with %d under way", url, told, underWay)
+	t.Fatalf("%s never reported %d requests with %d in flight", url, told, underWay)
 }
 
 func TestRecorderKeepsTheNewest(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
-// controlTools are the control tools with the parameters that the model sees; those with a star are optional. The roles
-// that are tools stand beside them.
+// controlTools are the control tools with their parameters; those with a star are optional. Roles that are tools are
+// listed too.
 var controlTools = map[string]string{
 	"delegate_to_agent": "role task context_files* success_criteria* context*",
 	"spawn_agents":      "tasks wait*",
@@ -33,17 +33,17 @@ var (
 	agentTools        = []string{"delegate_to_agent", "spawn_agents", "ask_user", "submit_result", "submit_error", "calculator", "think", "web_search", "read", "ls", "glob", "grep", "write", "patch", "bash"}
 )
 
-// simulator plays orchestrator and sub-agents in the simplest way that tells a scenario: one thing after the other. It
-// is no engine; it shows that the scripts lead through their scenarios with the tools that there are.
+// simulator runs an orchestrator and sub-agents sequentially, in the simplest way that covers a scenario. It is not
+// an engine; it checks that the scripts complete their scenarios with the existing tools.
 type simulator struct {
 	t      *testing.T
 	client *model.Client
-	inputs []string // what the user says, in order
+	inputs []string // the user's messages, in order
 
 	history   []model.Message
 	histories map[string][]model.Message // of the sub-agents
 	log       []string
-	answer    string // what reply_to_agent said last
+	answer    string // the last answer of reply_to_agent
 	started   int
 }
 
@@ -68,7 +68,7 @@ func (s *simulator) userSpeaks() {
 	s.turn(said)
 }
 
-// turn gives the orchestrator an input and lets it act until it has nothing more to do.
+// turn passes an input to the orchestrator and runs it until it has nothing more to do.
 func (s *simulator) turn(input string) {
 	s.history = append(s.history, model.Message{Role: model.RoleUser, Text: input})
 	var later []func() string
@@ -95,7 +95,8 @@ func (s *simulator) turn(input string) {
 	}
 }
 
-// orchestratorCall answers a call, and returns what leads to a further input: the work that the call began.
+// orchestratorCall answers a call, and returns a function that runs the work that the call started and returns the
+// next input.
 func (s *simulator) orchestratorCall(call model.ToolCall) (string, func() string) {
 	args := s.arguments(call)
 	switch call.Name {
@@ -178,7 +179,7 @@ func (s *simulator) agent(name, role, task string, depth int) string {
 	return s.resume(name, depth, task)
 }
 
-// resume gives a sub-agent an input and runs it to its result.
+// resume passes an input to a sub-agent and runs it to its result.
 func (s *simulator) resume(name string, depth int, input string) string {
 	history := append(s.histories[name], model.Message{Role: model.RoleUser, Text: input})
 	defer func() { s.histories[name] = history }()
@@ -222,7 +223,7 @@ func (s *simulator) agentCall(name string, depth int, call model.ToolCall) (stri
 	return "result of " + call.Name, false
 }
 
-// ask takes a question to the orchestrator, and if that does not know, to the user.
+// ask passes a question to the orchestrator and, if that cannot answer it, to the user.
 func (s *simulator) ask(name, question string) string {
 	s.answer = ""
 	s.turn(fmt.Sprintf("Sub-agent %s asks: %s Does the conversation answer this?", name, question))
@@ -249,7 +250,7 @@ func (s *simulator) complete(history []model.Message, tools []string) model.Repl
 	return reply
 }
 
-// arguments parses a call's arguments and checks them against the tools that there are.
+// arguments parses a call's arguments and checks them against the existing tools.
 func (s *simulator) arguments(call model.ToolCall) map[string]any {
 	var args map[string]any
 	if err := json.Unmarshal([]byte(call.Arguments), &args); err != nil {

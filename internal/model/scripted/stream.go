@@ -8,7 +8,8 @@ import (
 	"net/http"
 )
 
-// chunk is one event of a stream. Usage is null in all but the last one when usage was asked for, and absent otherwise.
+// chunk is one event of a stream. If usage was requested, it is null in all but the last event; otherwise it is
+// absent.
 type chunk struct {
 	ID      string          `json:"id"`
 	Object  string          `json:"object"`
@@ -47,8 +48,8 @@ func (p *performance) stream(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")
 	flusher := http.NewResponseController(w)
-	// A listener wants each chunk at once, but only where the script gives chunks a time of their own: one write
-	// for the whole reply is what makes thousands of calls a second possible.
+	// Flush each chunk only if the script sets a delay or a fault: a single write for the whole reply makes thousands
+	// of calls per second possible.
 	paced := !p.noDelay && p.script.ChunkDelay > 0 || p.script.Fault != nil
 	events := p.events()
 	for i, event := range events {
@@ -90,7 +91,7 @@ func (p *performance) faultAfter() int {
 	return p.script.Fault.After
 }
 
-// faultAt breaks the stream off if its fault comes after this many chunks, and reports whether it did.
+// faultAt breaks the stream if its fault is due after this many chunks, and reports whether it did.
 func (p *performance) faultAt(w http.ResponseWriter, r *http.Request, flusher *http.ResponseController, sent int) bool {
 	f := p.script.Fault
 	if f == nil || f.After != sent {
@@ -108,7 +109,7 @@ func (p *performance) faultAt(w http.ResponseWriter, r *http.Request, flusher *h
 	return true
 }
 
-// events are the chunks of the reply in order.
+// events returns the chunks of the reply in order.
 func (p *performance) events() []chunk {
 	withUsage := p.conv.StreamOptions != nil && p.conv.StreamOptions.IncludeUsage && p.usage != nil
 	var events []chunk

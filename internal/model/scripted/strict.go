@@ -16,7 +16,7 @@ import (
 
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// decodeRequest reads a request. Strictly, a field that the API does not know is an error, as it is there.
+// decodeRequest decodes a request. In strict mode an unknown field is an error, as in the API.
 func decodeRequest(body []byte, strict bool) (*chatRequest, error) {
 	req := new(chatRequest)
 	if !strict {
@@ -39,7 +39,7 @@ func decodeRequest(body []byte, strict bool) (*chatRequest, error) {
 	return req, nil
 }
 
-// validate refuses what the real API refuses.
+// validate rejects what the real API rejects.
 func (r *chatRequest) validate() error {
 	switch {
 	case r.Model == "":
@@ -113,7 +113,7 @@ func validateParameters(tool string, parameters json.RawMessage) error {
 	return nil
 }
 
-// validateMessages checks each message and that calls and answers belong together.
+// validateMessages checks each message and the pairing of calls and answers.
 func validateMessages(messages []chatMessage) error {
 	open := map[string]bool{} // calls of the newest assistant message that have no answer yet
 	answering := false
@@ -192,7 +192,7 @@ func (m *chatMessage) validate(i int) error {
 	return m.validateCalls(i)
 }
 
-// usableImage reports whether a model could look at an image.
+// usableImage reports whether a model could process an image.
 func usableImage(url string) bool {
 	if strings.HasPrefix(url, "https://") {
 		return true
@@ -213,7 +213,7 @@ func (m *chatMessage) validateCalls(i int) error {
 		case !toolName.MatchString(call.Function.Name):
 			return badRequest(at(i, field+".function.name"), "Invalid '%s.function.name': %q does not match the pattern '^[a-zA-Z0-9_-]+$' of at most 64 characters.", at(i, field), call.Function.Name)
 		case !json.Valid([]byte(call.Function.Arguments)):
-			// The API itself takes any text here, but servers that fill chat templates refuse it.
+			// The API itself accepts any text here, but servers that fill chat templates reject it.
 			return badRequest(at(i, field+".function.arguments"), "Invalid '%s.function.arguments': not JSON.", at(i, field))
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/scripted"
 )
 
-func TestStrictModeRefusesWhatTheAPIRefuses(t *testing.T) {
+func TestStrictModeRejectsWhatTheAPIRejects(t *testing.T) {
 	const user = `{"role":"user","content":"hi"}`
 	const call = `{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{}"}}]}`
 	const result = `{"role":"tool","tool_call_id":"a","content":"x"}`
@@ -78,7 +78,7 @@ func TestStrictModeRefusesWhatTheAPIRefuses(t *testing.T) {
 			}
 		})
 	}
-	t.Run("what it takes", func(t *testing.T) {
+	t.Run("accepted requests", func(t *testing.T) {
 		_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, "fallback: {text: Hello.}")}})
 		for _, body := range []string{
 			messages(user, call, result, user),
@@ -92,7 +92,7 @@ func TestStrictModeRefusesWhatTheAPIRefuses(t *testing.T) {
 			}
 		}
 	})
-	t.Run("lenient mode takes it", func(t *testing.T) {
+	t.Run("lenient mode accepts it", func(t *testing.T) {
 		_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, "fallback: {text: Hello.}")}, Lenient: true})
 		if status, body := ask(t, url+"/v1/chat/completions", messages(user, call, user)); status != http.StatusOK {
 			t.Errorf("got %d %s", status, body)

@@ -14,13 +14,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// templateFunctions are what a template may call beside text/template's own. None of them reaches outside.
+// templateFunctions are the functions of templates besides those of text/template. None of them has side effects.
 func templateFunctions() template.FuncMap {
 	return template.FuncMap{
 		"lower": strings.ToLower,
 		"upper": strings.ToUpper,
 		"trim":  strings.TrimSpace,
-		// find returns the first group of the expression, or the whole match, or nothing.
+		// find returns the first group of the expression, or the whole match, or "".
 		"find": func(expression, text string) (string, error) {
 			re, err := regexp.Compile(expression)
 			if err != nil {
@@ -32,7 +32,7 @@ func templateFunctions() template.FuncMap {
 			}
 			return m[min(1, len(m)-1)], nil
 		},
-		// count returns as many numbers as the text says, to range over.
+		// count returns a list of as many elements as the text says, to range over.
 		"count": func(text string) ([]struct{}, error) {
 			n, err := strconv.Atoi(text)
 			if err != nil || n < 0 || n > 100_000 {
@@ -49,7 +49,7 @@ func templateFunctions() template.FuncMap {
 	}
 }
 
-// text is a string of a script, or a template of one.
+// text is a string of a script, possibly a template.
 type text struct {
 	plain string
 	tmpl  *template.Template
@@ -89,9 +89,9 @@ func (t text) render(captures map[string]any) (string, error) {
 	return b.String(), nil
 }
 
-// arguments are a tool call's arguments: a YAML mapping whose texts may be templates, or a scalar, which is sent as it
-// stands so that a script can send arguments that are not JSON. The mapping is turned into JSON when the script is
-// loaded; only the templates in it are left for later.
+// arguments are a tool call's arguments: a YAML mapping whose texts may be templates, or a scalar, which is sent
+// verbatim so that a script can send invalid JSON. The mapping is converted to JSON when the script is loaded; only
+// its templates are rendered later.
 type arguments struct {
 	pieces []argumentPiece
 }
@@ -116,7 +116,7 @@ func (a *arguments) UnmarshalYAML(node *yaml.Node) error {
 func (a *arguments) compile(node *yaml.Node) error {
 	switch node.Kind {
 	case yaml.AliasNode:
-		// An alias may contain itself, and it may multiply without bound.
+		// An alias may contain itself or expand without bound.
 		return fmt.Errorf("line %d: arguments cannot refer to *%s; write them out", node.Line, node.Value)
 	case yaml.MappingNode:
 		return a.compileMapping(node)

@@ -17,7 +17,7 @@ func (p *performance) playRaw(w http.ResponseWriter) {
 	_, _ = w.Write([]byte(p.script.Raw.Body))
 }
 
-// playWhole answers without a stream.
+// playWhole sends a plain response, without a stream.
 func (p *performance) playWhole(w http.ResponseWriter, r *http.Request) {
 	message := map[string]any{"role": "assistant", "content": nil, "refusal": nil}
 	if p.text != "" || len(p.calls) == 0 && p.refusal == "" {
@@ -46,7 +46,7 @@ func (p *performance) playWhole(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, body)
 }
 
-// breakOff spoils a plain answer.
+// breakOff sends a plain response with a fault.
 func (p *performance) breakOff(w http.ResponseWriter, r *http.Request, body any) {
 	if p.script.Fault.Kind == faultHang {
 		<-r.Context().Done()

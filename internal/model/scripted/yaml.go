@@ -15,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// decodeYAML decodes one document and refuses unknown fields. Its errors begin with file:line.
+// decodeYAML decodes one document and rejects unknown fields. Its errors begin with file:line.
 func decodeYAML(file string, data []byte, into any) error {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	dec.KnownFields(true)
@@ -37,7 +37,7 @@ var (
 	yamlTypes = regexp.MustCompile(` in type scripted\.\w+| into scripted\.\w+`)
 )
 
-// locate turns the decoder's errors into file:line form and drops the names of Go types, which say nothing to the
+// locate converts the decoder's errors to file:line form and drops the names of Go types, which mean nothing to the
 // author of a script.
 func locate(file string, err error) error {
 	lines := []string{err.Error()}
@@ -66,7 +66,7 @@ func scalar(node *yaml.Node, what string) (string, error) {
 	return node.Value, nil
 }
 
-// duration is written as Go writes it: 50ms, 2s.
+// duration is written in Go's form: 50ms, 2s.
 type duration time.Duration
 
 // UnmarshalYAML parses the duration.
@@ -110,7 +110,7 @@ func (r *roles) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
-// pattern is text that must occur, or a regular expression between slashes, whose named groups become captures.
+// pattern is a substring, or a regular expression between slashes whose named groups become captures.
 type pattern struct {
 	text  string
 	re    *regexp.Regexp
@@ -147,7 +147,7 @@ func (p *pattern) String() string {
 	return p.text
 }
 
-// match reports whether text fits, and adds the named groups to captures.
+// match reports whether text matches, and adds the named groups to captures.
 func (p *pattern) match(text string, captures map[string]any) bool {
 	if p == nil {
 		return true
