@@ -5,7 +5,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// AgentChatSpec says with whom the user talks, and within which limits.
+// AgentChatSpec configures the orchestrator of a chat and the limits of its tree.
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.user) || (has(self.user) && self.user == oldSelf.user)",message="user cannot change once it is set: create a new AgentChat"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.workspace) || (has(self.workspace) && self.workspace == oldSelf.workspace)",message="workspace cannot change once it is set: create a new AgentChat"
 type AgentChatSpec struct {
@@ -13,36 +13,36 @@ type AgentChatSpec struct {
 	// +optional
 	// +default="orchestrator"
 	Role Name `json:"role,omitempty"`
-	// modelProvider is the ModelProvider of the orchestrator, and of the sub-agents whose roles name none. Absent: the
-	// role's, else the provider named "default".
+	// modelProvider is the ModelProvider of the orchestrator, and of the sub-agents whose roles set none. Defaults to that of the
+	// role, then to the provider named "default".
 	// +optional
 	ModelProvider Name `json:"modelProvider,omitempty"`
-	// model is the model of the orchestrator, and of the sub-agents whose roles name neither a provider nor a model. Absent: the
-	// role's, else the provider's default.
+	// model is the model of the orchestrator, and of the sub-agents whose roles set neither a provider nor a model. Defaults to that of
+	// the role, then to the default model of the provider.
 	// +optional
 	Model ModelName `json:"model,omitempty"`
-	// user is the person who talks. When it is set it must be the one who creates the chat, unless the operator does.
+	// user is the user name of the person who uses the chat. If set, it must be the user who creates the chat, unless that is the operator.
 	// +optional
 	User UserName `json:"user,omitempty"`
-	// workspace gives the agents of this chat files to work on. Absent: no workspace tools.
+	// workspace gives the agents of this chat files to work on. If absent, there are no workspace tools.
 	// +optional
 	Workspace *Workspace `json:"workspace,omitempty"`
-	// limits hold for the whole tree of this chat.
+	// limits apply to the whole tree of this chat.
 	// +optional
 	// +default={}
 	Limits ChatLimits `json:"limits,omitzero"`
-	// autoAnswer says when the orchestrator may answer a sub-agent's question from the chat's history.
+	// autoAnswer configures when the orchestrator may answer a sub-agent's question from the chat's history.
 	// +optional
 	// +default={}
 	AutoAnswer AutoAnswer `json:"autoAnswer,omitzero"`
-	// taskTTLSecondsAfterFinished is how long finished tasks of this chat are kept. Absent: for ever; 0: not at all.
+	// taskTTLSecondsAfterFinished is how long finished tasks of this chat are kept. If absent, they are kept indefinitely; if 0, they are deleted at once.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=31536000
 	TaskTTLSecondsAfterFinished *int32 `json:"taskTTLSecondsAfterFinished,omitempty"`
 }
 
-// ChatLimits hold for the whole tree of a chat.
+// ChatLimits apply to the whole tree of a chat.
 type ChatLimits struct {
 	// maxDepth is how deep sub-agents may be nested; those of the orchestrator have depth 1.
 	// +optional
@@ -50,59 +50,59 @@ type ChatLimits struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=5
 	MaxDepth int32 `json:"maxDepth,omitempty"`
-	// maxParallelTasks is how many sub-agents may be Active at a time, at any depth; the others stay Pending. Waiting
-	// for children or a person does not count, so parents never block their children.
+	// maxParallelTasks is how many sub-agents may be Active at the same time, at any depth; the others stay Pending. Sub-agents that wait
+	// for children or a person do not count, so parents never block their children.
 	// +optional
 	// +default=8
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	MaxParallelTasks int32 `json:"maxParallelTasks,omitempty"`
-	// maxTotalTokens is how many tokens the chat and all its sub-agents may use. 0: no limit.
+	// maxTotalTokens is how many tokens the chat and all its sub-agents may use. 0 means no limit.
 	// +optional
 	// +default=0
 	// +kubebuilder:validation:Minimum=0
 	MaxTotalTokens int64 `json:"maxTotalTokens,omitempty"`
-	// maxCostMicros is how much the chat and all its sub-agents may cost, in millionths of the currency. 0: no limit.
-	// When it is set, every model that is used needs a price in its ModelProvider.
+	// maxCostMicros is how much the chat and all its sub-agents may cost, in millionths of the currency. 0 means no limit.
+	// If set, every model that is used needs a price in its ModelProvider.
 	// +optional
 	// +default=0
 	// +kubebuilder:validation:Minimum=0
 	MaxCostMicros int64 `json:"maxCostMicros,omitempty"`
-	// maxTurnsPerMessage is how many turns the orchestrator may take since the last message of a person. At the limit the
-	// chat pauses until the next message. 0: no limit.
+	// maxTurnsPerMessage is how many turns the orchestrator may take after the last message of a person. At the limit the
+	// chat pauses until the next message. 0 means no limit.
 	// +optional
 	// +default=25
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=10000
 	MaxTurnsPerMessage *int32 `json:"maxTurnsPerMessage,omitempty"`
-	// maxTasksPerMessage is how many tasks the chat and all its sub-agents may start since the last message of a person. At
-	// the limit no task is started, and the chat pauses until the next message. 0: no limit.
+	// maxTasksPerMessage is how many tasks the chat and all its sub-agents may start after the last message of a person. At
+	// the limit no task is started, and the chat pauses until the next message. 0 means no limit.
 	// +optional
 	// +default=100
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100000
 	MaxTasksPerMessage *int32 `json:"maxTasksPerMessage,omitempty"`
-	// maxTokensPerMessage is how many tokens the chat and all its sub-agents may use since the last message of a person. At
-	// the limit the chat pauses until the next message. 0: no limit.
+	// maxTokensPerMessage is how many tokens the chat and all its sub-agents may use after the last message of a person. At
+	// the limit the chat pauses until the next message. 0 means no limit.
 	// +optional
 	// +default=2000000
 	// +kubebuilder:validation:Minimum=0
 	MaxTokensPerMessage *int64 `json:"maxTokensPerMessage,omitempty"`
 }
 
-// AutoAnswer says when the orchestrator may answer a sub-agent's question from the chat's history.
+// AutoAnswer configures when the orchestrator may answer a sub-agent's question from the chat's history.
 type AutoAnswer struct {
-	// enabled lets the orchestrator try before the user is asked.
+	// enabled allows the orchestrator to answer before the question goes to the person.
 	// +optional
 	// +default=true
 	Enabled *bool `json:"enabled,omitempty"`
-	// minConfidence is how sure, from 0 to 100, the orchestrator must be of its answer; below it the user is asked.
+	// minConfidence is the confidence, from 0 to 100, that the orchestrator needs to answer; below it the question goes to the person.
 	// +optional
 	// +default=70
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	MinConfidence *int32 `json:"minConfidence,omitempty"`
-	// maxPerQuestion is how often the same question may be answered automatically; then the user is asked.
+	// maxPerQuestion is how often the same question may be answered automatically; after that it goes to the person.
 	// +optional
 	// +default=2
 	// +kubebuilder:validation:Minimum=0
@@ -110,21 +110,21 @@ type AutoAnswer struct {
 	MaxPerQuestion *int32 `json:"maxPerQuestion,omitempty"`
 }
 
-// ChatPhase is where a chat stands, for people.
+// ChatPhase is the phase of a chat, for people.
 // +kubebuilder:validation:Enum=Idle;Running;Waiting
 type ChatPhase string
 
-// Where a chat stands.
+// The phases of a chat.
 const (
-	// ChatIdle: nothing is running and nothing is waited for.
+	// ChatIdle: nothing is running or waiting.
 	ChatIdle ChatPhase = "Idle"
 	// ChatRunning: an orchestrator turn or a task is active.
 	ChatRunning ChatPhase = "Running"
-	// ChatWaiting: an agent waits for the user.
+	// ChatWaiting: an agent waits for a person.
 	ChatWaiting ChatPhase = "Waiting"
 )
 
-// ChatWaitingItem is one thing of a chat that waits for the user.
+// ChatWaitingItem is a question or an approval of a chat that waits for a person.
 type ChatWaitingItem struct {
 	// task is the AgentTask that waits.
 	// +required
@@ -135,15 +135,15 @@ type ChatWaitingItem struct {
 
 // TaskCounts counts the tasks of a chat by phase.
 type TaskCounts struct {
-	// pending counts the tasks that have not begun.
+	// pending counts the tasks that have not started.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Pending int32 `json:"pending,omitempty"`
-	// running counts the tasks at work.
+	// running counts the tasks in progress.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Running int32 `json:"running,omitempty"`
-	// waiting counts the tasks that wait for the user.
+	// waiting counts the tasks that wait for a person.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Waiting int32 `json:"waiting,omitempty"`
@@ -151,7 +151,7 @@ type TaskCounts struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Success int32 `json:"success,omitempty"`
-	// failed counts the tasks that ended without one.
+	// failed counts the tasks that failed.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Failed int32 `json:"failed,omitempty"`
@@ -161,21 +161,21 @@ type TaskCounts struct {
 	Cancelled int32 `json:"cancelled,omitempty"`
 }
 
-// AgentChatStatus is where a chat stands. The whole conversation is in its AgentMessages and in the ledger.
+// AgentChatStatus is the observed state of a chat. The whole conversation is in its AgentMessages and in the ledger.
 type AgentChatStatus struct {
 	// phase is Idle, Running or Waiting.
 	// +optional
 	Phase ChatPhase `json:"phase,omitempty"`
-	// startTime is when the conversation began. A chat that has one, and of which the ledger has no events, has lost its history.
+	// startTime is when the conversation started. A chat that has a start time but no events in the ledger has lost its history.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
-	// waiting lists what waits for the user, the oldest first; tasks.waiting counts all of it.
+	// waiting lists the questions and approvals that wait for a person, oldest first; tasks.waiting counts all of them.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	Waiting []ChatWaitingItem `json:"waiting,omitempty"`
-	// askers are users who have written to the chat, and so cannot decide about what waits with separation; it is there while something
-	// does. It is empty then if the author of a message is not known: nobody can decide in this chat.
+	// askers are the users who have written to the chat, and therefore cannot decide approvals with separation. It is set while such an
+	// approval waits. If it is empty then, the author of a message is unknown, and no one can decide in this chat.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -190,10 +190,10 @@ type AgentChatStatus struct {
 	// lastMessage is the newest AgentMessage of this chat.
 	// +optional
 	LastMessage MessageName `json:"lastMessage,omitempty"`
-	// usage is what the chat and all its sub-agents have used.
+	// usage is the usage of the chat and all its sub-agents.
 	// +optional
 	Usage Usage `json:"usage,omitzero"`
-	// conditions has Ready.
+	// conditions contains Ready and, while a model call waits, Progressing.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -223,11 +223,11 @@ type AgentChat struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
-	// spec says with whom the user talks, and within which limits.
+	// spec configures the orchestrator and the limits of the chat.
 	// +optional
 	// +default={}
 	Spec AgentChatSpec `json:"spec,omitzero"`
-	// status is where the chat stands.
+	// status is the observed state of the chat.
 	// +optional
 	Status AgentChatStatus `json:"status,omitzero"`
 }

@@ -5,29 +5,29 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// AgentMessageSpec is what was said. It belongs to one chat or standalone task, says one thing, and never changes.
-// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec cannot change: what was said was said; create a new AgentMessage"
+// AgentMessageSpec is the content of a message. It belongs to one chat or standalone task, has one purpose, and is immutable.
+// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec cannot change: create a new AgentMessage"
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (has(self.chat) != has(self.task))",message="set exactly one of chat and task: task is for standalone tasks",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || ([has(self.content), has(self.approval), has(self.cancel)].exists_one(set, set))",message="set exactly one of content, approval and cancel",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.role == 'User' || has(self.content))",message="role must be User for an approval or a cancel: only people decide",optionalOldSelf=true
-// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (!has(self.inReplyTo) || has(self.content))",message="inReplyTo goes with content: an approval names its task and tool call instead",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (!has(self.inReplyTo) || has(self.content))",message="inReplyTo requires content: an approval names its task and tool call instead",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.role != 'User' || !has(self.about))",message="about is for the operator's messages: leave it out, or use inReplyTo to answer a question",optionalOldSelf=true
-// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (!(has(self.approval) || has(self.cancel)) || self.role != 'User' || has(self.user))",message="set user to your user name (kubectl auth whoami): an approval or a cancel says who decided",optionalOldSelf=true
-// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.role == 'User' || !has(self.user))",message="user goes with role User: leave it out of the operator's messages",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (!(has(self.approval) || has(self.cancel)) || self.role != 'User' || has(self.user))",message="set user to your user name (kubectl auth whoami): an approval or a cancel must contain the name of the person",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.role == 'User' || !has(self.user))",message="user requires role User: leave it out of the operator's messages",optionalOldSelf=true
 type AgentMessageSpec struct {
 	// chat is the AgentChat that the message belongs to.
 	// +optional
 	Chat Name `json:"chat,omitempty"`
-	// task is the standalone AgentTask that the message is for: it answers its question, decides its approval or
+	// task is the standalone AgentTask that the message is for. The message answers its question, decides its approval or
 	// cancels it.
 	// +optional
 	Task Name `json:"task,omitempty"`
-	// role is who speaks. Only the operator may write Assistant and System messages.
+	// role is the author of the message. Only the operator may write Assistant and System messages.
 	// +optional
 	// +default="User"
 	Role MessageRole `json:"role,omitempty"`
-	// user is the user name of the person who speaks. It must be that of the one who creates the message, and is required for an approval
-	// and a cancel: the ledger keeps who decided.
+	// user is the user name of the person who writes the message. It must be the user who creates the message. It is required for an
+	// approval and a cancel, because the ledger records who decided.
 	// +optional
 	User UserName `json:"user,omitempty"`
 	// content is the text.
@@ -41,19 +41,19 @@ type AgentMessageSpec struct {
 	// cancel stops a task, or all the work of the chat or task.
 	// +optional
 	Cancel *Cancel `json:"cancel,omitempty"`
-	// inReplyTo is the message that this one answers. A user's reply to a posted question goes to the agent that asked.
+	// inReplyTo is the message that this one answers. A user's reply to a posted question goes to the agent that asked it.
 	// +optional
 	InReplyTo MessageName `json:"inReplyTo,omitempty"`
-	// about is the AgentTask that one of the operator's messages is about.
+	// about is the AgentTask that a message of the operator is about.
 	// +optional
 	About Name `json:"about,omitempty"`
 }
 
-// MessageRole is who speaks.
+// MessageRole is the author of a message.
 // +kubebuilder:validation:Enum=User;Assistant;System
 type MessageRole string
 
-// Who speaks.
+// The authors of messages.
 const (
 	// RoleUser is a person.
 	RoleUser MessageRole = "User"
@@ -63,34 +63,34 @@ const (
 	RoleSystem MessageRole = "System"
 )
 
-// Decision is what a person decides about a tool call.
+// Decision is a person's decision about a tool call.
 // +kubebuilder:validation:Enum=Approve;Deny
 type Decision string
 
-// What a person decides about a tool call.
+// The decisions about a tool call.
 const (
-	// DecisionApprove lets the call run.
+	// DecisionApprove allows the call to run.
 	DecisionApprove Decision = "Approve"
-	// DecisionDeny tells the model that it may not run.
+	// DecisionDeny denies the call; the model gets the denial as its result.
 	DecisionDeny Decision = "Deny"
 )
 
-// Approval decides one tool call, and no other.
+// Approval decides exactly one tool call.
 type Approval struct {
 	// task is the AgentTask whose call waits.
 	// +required
 	Task Name `json:"task"`
-	// toolCall is the id of the call. Leave it out for a task of type Tool, which is one call.
+	// toolCall is the id of the call. Omit it for a task of type Tool, which is a single call.
 	// +optional
 	ToolCall ToolCallID `json:"toolCall,omitempty"`
-	// argumentsDigest is the digest of the call that the person was shown, from status.waiting. A decision whose digest is not that of
-	// the call is rejected. Without it the decision holds for the call that toolCall names, whatever its arguments are.
+	// argumentsDigest is the digest of the call that the person was shown, from status.waiting. A decision with a different digest is
+	// rejected. Without a digest, the decision applies to the call in toolCall, whatever its arguments are.
 	// +optional
 	ArgumentsDigest ArgumentsDigest `json:"argumentsDigest,omitempty"`
 	// decision is Approve or Deny.
 	// +required
 	Decision Decision `json:"decision"`
-	// comment is told to the model.
+	// comment is passed on to the model.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
@@ -99,7 +99,7 @@ type Approval struct {
 
 // Cancel stops work.
 type Cancel struct {
-	// task is the AgentTask to cancel. Absent or "": all the work of the chat or task.
+	// task is the AgentTask to cancel. If absent or empty, all the work of the chat or task is cancelled.
 	// +optional
 	// +default=""
 	// +kubebuilder:validation:MaxLength=63
@@ -107,31 +107,31 @@ type Cancel struct {
 	Task string `json:"task,omitempty"`
 }
 
-// MessagePhase is what became of a message.
+// MessagePhase is the phase of a message.
 // +kubebuilder:validation:Enum=Pending;Handled;Rejected
 type MessagePhase string
 
-// What became of a message.
+// The phases of a message.
 const (
-	// MessagePending: it has not been taken into a turn yet.
+	// MessagePending: it has not been handled yet.
 	MessagePending MessagePhase = "Pending"
-	// MessageHandled: it was taken into a turn, or did what it says.
+	// MessageHandled: it became part of a turn, or its answer, decision or cancel took effect.
 	MessageHandled MessagePhase = "Handled"
-	// MessageRejected: it could not do what it says; reason tells why.
+	// MessageRejected: it could not take effect; reason has the cause.
 	MessageRejected MessagePhase = "Rejected"
 )
 
-// AgentMessageStatus is what became of a message.
+// AgentMessageStatus is the observed state of a message.
 type AgentMessageStatus struct {
 	// phase is Pending, Handled or Rejected.
 	// +optional
 	Phase MessagePhase `json:"phase,omitempty"`
-	// reason says in one word why the phase is what it is.
+	// reason is a one-word reason for the phase.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^[A-Z][A-Za-z]*$`
 	Reason string `json:"reason,omitempty"`
-	// conditions has Succeeded.
+	// conditions contains Succeeded.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -140,7 +140,7 @@ type AgentMessageStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// AgentMessage is one message of a chat: all that a user writes after the chat itself.
+// AgentMessage is one message of a chat or a standalone task: a text, an approval or a cancel.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -159,10 +159,10 @@ type AgentMessage struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
-	// spec is what was said: content, an approval or a cancel. It never changes.
+	// spec is the content of the message: a text, an approval or a cancel. It is immutable.
 	// +required
 	Spec AgentMessageSpec `json:"spec,omitzero"`
-	// status is what became of it.
+	// status is the observed state of the message.
 	// +optional
 	Status AgentMessageStatus `json:"status,omitzero"`
 }

@@ -5,7 +5,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// QuotaPeriod is the calendar period, in UTC, after which a quota counts from zero again.
+// QuotaPeriod is the calendar period, in UTC, after which a quota resets.
 // +kubebuilder:validation:Enum=Hour;Day;Month
 type QuotaPeriod string
 
@@ -16,25 +16,25 @@ const (
 	QuotaMonth QuotaPeriod = "Month"
 )
 
-// AgentQuotaSpec is how much the agents of a namespace may use.
+// AgentQuotaSpec limits the usage of the agents of a namespace.
 // +kubebuilder:validation:XValidation:rule="has(self.maxTokens) || has(self.maxCostMicros) || has(self.maxActiveAgents)",message="set at least one of maxTokens, maxCostMicros and maxActiveAgents: a quota without a limit limits nothing"
 type AgentQuotaSpec struct {
-	// period is the calendar period in UTC in which maxTokens and maxCostMicros hold: Hour, Day or Month.
+	// period is the calendar period in UTC to which maxTokens and maxCostMicros apply: Hour, Day or Month.
 	// +required
 	Period QuotaPeriod `json:"period"`
-	// maxTokens is how many tokens the model calls of the namespace may use in a period. Absent: no limit.
+	// maxTokens is how many tokens the model calls of the namespace may use in a period. If absent, there is no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000000000
 	MaxTokens *int64 `json:"maxTokens,omitempty"`
-	// maxCostMicros is how much the model calls of the namespace may cost in a period, in millionths of the currency. When it is set,
-	// every model that is used needs a price in its ModelProvider. Absent: no limit.
+	// maxCostMicros is how much the model calls of the namespace may cost in a period, in millionths of the currency. If set,
+	// every model that is used needs a price in its ModelProvider. If absent, there is no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000000000
 	MaxCostMicros *int64 `json:"maxCostMicros,omitempty"`
-	// maxActiveAgents is how many sub-agents of the namespace may be Active at a time, whatever the period. Those that wait for a person
-	// or for other agents do not count. Absent: no limit.
+	// maxActiveAgents is how many sub-agents of the namespace may be Active at the same time, regardless of the period. Sub-agents that
+	// wait for a person or for other agents do not count. If absent, there is no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000
@@ -43,30 +43,30 @@ type AgentQuotaSpec struct {
 
 // QuotaAmount is an amount of tokens and money.
 type QuotaAmount struct {
-	// tokens is a number of tokens. Absent where the quota does not limit them.
+	// tokens is a number of tokens. It is absent if the quota does not limit tokens.
 	// +optional
 	Tokens *int64 `json:"tokens,omitempty"`
-	// costMicros is an amount of money in millionths of the currency. Absent where the quota does not limit it.
+	// costMicros is an amount of money in millionths of the currency. It is absent if the quota does not limit cost.
 	// +optional
 	CostMicros *int64 `json:"costMicros,omitempty"`
 }
 
-// AgentQuotaStatus is what the namespace has used of a quota.
+// AgentQuotaStatus is the observed usage of a quota.
 type AgentQuotaStatus struct {
-	// used is what the finished model calls of the namespace have used in this period.
+	// used is the usage of the finished model calls of the namespace in this period.
 	// +optional
 	Used QuotaAmount `json:"used,omitzero"`
-	// remaining is what further model calls may reserve in this period: the limit less what is used, and less what calls under way
-	// have reserved.
+	// remaining is what further model calls may reserve in this period: the limit minus the usage, minus the reservations of calls in
+	// flight.
 	// +optional
 	Remaining QuotaAmount `json:"remaining,omitzero"`
-	// activeAgents is how many sub-agents of the namespace are Active.
+	// activeAgents is the number of Active sub-agents of the namespace.
 	// +optional
 	ActiveAgents int32 `json:"activeAgents,omitempty"`
-	// resetTime is when this period ends and the quota counts from zero again.
+	// resetTime is when this period ends and the quota resets.
 	// +optional
 	ResetTime *metav1.Time `json:"resetTime,omitempty"`
-	// conditions has Ready.
+	// conditions contains Ready.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -75,8 +75,8 @@ type AgentQuotaStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// AgentQuota limits what the agents of its namespace use in an hour, a day or a month. Runs that reach it wait; they do not fail. Several
-// quotas may stand in a namespace, and all of them hold.
+// AgentQuota limits the usage of the agents of its namespace in an hour, a day or a month. Runs that reach it wait; they do not fail. A
+// namespace may have several quotas, and all of them apply.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -96,10 +96,10 @@ type AgentQuota struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
-	// spec is how much the agents of the namespace may use.
+	// spec limits the usage of the agents of the namespace.
 	// +required
 	Spec AgentQuotaSpec `json:"spec,omitzero"`
-	// status is what they have used.
+	// status is the observed usage.
 	// +optional
 	Status AgentQuotaStatus `json:"status,omitzero"`
 }

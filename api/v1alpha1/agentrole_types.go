@@ -8,15 +8,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// AgentRoleSpec says who an agent is. A changed role affects agents that start afterwards.
+// AgentRoleSpec defines the agents of a role. A change applies to agents that start afterwards.
 // +kubebuilder:validation:XValidation:rule="!(has(self.systemPrompt) && has(self.systemPromptFrom))",message="set only one of systemPrompt and systemPromptFrom"
 type AgentRoleSpec struct {
-	// displayName is the name that people see. Absent: the role's name.
+	// displayName is the name that people see. Defaults to the role's name.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	DisplayName string `json:"displayName,omitempty"`
-	// description says what the role is good at; agents that may delegate to it read this.
+	// description describes what the role is for; agents that may delegate to it read it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Description string `json:"description,omitempty"`
@@ -24,107 +24,107 @@ type AgentRoleSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Icon string `json:"icon,omitempty"`
-	// modelProvider is the ModelProvider of agents with this role. Absent: that of the agent that
-	// asked for them or of the chat, else the one named "default".
+	// modelProvider is the ModelProvider of agents with this role. Defaults to that of the parent or of the chat, then to the one
+	// named "default".
 	// +optional
 	ModelProvider Name `json:"modelProvider,omitempty"`
-	// model is the model of agents with this role. Absent: that of the agent that asked for them, if its provider is used too,
-	// else the provider's default.
+	// model is the model of agents with this role. Defaults to that of the parent if its provider is used too, then to the default
+	// model of the provider.
 	// +optional
 	Model ModelName `json:"model,omitempty"`
-	// temperature from "0" to "2". Absent: the model's own default.
+	// temperature is the sampling temperature, from "0" to "2". Defaults to that of the model.
 	// +optional
 	// +kubebuilder:validation:MaxLength=5
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([01]([.][0-9]{1,3})?|2([.]0{1,3})?)$')",message="must be a number from 0 to 2 in quotes, with at most three decimals, for example \"0.2\""
 	Temperature string `json:"temperature,omitempty"`
-	// maxOutputTokens is the longest answer that one model call may give. Absent: 4096.
+	// maxOutputTokens is the maximum length of the reply of one model call. Defaults to 4096.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000
 	MaxOutputTokens int32 `json:"maxOutputTokens,omitempty"`
-	// systemPrompt says to the model who it is.
+	// systemPrompt is the system prompt of the model.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=65536
 	SystemPrompt string `json:"systemPrompt,omitempty"`
-	// systemPromptFrom takes the prompt from elsewhere.
+	// systemPromptFrom is the source of the prompt, if it is not in systemPrompt.
 	// +optional
 	SystemPromptFrom *PromptSource `json:"systemPromptFrom,omitempty"`
-	// tools says which tools the agent has besides its control tools. Absent: the built-in tools.
+	// tools lists the tools of the agent besides its control tools. Defaults to the built-in tools.
 	// +optional
 	Tools *ToolPolicy `json:"tools,omitempty"`
-	// approval says which tool calls need a person's decision. Absent: every tool that is not marked read-only.
+	// approval configures which tool calls need a person's decision. Defaults to those of all tools that are not marked read-only.
 	// +optional
 	Approval *ApprovalPolicy `json:"approval,omitempty"`
-	// delegation says to whom the agent may delegate. Absent: to nobody.
+	// delegation lists the roles that the agent may delegate to. If absent, it may not delegate.
 	// +optional
 	Delegation *Delegation `json:"delegation,omitempty"`
-	// asTool offers the role, to those that may delegate to it, as a tool with its own name and input.
+	// asTool also offers the role as a tool with its own name and input to agents that may delegate to it.
 	// +optional
 	AsTool *RoleAsTool `json:"asTool,omitempty"`
-	// limits bound each agent with this role.
+	// limits apply to each agent with this role.
 	// +optional
 	Limits *RoleLimits `json:"limits,omitempty"`
-	// allowedNamespaces says which other namespaces may use the role, if it stands in the operator's own namespace.
+	// allowedNamespaces selects the other namespaces that may use the role, if the role is in the operator's own namespace.
 	// +optional
 	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
 }
 
-// PromptSource is where a prompt comes from.
+// PromptSource is the source of a prompt.
 type PromptSource struct {
 	// configMapKeyRef is a key of a ConfigMap in the role's namespace.
 	// +required
 	ConfigMapKeyRef ConfigMapKeyRef `json:"configMapKeyRef"`
 }
 
-// ToolPolicy says which tools an agent has, by the names that the model sees. Control tools are outside of it.
+// ToolPolicy lists the tools of an agent by the names that the model sees. It does not affect control tools.
 type ToolPolicy struct {
-	// allow lists the tools. Absent: the built-in tools; empty: none.
+	// allow lists the tools. If absent, the agent has the built-in tools; if empty, none.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=128
 	Allow []ToolGlob `json:"allow,omitzero"`
-	// deny takes tools away from what allow gives.
+	// deny removes tools from those in allow.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=128
 	Deny []ToolGlob `json:"deny,omitempty"`
 }
 
-// ApprovalMode says which tool calls need a person's decision.
+// ApprovalMode determines which tool calls need a person's decision.
 // +kubebuilder:validation:Enum=WriteTools;Always;Never
 type ApprovalMode string
 
-// Which tool calls need a person's decision.
+// The approval modes.
 const (
-	// ApprovalWriteTools: every tool that is not marked read-only.
+	// ApprovalWriteTools: those of every tool that is not marked read-only.
 	ApprovalWriteTools ApprovalMode = "WriteTools"
-	// ApprovalAlways: every tool.
+	// ApprovalAlways: those of every tool.
 	ApprovalAlways ApprovalMode = "Always"
-	// ApprovalNever: none but those that approval.tools names.
+	// ApprovalNever: only those of the tools in approval.tools.
 	ApprovalNever ApprovalMode = "Never"
 )
 
-// ApprovalPolicy says which tool calls need a person's decision.
+// ApprovalPolicy configures which tool calls need a person's decision.
 type ApprovalPolicy struct {
 	// mode is WriteTools, Always or Never.
 	// +optional
 	// +default="WriteTools"
 	Mode ApprovalMode `json:"mode,omitempty"`
-	// tools need approval in every mode.
+	// tools lists tools that need approval in every mode.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=128
 	Tools []ToolGlob `json:"tools,omitempty"`
-	// separation refuses a decision by a person who asked for the work: whoever has written a message to the chat, or created the
-	// standalone task. While one of them is not known, because a message or the task has no user, nobody can decide.
+	// separation rejects decisions of the requesters of the work: everyone who has written a message to the chat, or created the
+	// standalone task. If one of them is unknown, because a message or the task has no user, no one can decide.
 	// +optional
 	Separation bool `json:"separation,omitempty"`
 }
 
-// Delegation says to whom an agent may delegate.
+// Delegation lists the roles that an agent may delegate to.
 type Delegation struct {
-	// roles are the AgentRoles that the agent may delegate to. One that does not exist is not offered.
+	// roles are the AgentRoles that the agent may delegate to. A role that does not exist is not offered.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
@@ -137,7 +137,7 @@ type RoleAsTool struct {
 	// name is the tool's name.
 	// +required
 	Name ToolName `json:"name"`
-	// inputSchema is the JSON schema of its input: an object. Absent: one string, task.
+	// inputSchema is the JSON schema of its input: an object. Defaults to an object with one string, task.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Type=object
@@ -145,32 +145,32 @@ type RoleAsTool struct {
 	InputSchema *runtime.RawExtension `json:"inputSchema,omitempty"`
 }
 
-// RoleLimits bound each agent with a role.
+// RoleLimits apply to each agent with a role.
 type RoleLimits struct {
-	// maxIterations is how many model calls an agent may make. Absent: 20.
+	// maxIterations is how many model calls an agent may make. Defaults to 20.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	MaxIterations int32 `json:"maxIterations,omitempty"`
-	// maxDurationSeconds is how long an agent may take; time spent waiting for a person does not count. Absent: 300.
+	// maxDurationSeconds is how long an agent may take, without the time spent waiting for a person. Defaults to 300.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
 	MaxDurationSeconds int32 `json:"maxDurationSeconds,omitempty"`
-	// maxTotalTokens is how many tokens an agent and everything below it may use. Absent or 0: no limit.
+	// maxTotalTokens is how many tokens an agent and everything below it may use. If absent or 0, there is no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxTotalTokens int64 `json:"maxTotalTokens,omitempty"`
-	// maxCostMicros is how much an agent and everything below it may cost, in millionths of the currency. Absent or 0:
+	// maxCostMicros is how much an agent and everything below it may cost, in millionths of the currency. If absent or 0, there is
 	// no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxCostMicros int64 `json:"maxCostMicros,omitempty"`
 }
 
-// AgentRoleStatus says whether a role can be used.
+// AgentRoleStatus is the observed state of a role.
 type AgentRoleStatus struct {
-	// conditions has Ready.
+	// conditions contains Ready.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -179,8 +179,8 @@ type AgentRoleStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// AgentRole says who an agent is: its prompt, model, tools, delegation and limits. One with the name of a built-in role
-// takes that one's place in its namespace; what it leaves out stays as it is in the built-in role.
+// AgentRole defines agents: their prompt, model, tools, delegation and limits. A role with the name of a built-in role
+// overlays it in its namespace; fields that are not set keep their built-in values.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -201,10 +201,10 @@ type AgentRole struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
-	// spec says who the agent is.
+	// spec defines the agents of the role.
 	// +required
 	Spec AgentRoleSpec `json:"spec,omitzero"`
-	// status says whether the role can be used.
+	// status is the observed state of the role.
 	// +optional
 	Status AgentRoleStatus `json:"status,omitzero"`
 }

@@ -8,72 +8,72 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// AgentTaskSpec is a piece of delegated work: an agent's or one tool call.
+// AgentTaskSpec is delegated work: the work of an agent, or one tool call.
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.type == 'Tool' ? has(self.tool) && !has(self.role) : has(self.role) && !has(self.tool))",message="a task of type Agent needs role and must not have tool, one of type Tool needs tool and must not have role",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.type == 'Tool' || has(self.instruction) || has(self.arguments))",message="a task of type Agent needs instruction, or arguments if its role has an inputSchema",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.type == 'Agent' || !(has(self.instruction) || has(self.contextFiles) || has(self.successCriteria) || has(self.context) || has(self.continueFrom)))",message="a task of type Tool is one call: put its input into arguments, and leave out instruction, contextFiles, successCriteria, context and continueFrom",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.type == 'Agent' || !(has(self.model) || has(self.modelProvider) || (has(self.limits) && has(self.limits.maxIterations))))",message="a task of type Tool is one call and calls no model: leave out model, modelProvider and limits.maxIterations",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (!has(self.chat) || !(has(self.model) || has(self.modelProvider) || has(self.workspace)))",message="model, modelProvider and workspace are for standalone tasks: a chat's task has those of its chat and role",optionalOldSelf=true
-// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (!has(self.chat) || !has(self.user))",message="user is for standalone tasks: who asked for a chat's task is told by the messages of its chat",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (!has(self.chat) || !has(self.user))",message="user is for standalone tasks: the requesters of a chat's task are the authors of its chat's messages",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (has(self.chat) || !has(self.triggerMessage))",message="triggerMessage is for tasks of a chat: leave it out of a standalone task",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.?context.orValue('None') != 'Selective' || size(self.?contextFiles.orValue([])) > 0)",message="context Selective shows the agent the files in contextFiles: name at least one",optionalOldSelf=true
-// +kubebuilder:validation:XValidation:rule="!oldSelf.?cancel.orValue(false) || self.?cancel.orValue(false)",message="cancel cannot be taken back once it is true: create a new AgentTask"
+// +kubebuilder:validation:XValidation:rule="!oldSelf.?cancel.orValue(false) || self.?cancel.orValue(false)",message="cancel cannot be reset once it is true: create a new AgentTask"
 type AgentTaskSpec struct {
-	// chat is the AgentChat that the task belongs to. Absent: a standalone task.
+	// chat is the AgentChat that the task belongs to. If absent, the task is a standalone task.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Chat Name `json:"chat,omitempty"`
-	// type is Agent for work of an agent, or Tool for one tool call.
+	// type is Agent for the work of an agent, or Tool for one tool call.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Type TaskType `json:"type"`
-	// role is the AgentRole of the agent that does the work. For type Agent.
+	// role is the AgentRole of the agent that does the work. Only for type Agent.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Role Name `json:"role,omitempty"`
-	// tool is the tool to call, by the name that a model would use. For type Tool.
+	// tool is the tool to call, by the name that a model would use. Only for type Tool.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Tool ToolName `json:"tool,omitempty"`
-	// arguments are those of the tool, or the input of a role that has an inputSchema.
+	// arguments are the arguments of the tool, or the input of a role that has an inputSchema.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:MaxProperties=128
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Arguments *runtime.RawExtension `json:"arguments,omitempty"`
-	// instruction says what the agent is to do. For type Agent.
+	// instruction is the work that the agent should do. Only for type Agent.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32768
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Instruction string `json:"instruction,omitempty"`
-	// contextFiles are the files of the workspace that the agent should look at first, as paths from the directory it works in.
-	// With the context Selective it is shown their contents.
+	// contextFiles are the files of the workspace that the agent should read first, as paths from the directory it works in.
+	// If context is Selective, the agent is shown their contents.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	ContextFiles []FilePath `json:"contextFiles,omitzero"`
-	// successCriteria says how to tell that the work is done.
+	// successCriteria describes when the work is done.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	SuccessCriteria string `json:"successCriteria,omitempty"`
-	// context is what the sub-agent is shown beside its instruction: None; Summary, a summary of the conversation of the agent
-	// that asked for it; Full, that conversation; Selective, the contents of contextFiles. A standalone task has nobody who asked:
-	// it can have None or Selective. Absent: None.
+	// context is what the sub-agent is shown beside its instruction: None; Summary, a summary of its parent's conversation; Full, that
+	// conversation; Selective, the contents of contextFiles. A standalone task has no parent: its context is None or Selective.
+	// Defaults to None.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Context ContextMode `json:"context,omitempty"`
-	// continueFrom is a finished SubAgent from whose history the work goes on: of the same role, and of the same chat or
-	// also standalone.
+	// continueFrom is a finished SubAgent whose history the agent continues. It must have the same role, and belong to the same chat or
+	// to a standalone task as well.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	ContinueFrom Name `json:"continueFrom,omitempty"`
-	// cwd is the directory of the workspace that the agent works in, as a path from the workspace's root. Absent: that of the
-	// agent that asked for the task, else the root.
+	// cwd is the directory of the workspace that the agent works in, as a path from the workspace's root. Defaults to that of the
+	// parent, then to the root.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Cwd FilePath `json:"cwd,omitempty"`
@@ -81,7 +81,7 @@ type AgentTaskSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	TriggerMessage MessageName `json:"triggerMessage,omitempty"`
-	// group is shared by the tasks of one fan-out, whose results come back together. The operator sets it.
+	// group is shared by the tasks of one fan-out, which report their results together. The operator sets it.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Group Name `json:"group,omitempty"`
@@ -89,13 +89,13 @@ type AgentTaskSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Limits *TaskLimits `json:"limits,omitempty"`
-	// modelProvider is the ModelProvider of a standalone task, and of the agents below it whose roles name none. Absent: the
-	// role's, else the one named "default".
+	// modelProvider is the ModelProvider of a standalone task, and of the agents below it whose roles set none. Defaults to that of the
+	// role, then to the one named "default".
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	ModelProvider Name `json:"modelProvider,omitempty"`
-	// model is the model of a standalone task, and of the agents below it whose roles name neither a provider nor a model.
-	// Absent: the role's, else the provider's default.
+	// model is the model of a standalone task, and of the agents below it whose roles set neither a provider nor a model.
+	// Defaults to that of the role, then to the default model of the provider.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Model ModelName `json:"model,omitempty"`
@@ -103,27 +103,27 @@ type AgentTaskSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Workspace *Workspace `json:"workspace,omitempty"`
-	// user is the user name of the person who asks for a standalone task. It must be that of the one who creates it.
+	// user is the user name of the person who requests a standalone task. It must be the user who creates the task.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	User UserName `json:"user,omitempty"`
-	// cancel asks that the work stops. Once true it stays true.
+	// cancel requests that the work stops. Once true, it stays true.
 	// +optional
 	Cancel bool `json:"cancel,omitempty"`
-	// ttlSecondsAfterFinished is how long the task is kept after it finished. Absent: for ever; 0: not at all.
+	// ttlSecondsAfterFinished is how long the task is kept after it finished. If absent, it is kept indefinitely; if 0, it is deleted at once.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=31536000
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
 }
 
-// TaskType is what kind of work a task is.
+// TaskType is the type of work of a task.
 // +kubebuilder:validation:Enum=Agent;Tool
 type TaskType string
 
-// What kind of work a task is.
+// The types of tasks.
 const (
-	// TaskAgent is work of a sub-agent.
+	// TaskAgent is the work of a sub-agent.
 	TaskAgent TaskType = "Agent"
 	// TaskTool is one tool call.
 	TaskTool TaskType = "Tool"
@@ -136,79 +136,79 @@ type TaskLimits struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	MaxIterations *int32 `json:"maxIterations,omitempty"`
-	// maxDurationSeconds is how long the work may take; time spent waiting for a person does not count.
+	// maxDurationSeconds is how long the work may take, without the time spent waiting for a person.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
 	MaxDurationSeconds *int32 `json:"maxDurationSeconds,omitempty"`
-	// maxTasks is how many tasks the agent and everything below it may start. Default for a standalone task: 100. 0: no
+	// maxTasks is how many tasks the agent and everything below it may start. Defaults to 100 for a standalone task. 0 means no
 	// limit of its own.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100000
 	MaxTasks *int32 `json:"maxTasks,omitempty"`
-	// maxTotalTokens is how many tokens the agent and everything below it may use. Default for a standalone task:
-	// 2000000. 0: no limit of its own.
+	// maxTotalTokens is how many tokens the agent and everything below it may use. Defaults to 2000000 for a standalone task. 0 means
+	// no limit of its own.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxTotalTokens *int64 `json:"maxTotalTokens,omitempty"`
 }
 
-// TaskPhase is where a task stands, for people.
+// TaskPhase is the phase of a task, for people.
 // +kubebuilder:validation:Enum=Pending;Running;Waiting;Success;Failed;Cancelled
 type TaskPhase string
 
-// Where a task stands.
+// The phases of a task.
 const (
-	// TaskPending: it has not begun; its condition says what it waits for.
+	// TaskPending: it has not started; its condition has the reason.
 	TaskPending TaskPhase = "Pending"
-	// TaskRunning: its agent or tool is at work.
+	// TaskRunning: its agent or tool is running.
 	TaskRunning TaskPhase = "Running"
 	// TaskWaiting: it waits for a person.
 	TaskWaiting TaskPhase = "Waiting"
 	// TaskSuccess: it ended with a result.
 	TaskSuccess TaskPhase = "Success"
-	// TaskFailed: it ended without one, or with a partial one because a limit was reached.
+	// TaskFailed: it failed; it may have a partial result if it reached a limit.
 	TaskFailed TaskPhase = "Failed"
 	// TaskCancelled: it was cancelled.
 	TaskCancelled TaskPhase = "Cancelled"
 )
 
-// AgentTaskStatus is where a task stands.
+// AgentTaskStatus is the observed state of a task.
 type AgentTaskStatus struct {
 	// phase is Pending, Running, Waiting, Success, Failed or Cancelled.
 	// +optional
 	Phase TaskPhase `json:"phase,omitempty"`
-	// subAgent is the SubAgent that does the work. It has the task's name, with a suffix if that was taken.
+	// subAgent is the SubAgent that does the work. It has the task's name, with a suffix if that name was taken.
 	// +optional
 	SubAgent Name `json:"subAgent,omitempty"`
-	// waiting says what the task waits for a person to say.
+	// waiting describes the question or approval that the task waits for.
 	// +optional
 	Waiting *Waiting `json:"waiting,omitempty"`
-	// result is what came of the work; a task that reached a limit may have a partial one.
+	// result is the result of the work; a task that reached a limit may have a partial one.
 	// +optional
 	Result *TaskResult `json:"result,omitempty"`
-	// error says why the task ended without success.
+	// error describes why the task ended without success.
 	// +optional
 	Error *RunError `json:"error,omitempty"`
-	// iterations is how many model calls were made.
+	// iterations is the number of model calls.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Iterations int32 `json:"iterations,omitempty"`
-	// durationMillis is how long the work took in all.
+	// durationMillis is the total duration of the work.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	DurationMillis *int64 `json:"durationMillis,omitempty"`
-	// usage is what the task, its children included, has used.
+	// usage is the usage of the task and its children.
 	// +optional
 	Usage Usage `json:"usage,omitzero"`
-	// startTime is when the work began.
+	// startTime is when the work started.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
-	// completionTime is when it ended, one way or another.
+	// completionTime is when the task ended, with or without success.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
-	// conditions has Succeeded.
+	// conditions contains Succeeded and, while a model call waits, Progressing.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -217,8 +217,8 @@ type AgentTaskStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// AgentTask is a piece of delegated work. In a chat the operator creates it; on its own it is a job that anybody with
-// the right may apply and wait for.
+// AgentTask is delegated work. The operator creates the tasks of a chat. A standalone task is a job that a user with the right
+// to create it can apply and wait for.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -238,10 +238,10 @@ type AgentTask struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
-	// spec is the work: of an agent, or one tool call. Only cancel and ttlSecondsAfterFinished can change.
+	// spec is the work: that of an agent, or one tool call. Only cancel and ttlSecondsAfterFinished can change.
 	// +required
 	Spec AgentTaskSpec `json:"spec,omitzero"`
-	// status is where it stands.
+	// status is the observed state of the task.
 	// +optional
 	Status AgentTaskStatus `json:"status,omitzero"`
 }

@@ -3,7 +3,7 @@
 
 package v1alpha1
 
-// ConditionReady is the condition of what stands for longer: AgentChat, AgentRole, ModelProvider, ToolServer and AgentQuota.
+// ConditionReady is the condition of long-lived objects: AgentChat, AgentRole, ModelProvider, ToolServer and AgentQuota.
 //
 // Meaning: the object can be used now. Polarity: True is good. Present: as soon as the operator has seen the object.
 //
@@ -11,12 +11,13 @@ package v1alpha1
 //     ReasonPausedTaskLimit, ReasonPausedTokenLimit or ReasonPausedLoop; for an AgentQuota also ReasonQuotaExhausted, while runs
 //     wait for it.
 //   - False: for a chat, a reason of a missing reference, ReasonModelError, ReasonPriceUnknown, ReasonBudgetExhausted,
-//     ReasonQuotaExhausted, ReasonPostRefused, ReasonHistoryLost, ReasonLedgerUnavailable or another reason of a ledger that fails; for the other kinds, a reason of a missing reference, ReasonInvalidSpec,
-//     ReasonUnreachable, ReasonUnauthorized, ReasonEndpointNotAllowed or ReasonInvalidResponse. The message says what to create or mend.
-//   - Unknown: ReasonProgressing, while it is being looked at for the first time.
+//     ReasonQuotaExhausted, ReasonPostRefused, ReasonHistoryLost, ReasonLedgerUnavailable or another reason of a failing
+//     ledger; for the other kinds, a reason of a missing reference, ReasonInvalidSpec, ReasonUnreachable, ReasonUnauthorized,
+//     ReasonEndpointNotAllowed or ReasonInvalidResponse. The message describes what to create or fix.
+//   - Unknown: ReasonProgressing, until the operator has checked it.
 const ConditionReady = "Ready"
 
-// ConditionSucceeded is the condition of runs: AgentTask, SubAgent, and AgentMessage.
+// ConditionSucceeded is the condition of runs and messages: AgentTask, SubAgent, and AgentMessage.
 //
 // Meaning: the run has ended with a result, or the message was handled. Polarity: True is good. Present: as soon as
 // the operator has seen the object. `kubectl wait --for=condition=Succeeded` waits for success, and
@@ -24,47 +25,47 @@ const ConditionReady = "Ready"
 //
 //   - True: ReasonSucceeded, or ReasonHandled for a message.
 //   - False: one of the error kinds (Cancelled, TimedOut, IterationLimit, ...; see ErrorKind), or for a message
-//     ReasonTaskNotFound, ReasonTaskFinished, ReasonNotWaiting, ReasonWrongToolCall, ReasonDigestMismatch or ReasonSeparation. The message says why.
+//     ReasonTaskNotFound, ReasonTaskFinished, ReasonNotWaiting, ReasonWrongToolCall, ReasonDigestMismatch or ReasonSeparation. The message has the cause.
 //   - Unknown: the run is active (ReasonRunning), waits for a person (ReasonWaitingForUser, ReasonAwaitingApproval), waits for a
-//     quota (ReasonQuotaExhausted, ReasonPriceUnknown for a quota of money, or ReasonLedgerQuota), or
-//     has not begun (ReasonPending, ReasonParallelLimit, or a reason of a missing reference, which it waits for; a
-//     message: ReasonChatNotFound).
+//     quota (ReasonQuotaExhausted, ReasonPriceUnknown for a quota with a cost limit, or ReasonLedgerQuota), or
+//     has not started (ReasonPending, ReasonParallelLimit, or the reason of a missing reference; for a message,
+//     ReasonChatNotFound).
 const ConditionSucceeded = "Succeeded"
 
 // ConditionProgressing is a condition of AgentChat, AgentTask and SubAgent.
 //
-// Meaning: work goes on, or waits for a model provider. Polarity: True is good. Present: only while a model call waits for longer than
-// a second, and then it is False; it is removed when the call goes on. Waiting for a person or for other agents is not part of it.
+// Meaning: work makes progress, or waits for a model provider. Polarity: True is good. Present: only while a model call waits for longer than
+// a second, and then it is False; it is removed when the call continues. Waiting for a person or for other agents does not set it.
 //
-//   - False: ReasonRateLimited, ReasonProviderUnavailable, ReasonRetrying or ReasonQueuedForProvider. The message has the
-//     provider's words, the attempt, and when the next one begins.
+//   - False: ReasonRateLimited, ReasonProviderUnavailable, ReasonRetrying or ReasonQueuedForProvider. The message contains
+//     the provider's error, the attempt, and the time of the next one.
 const ConditionProgressing = "Progressing"
 
 // ConditionToolsChanged is a condition of ToolServer.
 //
-// It says whether the server's tools differ from those that were pinned when they were first listed. It is there once they were listed.
+// Meaning: the server's tools differ from the pinned ones. Polarity: False is good. Present: as soon as the tools were listed.
 //
-//   - True: ReasonToolsWithheld. The message names the tools and says how to accept them.
-//   - False: ReasonToolsAsPinned, or ReasonToolsAdded while there are tools that were added later, whose hints do not count.
+//   - True: ReasonToolsWithheld. The message contains the tools and how to accept them.
+//   - False: ReasonToolsAsPinned, or ReasonToolsAdded while there are tools that were added later, whose hints are ignored.
 const ConditionToolsChanged = "ToolsChanged"
 
 // Reasons of ConditionToolsChanged.
 const (
-	// ReasonToolsWithheld: tools differ from what was pinned; they are not offered until spec.acceptChanges names the new digest.
+	// ReasonToolsWithheld: tools differ from the pinned ones; they are not offered until spec.acceptChanges is the new digest.
 	ReasonToolsWithheld = "ToolsWithheld"
-	// ReasonToolsAsPinned: every tool is as it was pinned.
+	// ReasonToolsAsPinned: every tool is the pinned one.
 	ReasonToolsAsPinned = "ToolsAsPinned"
-	// ReasonToolsAdded: the server has tools that it had not when its tools were pinned. They are offered, but need approval.
+	// ReasonToolsAdded: the server has added tools since its tools were pinned. They are offered, but need approval.
 	ReasonToolsAdded = "ToolsAdded"
 )
 
 // Reasons of ConditionProgressing.
 const (
-	// ReasonRateLimited: the provider allows no more requests or tokens now; the call is tried again.
+	// ReasonRateLimited: the provider allows no more requests or tokens now; the call is retried.
 	ReasonRateLimited = "RateLimited"
-	// ReasonProviderUnavailable: the provider cannot be reached, has no capacity or does not answer in time; the call is tried again.
+	// ReasonProviderUnavailable: the provider cannot be reached, has no capacity or does not answer in time; the call is retried.
 	ReasonProviderUnavailable = "ProviderUnavailable"
-	// ReasonRetrying: the call failed for another reason that may pass; it is tried again.
+	// ReasonRetrying: the call failed for another reason that may be temporary; it is retried.
 	ReasonRetrying = "Retrying"
 	// ReasonQueuedForProvider: other calls use up the limits of the ModelProvider; the call waits for its turn.
 	ReasonQueuedForProvider = "QueuedForProvider"
@@ -80,28 +81,28 @@ const (
 	ReasonPausedTaskLimit = "PausedTaskLimit"
 	// ReasonPausedTokenLimit: limits.maxTokensPerMessage is reached.
 	ReasonPausedTokenLimit = "PausedTokenLimit"
-	// ReasonPausedLoop: the same work was delegated again and again with the same result.
+	// ReasonPausedLoop: the same work was delegated several times with the same result.
 	ReasonPausedLoop = "PausedLoop"
-	// ReasonProgressing: the operator is looking at it for the first time.
+	// ReasonProgressing: the operator has not checked the object yet.
 	ReasonProgressing = "Progressing"
-	// ReasonModelError: the last model call of the chat failed for good; the next user message tries again.
+	// ReasonModelError: the last model call of the chat failed permanently; the next user message tries again.
 	ReasonModelError = "ModelError"
-	// ReasonBudgetExhausted: the tokens or the money of the chat are used up; raise spec.limits to go on.
+	// ReasonBudgetExhausted: the token or cost limit of the chat is used up; raise spec.limits to continue.
 	ReasonBudgetExhausted = "BudgetExhausted"
-	// ReasonPostRefused: the API server does not take an answer of the chat, for example because of a quota; it is tried again.
+	// ReasonPostRefused: the API server refuses an answer of the chat, for example because of a quota; it is retried.
 	ReasonPostRefused = "PostRefused"
-	// ReasonHistoryLost: the chat had begun, but the ledger has no events of it, or one of them cannot be read; the next message starts a new
+	// ReasonHistoryLost: the chat had started, but the ledger has no events of it, or one of them cannot be read; the next message starts a new
 	// conversation.
 	ReasonHistoryLost = "HistoryLost"
-	// ReasonInvalidSpec: the spec asks for something that cannot work, such as a bad JSON schema.
+	// ReasonInvalidSpec: the spec cannot work, for example because of an invalid JSON schema.
 	ReasonInvalidSpec = "InvalidSpec"
 	// ReasonUnreachable: the endpoint does not answer.
 	ReasonUnreachable = "Unreachable"
 	// ReasonUnauthorized: the endpoint refuses the key.
 	ReasonUnauthorized = "Unauthorized"
-	// ReasonEndpointNotAllowed: the endpoint is at a loopback, link-local or metadata address, or redirects; the operator does not go there.
+	// ReasonEndpointNotAllowed: the endpoint is at a loopback, link-local or metadata address, or redirects; the operator does not connect to it.
 	ReasonEndpointNotAllowed = "EndpointNotAllowed"
-	// ReasonInvalidResponse: the endpoint answers, but with more than can be used, or without an end.
+	// ReasonInvalidResponse: the response of the endpoint is too large or does not end.
 	ReasonInvalidResponse = "InvalidResponse"
 )
 
@@ -109,44 +110,44 @@ const (
 const (
 	// ReasonSucceeded: the run ended with a result.
 	ReasonSucceeded = "Succeeded"
-	// ReasonPending: the run will begin.
+	// ReasonPending: the run has not started.
 	ReasonPending = "Pending"
-	// ReasonParallelLimit: the chat's maxParallelTasks agents are at work; the run begins, or goes on after it waited for a person or
+	// ReasonParallelLimit: the chat's maxParallelTasks agents are running; the run starts, or continues after it waited for a person or
 	// for its children, when one of them ends or waits.
 	ReasonParallelLimit = "ParallelLimit"
-	// ReasonRunning: the run is at work.
+	// ReasonRunning: the run is in progress.
 	ReasonRunning = "Running"
 	// ReasonWaitingForUser: an agent asked a question.
 	ReasonWaitingForUser = "WaitingForUser"
 	// ReasonAwaitingApproval: a tool call needs a person's decision.
 	ReasonAwaitingApproval = "AwaitingApproval"
-	// ReasonHandled: the message was taken into a turn, or did what it says.
+	// ReasonHandled: the message became part of a turn, or its answer, decision or cancel took effect.
 	ReasonHandled = "Handled"
-	// ReasonChatNotFound: the message waits for its chat to appear.
+	// ReasonChatNotFound: the message waits until its chat exists.
 	ReasonChatNotFound = "ChatNotFound"
 	// ReasonTaskNotFound: the message names a task that its chat does not have.
 	ReasonTaskNotFound = "TaskNotFound"
 	// ReasonTaskFinished: the message names a task that has ended.
 	ReasonTaskFinished = "TaskFinished"
-	// ReasonNotWaiting: the message decides or answers something that nobody waits for.
+	// ReasonNotWaiting: the message decides or answers something that does not wait.
 	ReasonNotWaiting = "NotWaiting"
-	// ReasonWrongToolCall: the task waits, but not for a decision on the call that the message names.
+	// ReasonWrongToolCall: the task waits, but not for a decision on the call in the message.
 	ReasonWrongToolCall = "WrongToolCall"
-	// ReasonDigestMismatch: the message decides about a call with other arguments than the one that waits.
+	// ReasonDigestMismatch: the message decides a call with different arguments than the waiting one.
 	ReasonDigestMismatch = "DigestMismatch"
-	// ReasonSeparation: the call's role asks for a decision of somebody who did not ask for the work, and the one who wrote the message
-	// did, or it is not known who did. The call still waits.
+	// ReasonSeparation: the role of the call does not allow requesters to decide, and the author of the message is a requester, or the
+	// requesters are unknown. The call still waits.
 	ReasonSeparation = "Separation"
 )
 
-// Reasons of a missing reference, on both conditions. None of them is a failure: the object goes on by itself when what
-// is missing appears.
+// Reasons of a missing reference, on both conditions. None of them is a failure: the object continues automatically when the
+// missing object exists.
 const (
 	// ReasonRoleNotFound: no AgentRole of that name may be used here.
 	ReasonRoleNotFound = "RoleNotFound"
 	// ReasonProviderNotFound: no ModelProvider of that name may be used here.
 	ReasonProviderNotFound = "ProviderNotFound"
-	// ReasonModelNotSet: neither chat, role nor provider names a model.
+	// ReasonModelNotSet: neither the chat, the role nor the provider sets a model.
 	ReasonModelNotSet = "ModelNotSet"
 	// ReasonSecretNotFound: a Secret, or its key, is missing.
 	ReasonSecretNotFound = "SecretNotFound"
@@ -158,23 +159,23 @@ const (
 	ReasonToolServerNotReady = "ToolServerNotReady"
 	// ReasonToolNotFound: a task of type Tool names a tool that does not exist.
 	ReasonToolNotFound = "ToolNotFound"
-	// ReasonWorkspaceUnavailable: the operator cannot run a workspace from this source, the source's claim or directory is missing, or an
-	// object of somebody else has the name of one of the workspace's.
+	// ReasonWorkspaceUnavailable: the operator cannot run a workspace from this source, the source's claim or directory is missing, or another
+	// object has the name of one of the workspace's objects.
 	ReasonWorkspaceUnavailable = "WorkspaceUnavailable"
-	// ReasonWorkspaceNotAllowed: the Secret of the workspace does not name the git server (annotation nestor.dev/git-hosts), the claim is not
-	// for workspaces (label nestor.dev/workspace), or the workspace asks for more than the operator allows.
+	// ReasonWorkspaceNotAllowed: the Secret of the workspace does not list the git server (annotation nestor.dev/git-hosts), the claim is not
+	// marked for workspaces (label nestor.dev/workspace), or the workspace is larger than the operator allows.
 	ReasonWorkspaceNotAllowed = "WorkspaceNotAllowed"
 	// ReasonSubAgentNotFound: continueFrom names a sub-agent that does not exist.
 	ReasonSubAgentNotFound = "SubAgentNotFound"
 	// ReasonPriceUnknown: maxCostMicros is set, for the run or in an AgentQuota, and the model has no price in its ModelProvider.
 	ReasonPriceUnknown = "PriceUnknown"
-	// ReasonQuotaExhausted: an AgentQuota of the namespace does not allow the next model call, or another active sub-agent. It goes on
-	// by itself when the quota resets, is raised or is deleted; the message says which quota and when.
+	// ReasonQuotaExhausted: an AgentQuota of the namespace does not allow the next model call, or another active sub-agent. Work continues
+	// automatically when the quota resets, is raised or is deleted; the message contains the quota and the time.
 	ReasonQuotaExhausted = "QuotaExhausted"
-	// ReasonLedgerUnavailable: the ledger does not answer; nothing is lost, and work goes on when it does. LedgerFull, LedgerReadOnly,
-	// LedgerMissing and the other reasons of internal/ledger say what a person must do.
+	// ReasonLedgerUnavailable: the ledger does not answer; nothing is lost, and work continues when it does. LedgerFull, LedgerReadOnly,
+	// LedgerMissing and the other reasons of internal/ledger describe what a person must do.
 	ReasonLedgerUnavailable = "LedgerUnavailable"
-	// ReasonLedgerQuota: the namespace has filled its share of the ledger (--ledger-namespace-quota). It goes on when there is room again, and
-	// other namespaces are not concerned.
+	// ReasonLedgerQuota: the namespace has filled its share of the ledger (--ledger-namespace-quota). Work continues when there is space again;
+	// other namespaces are not affected.
 	ReasonLedgerQuota = "LedgerQuota"
 )

@@ -4,8 +4,8 @@
 // Package v1alpha1 is Nestor's Kubernetes API: eight namespaced kinds in the group nestor.dev.
 //
 // Users write AgentChat and AgentMessage; platform teams write AgentRole, ModelProvider, ToolServer and AgentQuota; the operator
-// writes AgentTask and SubAgent (a standalone AgentTask is a user's). Spec is intent, status is a bounded projection of
-// the ledger, and phases are for people: programs read conditions, which condition_types.go documents.
+// writes AgentTask and SubAgent (users write standalone AgentTasks). Spec is intent, status is a bounded projection of
+// the ledger, and phases are for people: programs read conditions, which are documented in condition_types.go.
 //
 // +kubebuilder:object:generate=true
 // +groupName=nestor.dev

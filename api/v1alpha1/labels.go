@@ -7,27 +7,27 @@ package v1alpha1
 // A reply to such a message is for that call.
 const AnnotationCall = "nestor.dev/call"
 
-// AnnotationArgumentsDigest is on a message that asks for an approval; its value is the digest of the call.
+// AnnotationArgumentsDigest is on a message that requests an approval; its value is the digest of the call.
 const AnnotationArgumentsDigest = "nestor.dev/arguments-digest"
 
-// AnnotationCancelledBy is on a task and its sub-agent that were asked to stop; its value is the user name of the person, or words for what
-// else cancelled them. Only the operator writes it.
+// AnnotationCancelledBy is on a task and its sub-agent that were cancelled; its value is the user name of the person, or a text that describes
+// the cause. Only the operator writes it.
 const AnnotationCancelledBy = "nestor.dev/cancelled-by"
 
-// Labels that the operator puts on what it creates.
+// Labels on objects that the operator creates.
 const (
 	// LabelChat is on everything that belongs to a chat; its value is the chat's name.
 	LabelChat = "nestor.dev/chat"
 	// LabelRole is on a task and its sub-agent; its value is the name of the role.
 	LabelRole = "nestor.dev/role"
-	// LabelParent is on a task and its sub-agent when a sub-agent asked for them; its value is that one's name.
+	// LabelParent is on a task and its sub-agent that a sub-agent delegated; its value is the name of that sub-agent.
 	LabelParent = "nestor.dev/parent"
 )
 
-// What people put on objects that agents may use.
+// Annotations and labels that people set on objects that agents may use.
 const (
-	// AnnotationGitHosts is on a Secret that workspaces may use; its value is the list of the git servers that may receive it, parted by
-	// commas: git.example.com, git.example.com:8443, http://git.example.com.
+	// AnnotationGitHosts is on a Secret that workspaces may use; its value is a comma-separated list of the git servers that may receive
+	// it: git.example.com, git.example.com:8443, http://git.example.com.
 	AnnotationGitHosts = "nestor.dev/git-hosts"
 	// LabelWorkspace is on a PersistentVolumeClaim that workspaces may use; its value is "true".
 	LabelWorkspace = "nestor.dev/workspace"

@@ -5,103 +5,103 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// The rules on baseURL stand on its struct: a refusal repeats the value of the field that its rule stands on, and this one may
-// hold a password.
+// The rules for baseURL are on the struct: an error contains the value of the field that the rule is on, and the URL may contain a
+// password.
 
-// ModelProviderSpec is an OpenAI-compatible endpoint and how much it may be used.
+// ModelProviderSpec is an OpenAI-compatible endpoint and its limits.
 // +kubebuilder:validation:XValidation:rule="isURL(self.baseURL) && url(self.baseURL).getScheme() in ['http', 'https'] && size(url(self.baseURL).getHost()) > 0",message="must be an http or https URL, for example https://models.example.com/v1",fieldPath=".baseURL"
 // +kubebuilder:validation:XValidation:rule="!self.baseURL.matches('^https?://[^/?#]*@')",message="must not contain a user or password: put the key into a Secret and name it in apiKeySecretRef",fieldPath=".baseURL"
 type ModelProviderSpec struct {
-	// baseURL is where the API begins, usually ending in /v1.
+	// baseURL is the base URL of the API, usually ending in /v1.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	BaseURL string `json:"baseURL"`
-	// apiKeySecretRef is the key, in a Secret of this namespace. Absent: requests carry no key.
+	// apiKeySecretRef is the API key, in a Secret in this namespace. If absent, requests have no key.
 	// +optional
 	APIKeySecretRef *SecretKeyRef `json:"apiKeySecretRef,omitempty"`
-	// defaultModel answers agents whose chat and role name no model.
+	// defaultModel is the model of agents whose chat and role set none.
 	// +optional
 	DefaultModel ModelName `json:"defaultModel,omitempty"`
-	// maxConcurrentRequests is how many requests may be under way at a time. Absent: 64.
+	// maxConcurrentRequests is the maximum number of requests in flight. Defaults to 64.
 	// +optional
 	// +default=64
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000
 	MaxConcurrentRequests int32 `json:"maxConcurrentRequests,omitempty"`
-	// requestsPerMinute is how many requests may begin in a minute. Absent: no limit.
+	// requestsPerMinute is how many requests may start in a minute. If absent, there is no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	RequestsPerMinute *int32 `json:"requestsPerMinute,omitempty"`
-	// tokensPerMinute is how many tokens may be used in a minute. Absent: no limit.
+	// tokensPerMinute is how many tokens may be used in a minute. If absent, there is no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	TokensPerMinute *int64 `json:"tokensPerMinute,omitempty"`
-	// requestTimeoutSeconds is how long one request may take. Absent: 300.
+	// requestTimeoutSeconds is the timeout of a request. Defaults to 300.
 	// +optional
 	// +default=300
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3600
 	RequestTimeoutSeconds int32 `json:"requestTimeoutSeconds,omitempty"`
-	// maxRetries is how often a failed request is tried again, the first try not counted. Absent: 5. A provider with fallbacks is
-	// tried again at least once for each of them, there.
+	// maxRetries is how often a failed request is retried. Defaults to 5. With fallbacks, a failed request is retried at least once at
+	// each of them.
 	// +optional
 	// +default=5
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	MaxRetries *int32 `json:"maxRetries,omitempty"`
-	// fallback lists ModelProviders of the same namespace that are used, in this order, when this one fails or would
-	// make a request wait too long.
+	// fallback lists ModelProviders in the same namespace that are used, in this order, when this one fails or a request would wait too
+	// long.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=8
 	Fallback []Name `json:"fallback,omitempty"`
-	// models gives context sizes and prices. The entry with the longest name that the model's name begins with holds.
+	// models lists context sizes and prices. The entry with the longest matching prefix of the model's name applies.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=128
 	Models []ModelInfo `json:"models,omitempty"`
-	// allowedNamespaces says which other namespaces may use the provider, if it stands in the operator's own namespace.
+	// allowedNamespaces selects the other namespaces that may use the provider, if the provider is in the operator's own namespace.
 	// +optional
 	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
 }
 
-// ModelInfo is what the operator must know of a model.
-// +kubebuilder:validation:XValidation:rule="has(self.inputMicrosPerMillion) == has(self.outputMicrosPerMillion)",message="set both inputMicrosPerMillion and outputMicrosPerMillion, or neither: half a price is no price"
+// ModelInfo describes a model.
+// +kubebuilder:validation:XValidation:rule="has(self.inputMicrosPerMillion) == has(self.outputMicrosPerMillion)",message="set both inputMicrosPerMillion and outputMicrosPerMillion, or neither: a price needs both"
 // +kubebuilder:validation:XValidation:rule="!has(self.cachedInputMicrosPerMillion) || has(self.inputMicrosPerMillion)",message="set inputMicrosPerMillion and outputMicrosPerMillion too, or leave out cachedInputMicrosPerMillion"
 type ModelInfo struct {
-	// name is a model's name, or the beginning of several.
+	// name is the name of a model, or a prefix of several names.
 	// +required
 	Name ModelName `json:"name"`
-	// contextTokens is how many tokens fit into the model's context. Absent: 128000.
+	// contextTokens is the size of the model's context in tokens. Defaults to 128000.
 	// +optional
 	// +default=128000
 	// +kubebuilder:validation:Minimum=1024
 	// +kubebuilder:validation:Maximum=100000000
 	ContextTokens int64 `json:"contextTokens,omitempty"`
-	// inputMicrosPerMillion is the price of a million prompt tokens, in millionths of the currency. Absent: unknown.
+	// inputMicrosPerMillion is the price of a million prompt tokens, in millionths of the currency. If absent, the price is unknown.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	InputMicrosPerMillion *int64 `json:"inputMicrosPerMillion,omitempty"`
-	// cachedInputMicrosPerMillion is the price of a million prompt tokens that the provider had cached. Absent: as
+	// cachedInputMicrosPerMillion is the price of a million prompt tokens that the provider had cached. Defaults to
 	// inputMicrosPerMillion.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	CachedInputMicrosPerMillion *int64 `json:"cachedInputMicrosPerMillion,omitempty"`
-	// outputMicrosPerMillion is the price of a million completion tokens, in millionths of the currency. Absent: unknown.
+	// outputMicrosPerMillion is the price of a million completion tokens, in millionths of the currency. If absent, the price is unknown.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	OutputMicrosPerMillion *int64 `json:"outputMicrosPerMillion,omitempty"`
-	// images says whether the model takes images. If it does not, it reads a text in their place that says what they were.
+	// images is false if the model does not accept images. It then gets a text that describes each image.
 	// +optional
 	// +default=true
 	Images *bool `json:"images,omitempty"`
 }
 
-// ModelProviderStatus says whether a provider can be used.
+// ModelProviderStatus is the observed state of a provider.
 type ModelProviderStatus struct {
-	// conditions has Ready.
+	// conditions contains Ready.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -128,10 +128,10 @@ type ModelProvider struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
-	// spec is the endpoint and how much it may be used.
+	// spec is the endpoint and its limits.
 	// +required
 	Spec ModelProviderSpec `json:"spec,omitzero"`
-	// status says whether the provider can be used.
+	// status is the observed state of the provider.
 	// +optional
 	Status ModelProviderStatus `json:"status,omitzero"`
 }

@@ -5,10 +5,10 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// The aliases below carry bounds that many fields share. They are aliases, not types, so that Go code needs no
+// The aliases below define bounds that many fields share. They are aliases, not types, so that Go code needs no
 // conversions.
 
-// Name is the name of another Nestor object in the same namespace (roles, providers and tool servers: or a shared one).
+// Name is the name of another Nestor object in the same namespace, or of a shared role, provider or tool server.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=63
 // +kubebuilder:validation:XValidation:rule="!format.dns1123Label().validate(self).hasValue()",message="must be a name: lowercase letters, digits and '-', beginning and ending with a letter or digit"
@@ -32,12 +32,12 @@ type ObjectName = string
 // +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]+$')",message="must be a key of a Secret or ConfigMap: letters, digits, '-', '_' and '.'"
 type DataKey = string
 
-// UserName is the name of a user, as the API server's authentication knows it.
+// UserName is the name of a user in the API server's authentication.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=253
 type UserName = string
 
-// ModelName is the name of a model, as its provider knows it.
+// ModelName is the name of a model at its provider.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=256
 type ModelName = string
@@ -48,13 +48,13 @@ type ModelName = string
 // +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z0-9_-]+$')",message="must be a tool's name as the model sees it: letters, digits, '_' and '-', for example read or github__create_issue"
 type ToolName = string
 
-// ToolGlob is the name of a tool as the model sees it, or a pattern with * and ? that stands for several.
+// ToolGlob is the name of a tool as the model sees it, or a pattern with * and ? that matches several tools.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=64
 // +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z0-9_*?-]+$')",message="must be a tool's name or a pattern: letters, digits, '_', '-', '*' and '?', for example github__*"
 type ToolGlob = string
 
-// ToolCallID is the id of one tool call, as the model gave it.
+// ToolCallID is the id of one tool call, as assigned by the model.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=128
 type ToolCallID = string
@@ -72,7 +72,7 @@ type ArgumentsDigest = string
 // +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.split('/').exists(part, part == '..')",message="must be a path inside the workspace: relative, without '..'"
 type FilePath = string
 
-// ReportedPath is a path that an agent says it touched.
+// ReportedPath is a path that an agent reports as changed or created.
 // +kubebuilder:validation:MaxLength=256
 type ReportedPath = string
 
@@ -80,70 +80,70 @@ type ReportedPath = string
 // +kubebuilder:validation:MaxLength=256
 type Remark = string
 
-// ContextMode says what of the parent's context a sub-agent sees.
+// ContextMode is the part of its parent's context that a sub-agent is shown.
 // +kubebuilder:validation:Enum=None;Summary;Full;Selective
 type ContextMode string
 
-// What of the parent's context a sub-agent sees.
+// The context modes.
 const (
-	// ContextNone: the sub-agent sees its instruction alone.
+	// ContextNone: the sub-agent is shown only its instruction.
 	ContextNone ContextMode = "None"
-	// ContextSummary: it is also shown a summary of the conversation of the agent that asked for it.
+	// ContextSummary: it is also shown a summary of its parent's conversation.
 	ContextSummary ContextMode = "Summary"
-	// ContextFull: it is also shown that conversation, the oldest part left out if it is too long for the model.
+	// ContextFull: it is also shown that conversation, without the oldest part if it is too long for the model.
 	ContextFull ContextMode = "Full"
 	// ContextSelective: it is also shown the contents of its context files.
 	ContextSelective ContextMode = "Selective"
 )
 
-// ErrorKind says why a run ended without success.
+// ErrorKind is why a run ended without success.
 // +kubebuilder:validation:Enum=Cancelled;TimedOut;IterationLimit;DepthLimit;BudgetExhausted;LoopDetected;ModelError;ToolError;SubAgentError;InvalidSpec;HistoryLost
 type ErrorKind string
 
-// Why a run ended without success.
+// The kinds of errors of a run.
 const (
 	// ErrorCancelled: a person, a parent or a deletion cancelled it.
 	ErrorCancelled ErrorKind = "Cancelled"
-	// ErrorTimedOut: maxDurationSeconds passed, time spent waiting for a person not counted.
+	// ErrorTimedOut: maxDurationSeconds passed, without the time spent waiting for a person.
 	ErrorTimedOut ErrorKind = "TimedOut"
 	// ErrorIterationLimit: maxIterations model calls did not lead to a result.
 	ErrorIterationLimit ErrorKind = "IterationLimit"
 	// ErrorDepthLimit: the run would be deeper than maxDepth.
 	ErrorDepthLimit ErrorKind = "DepthLimit"
-	// ErrorBudgetExhausted: the tokens or the money of the agent or of its chat are used up.
+	// ErrorBudgetExhausted: the token or cost limit of the agent or of its chat is used up.
 	ErrorBudgetExhausted ErrorKind = "BudgetExhausted"
-	// ErrorLoopDetected: the same tool call with the same result came again and again.
+	// ErrorLoopDetected: the agent repeated the same tool call with the same result.
 	ErrorLoopDetected ErrorKind = "LoopDetected"
-	// ErrorModel: the model's provider refused or kept failing.
+	// ErrorModel: the model provider refused the request or kept failing.
 	ErrorModel ErrorKind = "ModelError"
 	// ErrorTool: a task of type Tool failed.
 	ErrorTool ErrorKind = "ToolError"
-	// ErrorSubAgent: the agent itself said with submit_error that it cannot do the work.
+	// ErrorSubAgent: the agent itself reported with submit_error that it cannot do the work.
 	ErrorSubAgent ErrorKind = "SubAgentError"
-	// ErrorInvalidSpec: the spec asks for something that cannot be run, whatever appears later.
+	// ErrorInvalidSpec: the spec cannot work, even if missing objects are created later.
 	ErrorInvalidSpec ErrorKind = "InvalidSpec"
 	// ErrorHistoryLost: the run had started, but the ledger has no events of it, or one of them cannot be read.
 	ErrorHistoryLost ErrorKind = "HistoryLost"
 )
 
-// RunError says why a run ended without success.
+// RunError describes why a run ended without success.
 type RunError struct {
 	// kind is the class of the error, for programs.
 	// +required
 	Kind ErrorKind `json:"kind"`
-	// message says in words what happened, for people.
+	// message describes the error for people.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 }
 
-// Usage counts what model calls have cost.
+// Usage is the usage of model calls.
 type Usage struct {
 	// promptTokens is the number of tokens sent to models.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	PromptTokens int64 `json:"promptTokens,omitempty"`
-	// completionTokens is the number of tokens that models answered with.
+	// completionTokens is the number of tokens in the replies of models.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	CompletionTokens int64 `json:"completionTokens,omitempty"`
@@ -151,30 +151,30 @@ type Usage struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	TotalTokens int64 `json:"totalTokens,omitempty"`
-	// modelCalls is the number of model calls that were answered.
+	// modelCalls is the number of model calls that got a reply.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ModelCalls int64 `json:"modelCalls,omitempty"`
-	// costMicros is the price of all calls in millionths of the currency. It is absent when the price of any call is
-	// unknown: unknown is not free.
+	// costMicros is the price of all calls in millionths of the currency. It is absent if the price of any call is
+	// unknown: unknown does not mean free.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	CostMicros *int64 `json:"costMicros,omitempty"`
 }
 
-// WaitingKind says what a run waits for.
+// WaitingKind is what a run waits for.
 // +kubebuilder:validation:Enum=Question;Approval
 type WaitingKind string
 
 // What a run waits for.
 const (
-	// WaitingQuestion: an agent asked something.
+	// WaitingQuestion: an agent asked a question.
 	WaitingQuestion WaitingKind = "Question"
 	// WaitingApproval: a tool call needs a person's decision.
 	WaitingApproval WaitingKind = "Approval"
 )
 
-// Waiting says what a run waits for a person to say.
+// Waiting describes a question or an approval that waits for a person.
 type Waiting struct {
 	// kind is Question or Approval.
 	// +required
@@ -186,24 +186,24 @@ type Waiting struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Text string `json:"text,omitempty"`
-	// toolCall is the id of the call that needs approval. It is absent for a task of type Tool, which is one call.
+	// toolCall is the id of the call that needs approval. It is absent for a task of type Tool, which is a single call.
 	// +optional
 	ToolCall ToolCallID `json:"toolCall,omitempty"`
-	// argumentsDigest is the digest of the whole call that needs approval, text being shortened. A decision may repeat it, and then
-	// holds for exactly this call.
+	// argumentsDigest is the digest of the whole call that needs approval; text is shortened. A decision that contains it applies only
+	// to exactly this call.
 	// +optional
 	ArgumentsDigest ArgumentsDigest `json:"argumentsDigest,omitempty"`
-	// separation says that the call's role lets nobody decide who asked for the work.
+	// separation is true if the role of the call does not allow the requesters of the work to decide.
 	// +optional
 	Separation bool `json:"separation,omitempty"`
-	// since is when the waiting began.
+	// since is when the wait started.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 }
 
-// TaskResult is what a finished run hands to the one who asked for it.
+// TaskResult is the result that a finished run reports to its parent.
 type TaskResult struct {
-	// summary says in a sentence or two what was done. For a plain final answer it is that answer.
+	// summary describes in a sentence or two what was done. For a plain final answer it is that answer.
 	// +optional
 	// +kubebuilder:validation:MaxLength=4096
 	Summary string `json:"summary,omitempty"`
@@ -229,12 +229,12 @@ type TaskResult struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	TestsPassed *int32 `json:"testsPassed,omitempty"`
-	// warnings are things that the parent should know.
+	// warnings are points that the parent should know.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Warnings []Remark `json:"warnings,omitempty"`
-	// suggestions are things that could be done next.
+	// suggestions are possible next steps.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -261,11 +261,11 @@ type ConfigMapKeyRef struct {
 	Key DataKey `json:"key"`
 }
 
-// NamespaceSource says which namespaces may use a shared object.
+// NamespaceSource selects the namespaces that may use a shared object.
 // +kubebuilder:validation:Enum=Same;All;Selector
 type NamespaceSource string
 
-// Which namespaces may use a shared object.
+// The values of NamespaceSource.
 const (
 	// NamespacesSame: only the object's own namespace.
 	NamespacesSame NamespaceSource = "Same"
@@ -275,9 +275,9 @@ const (
 	NamespacesSelector NamespaceSource = "Selector"
 )
 
-// AllowedNamespaces says which namespaces may use an object that stands in the operator's own namespace. Elsewhere it
-// has no effect: an object of another namespace is never shared.
-// +kubebuilder:validation:XValidation:rule="self.from == 'Selector' ? has(self.selector) : !has(self.selector)",message="set selector exactly when from is Selector"
+// AllowedNamespaces selects the namespaces that may use an object in the operator's own namespace. It has no effect on
+// objects in other namespaces, which are never shared.
+// +kubebuilder:validation:XValidation:rule="self.from == 'Selector' ? has(self.selector) : !has(self.selector)",message="set selector if and only if from is Selector"
 type AllowedNamespaces struct {
 	// from is Same, All or Selector.
 	// +optional

@@ -8,26 +8,26 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// SubAgentSpec is an agent's assignment, with everything resolved when it was created.
+// SubAgentSpec is the assignment of a sub-agent, with all references resolved when it was created.
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (has(self.instruction) || has(self.arguments) || has(self.continueFrom))",message="a sub-agent needs instruction, arguments or continueFrom",optionalOldSelf=true
-// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.depth == 1 ? !has(self.parent) : has(self.parent))",message="a sub-agent of depth 1 has no parent, a deeper one must name the sub-agent that asked for it",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.depth == 1 ? !has(self.parent) : has(self.parent))",message="a sub-agent of depth 1 has no parent, a deeper one must name its parent",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.depth == 1 || !has(self.limits) || !has(self.limits.maxDepth) || self.depth <= self.limits.maxDepth)",message="depth must not be more than limits.maxDepth: delegate less deeply, or raise limits.maxDepth of the chat",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.?context.orValue('None') != 'Selective' || size(self.?contextFiles.orValue([])) > 0)",message="context Selective shows the agent the files in contextFiles: name at least one",optionalOldSelf=true
-// +kubebuilder:validation:XValidation:rule="!oldSelf.?cancel.orValue(false) || self.?cancel.orValue(false)",message="cancel cannot be taken back once it is true: create a new AgentTask, which launches a new sub-agent"
+// +kubebuilder:validation:XValidation:rule="!oldSelf.?cancel.orValue(false) || self.?cancel.orValue(false)",message="cancel cannot be reset once it is true: create a new AgentTask, which launches a new sub-agent"
 type SubAgentSpec struct {
-	// chat is the AgentChat that the agent works for. Absent: it works for a standalone task.
+	// chat is the AgentChat that the agent works for. If absent, it works for a standalone task.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Chat Name `json:"chat,omitempty"`
-	// task is the AgentTask that launched the agent; both have the same name, unless another sub-agent had it.
+	// task is the AgentTask that launched the agent; both have the same name, unless another sub-agent had that name.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Task Name `json:"task"`
-	// parent is the SubAgent that asked for this one. Absent: the orchestrator or a standalone task did.
+	// parent is the SubAgent that delegated to this one. If absent, the orchestrator or a standalone task did.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Parent Name `json:"parent,omitempty"`
-	// role is the AgentRole that says who the agent is.
+	// role is the AgentRole of the agent.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Role Name `json:"role"`
@@ -37,7 +37,7 @@ type SubAgentSpec struct {
 	// +kubebuilder:validation:Maximum=5
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Depth int32 `json:"depth"`
-	// instruction says what the agent is to do.
+	// instruction is the work that the agent should do.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32768
@@ -50,46 +50,46 @@ type SubAgentSpec struct {
 	// +kubebuilder:validation:MaxProperties=128
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Arguments *runtime.RawExtension `json:"arguments,omitempty"`
-	// contextFiles are the files of the workspace that the agent should look at first, as paths from the directory it works in.
-	// With the context Selective it is shown their contents.
+	// contextFiles are the files of the workspace that the agent should read first, as paths from the directory it works in.
+	// If context is Selective, the agent is shown their contents.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	ContextFiles []FilePath `json:"contextFiles,omitzero"`
-	// successCriteria says how to tell that the work is done.
+	// successCriteria describes when the work is done.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	SuccessCriteria string `json:"successCriteria,omitempty"`
-	// context is what the agent is shown beside its instruction: None; Summary, a summary of the conversation of the agent that
-	// asked for it; Full, that conversation; Selective, the contents of contextFiles. Absent: None.
+	// context is what the agent is shown beside its instruction: None; Summary, a summary of its parent's conversation; Full, that
+	// conversation; Selective, the contents of contextFiles. Defaults to None.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Context ContextMode `json:"context,omitempty"`
-	// continueFrom is the finished SubAgent from whose history this one goes on.
+	// continueFrom is the finished SubAgent whose history this one continues.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	ContinueFrom Name `json:"continueFrom,omitempty"`
-	// cwd is the directory of the workspace that the agent works in, as a path from the workspace's root. Absent: the root.
+	// cwd is the directory of the workspace that the agent works in, as a path from the workspace's root. Defaults to the root.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Cwd FilePath `json:"cwd,omitempty"`
-	// modelProvider is the ModelProvider that answers the agent's calls, resolved when the agent was created: the standalone
-	// task's, else the role's, else that of the agent that asked for this one.
+	// modelProvider is the ModelProvider of the agent's model calls, resolved when the agent was created: that of the standalone
+	// task, then that of the role, then that of the parent.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	ModelProvider Name `json:"modelProvider,omitempty"`
-	// model is the model that answers them, resolved in the same way; a provider that comes from the role or the task without
-	// a model has its default. Absent: the provider did not exist yet.
+	// model is the model of these calls, resolved in the same way. If the role or the task sets a provider but no model, it is the
+	// default model of that provider. It is absent if the provider did not exist yet.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Model ModelName `json:"model,omitempty"`
 	// limits are those of the role, the task and the chat, resolved when the agent was created.
 	// +optional
 	Limits AgentLimits `json:"limits,omitzero"`
-	// cancel asks that the agent and everything below it stops. Once true it stays true.
+	// cancel requests that the agent and everything below it stop. Once true, it stays true.
 	// +optional
 	Cancel bool `json:"cancel,omitempty"`
 }
@@ -101,7 +101,7 @@ type AgentLimits struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	MaxIterations int32 `json:"maxIterations,omitempty"`
-	// maxDurationSeconds is how long it may take; time spent waiting for a person does not count.
+	// maxDurationSeconds is how long the agent may take, without the time spent waiting for a person.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
@@ -111,34 +111,34 @@ type AgentLimits struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=5
 	MaxDepth int32 `json:"maxDepth,omitempty"`
-	// maxTotalTokens is how many tokens the agent and everything below it may use. 0: no limit of its own.
+	// maxTotalTokens is how many tokens the agent and everything below it may use. 0 means no limit of its own.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxTotalTokens int64 `json:"maxTotalTokens,omitempty"`
-	// maxTasks is how many tasks the agent and everything below it may start. 0: no limit of its own.
+	// maxTasks is how many tasks the agent and everything below it may start. 0 means no limit of its own.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxTasks int32 `json:"maxTasks,omitempty"`
-	// maxCostMicros is how much the agent and everything below it may cost, in millionths of the currency. 0: no limit
+	// maxCostMicros is how much the agent and everything below it may cost, in millionths of the currency. 0 means no limit
 	// of its own.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxCostMicros int64 `json:"maxCostMicros,omitempty"`
 }
 
-// SubAgentPhase is where an agent stands, for people.
+// SubAgentPhase is the phase of an agent, for people.
 // +kubebuilder:validation:Enum=Pending;Active;WaitingForUser;AwaitingApproval;AwaitingSubAgents;Cancelling;Completed;Failed
 type SubAgentPhase string
 
-// Where an agent stands.
+// The phases of an agent.
 const (
-	// SubAgentPending: it has not begun; its condition says what it waits for.
+	// SubAgentPending: it has not started; its condition has the reason.
 	SubAgentPending SubAgentPhase = "Pending"
 	// SubAgentActive: it calls the model or runs tools.
 	SubAgentActive SubAgentPhase = "Active"
 	// SubAgentWaitingForUser: it asked a question.
 	SubAgentWaitingForUser SubAgentPhase = "WaitingForUser"
-	// SubAgentAwaitingApproval: tool calls of it need a person's decision.
+	// SubAgentAwaitingApproval: some of its tool calls need a person's decision.
 	SubAgentAwaitingApproval SubAgentPhase = "AwaitingApproval"
 	// SubAgentAwaitingSubAgents: it waits for the agents that it delegated to.
 	SubAgentAwaitingSubAgents SubAgentPhase = "AwaitingSubAgents"
@@ -146,75 +146,75 @@ const (
 	SubAgentCancelling SubAgentPhase = "Cancelling"
 	// SubAgentCompleted: it ended with a result.
 	SubAgentCompleted SubAgentPhase = "Completed"
-	// SubAgentFailed: it ended without one, was cancelled, or reached a limit.
+	// SubAgentFailed: it failed, was cancelled, or reached a limit.
 	SubAgentFailed SubAgentPhase = "Failed"
 )
 
-// TranscriptRole is who speaks inside an agent's own history.
+// TranscriptRole is the author of a message in an agent's own history.
 // +kubebuilder:validation:Enum=System;User;Assistant;Tool
 type TranscriptRole string
 
-// Who speaks inside an agent's own history.
+// The authors of messages in an agent's own history.
 const (
 	// TranscriptSystem is the operator.
 	TranscriptSystem TranscriptRole = "System"
-	// TranscriptUser is the one who gave the assignment, or answers a question.
+	// TranscriptUser is the author of the assignment, or the person who answers a question.
 	TranscriptUser TranscriptRole = "User"
 	// TranscriptAssistant is the model.
 	TranscriptAssistant TranscriptRole = "Assistant"
-	// TranscriptTool is the answer of a tool.
+	// TranscriptTool is a tool, with its result.
 	TranscriptTool TranscriptRole = "Tool"
 )
 
 // TranscriptMessage is one message of an agent's own history, shortened.
 type TranscriptMessage struct {
-	// seq is the message's place in the history.
+	// seq is the position of the message in the history.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Seq int64 `json:"seq"`
-	// role is who speaks.
+	// role is the author of the message.
 	// +required
 	Role TranscriptRole `json:"role"`
-	// content is the text, shortened; the ledger has all of it.
+	// content is the text, shortened; the ledger has the whole text.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Content string `json:"content,omitempty"`
 	// toolCall is the id of the call that a Tool message answers.
 	// +optional
 	ToolCall ToolCallID `json:"toolCall,omitempty"`
-	// at is when it was said.
+	// at is the time of the message.
 	// +optional
 	At *metav1.Time `json:"at,omitempty"`
 }
 
-// ToolCallPhase is where a tool call stands.
+// ToolCallPhase is the phase of a tool call.
 // +kubebuilder:validation:Enum=Pending;AwaitingApproval;Running;Success;Failed;Denied;Unknown
 type ToolCallPhase string
 
-// Where a tool call stands.
+// The phases of a tool call.
 const (
-	// ToolCallPending: it will run.
+	// ToolCallPending: it has not started.
 	ToolCallPending ToolCallPhase = "Pending"
-	// ToolCallAwaitingApproval: a person must decide.
+	// ToolCallAwaitingApproval: it needs a person's decision.
 	ToolCallAwaitingApproval ToolCallPhase = "AwaitingApproval"
-	// ToolCallRunning: it runs.
+	// ToolCallRunning: it is running.
 	ToolCallRunning ToolCallPhase = "Running"
 	// ToolCallSuccess: it returned a result.
 	ToolCallSuccess ToolCallPhase = "Success"
 	// ToolCallFailed: it returned an error.
 	ToolCallFailed ToolCallPhase = "Failed"
-	// ToolCallDenied: a person decided that it may not run.
+	// ToolCallDenied: a person denied it.
 	ToolCallDenied ToolCallPhase = "Denied"
-	// ToolCallUnknown: it was interrupted, and whether it took effect is not known.
+	// ToolCallUnknown: it was interrupted, and it is unknown whether it took effect.
 	ToolCallUnknown ToolCallPhase = "Unknown"
 )
 
 // ToolCallStatus is one tool call of an agent, shortened.
 type ToolCallStatus struct {
-	// id is the id of the call, as the model gave it.
+	// id is the id of the call, as assigned by the model.
 	// +required
 	ID ToolCallID `json:"id"`
-	// tool is the tool's name, as the model used it.
+	// tool is the name of the tool, as used by the model.
 	// +required
 	// +kubebuilder:validation:MaxLength=128
 	Tool string `json:"tool"`
@@ -225,37 +225,37 @@ type ToolCallStatus struct {
 	// argumentsDigest is the digest of the whole call, while it waits for approval.
 	// +optional
 	ArgumentsDigest ArgumentsDigest `json:"argumentsDigest,omitempty"`
-	// phase is where the call stands.
+	// phase is the phase of the call.
 	// +required
 	Phase ToolCallPhase `json:"phase"`
-	// result is what the tool returned, shortened.
+	// result is the result of the tool, shortened.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Result string `json:"result,omitempty"`
-	// error is what went wrong, shortened.
+	// error is the error of the call, shortened.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Error string `json:"error,omitempty"`
-	// at is when the model asked for it.
+	// at is when the model requested the call.
 	// +optional
 	At *metav1.Time `json:"at,omitempty"`
 }
 
 // ChildCounts counts the sub-agents that an agent delegated to.
 type ChildCounts struct {
-	// pending counts those that have not ended.
+	// pending counts the children that have not ended.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Pending int32 `json:"pending,omitempty"`
-	// completed counts those that have, one way or another.
+	// completed counts the children that have ended, with or without success.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Completed int32 `json:"completed,omitempty"`
 }
 
-// SubAgentStatus is where an agent stands. The whole history is in the ledger; here are the newest parts, shortened.
+// SubAgentStatus is the observed state of an agent: the newest parts of its history, shortened. The whole history is in the ledger.
 type SubAgentStatus struct {
-	// phase is where the agent stands.
+	// phase is the phase of the agent.
 	// +optional
 	Phase SubAgentPhase `json:"phase,omitempty"`
 	// messages are the newest messages of the agent's history, shortened.
@@ -271,38 +271,38 @@ type SubAgentStatus struct {
 	// children counts the sub-agents that this one delegated to.
 	// +optional
 	Children ChildCounts `json:"children,omitzero"`
-	// summary is the newest summary of a history that became too long for the model.
+	// summary is the newest summary of a history that was too long for the model.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	Summary string `json:"summary,omitempty"`
-	// question is what the agent asked and waits to be told.
+	// question is the question that the agent waits for an answer to.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Question string `json:"question,omitempty"`
-	// result is what came of the work; an agent that reached a limit may have a partial one.
+	// result is the result of the work; an agent that reached a limit may have a partial one.
 	// +optional
 	Result *TaskResult `json:"result,omitempty"`
-	// error says why the agent ended without success.
+	// error describes why the agent ended without success.
 	// +optional
 	Error *RunError `json:"error,omitempty"`
-	// bailoutReason says which limit stopped the agent, and at what.
+	// bailoutReason is the limit that stopped the agent, and its value.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	BailoutReason string `json:"bailoutReason,omitempty"`
-	// iterations is how many model calls were made.
+	// iterations is the number of model calls.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Iterations int32 `json:"iterations,omitempty"`
-	// usage is what the agent, its children included, has used.
+	// usage is the usage of the agent and its children.
 	// +optional
 	Usage Usage `json:"usage,omitzero"`
-	// startTime is when the agent began.
+	// startTime is when the agent started.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
-	// completionTime is when it ended, one way or another.
+	// completionTime is when the agent ended, with or without success.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
-	// conditions has Succeeded.
+	// conditions contains Succeeded and, while a model call waits, Progressing.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -337,7 +337,7 @@ type SubAgent struct {
 	// spec is the agent's assignment. Only cancel can change.
 	// +required
 	Spec SubAgentSpec `json:"spec,omitzero"`
-	// status is where it stands.
+	// status is the observed state of the agent.
 	// +optional
 	Status SubAgentStatus `json:"status,omitzero"`
 }

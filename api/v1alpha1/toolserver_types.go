@@ -5,14 +5,14 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// The rules on url stand on its struct: a refusal repeats the value of the field that its rule stands on, and this one may
-// hold a password.
+// The rules for url are on the struct: an error contains the value of the field that the rule is on, and the URL may contain a
+// password.
 
 // ToolServerSpec is an MCP server. Agents see its tools as <server>__<tool>.
 // +kubebuilder:validation:XValidation:rule="isURL(self.url) && url(self.url).getScheme() in ['http', 'https'] && size(url(self.url).getHost()) > 0",message="must be an http or https URL, for example https://tools.example.com/mcp",fieldPath=".url"
 // +kubebuilder:validation:XValidation:rule="!self.url.matches('^https?://[^/?#]*@')",message="must not contain a user or password: put them into a Secret and name it in headersFrom",fieldPath=".url"
 type ToolServerSpec struct {
-	// transport is how the server speaks MCP.
+	// transport is the MCP transport of the server.
 	// +optional
 	// +default="StreamableHTTP"
 	Transport ToolTransport `json:"transport,omitempty"`
@@ -21,45 +21,45 @@ type ToolServerSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	URL string `json:"url"`
-	// headersFrom are HTTP headers whose values stand in Secrets of this namespace.
+	// headersFrom are HTTP headers whose values are in Secrets in this namespace.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=16
 	HeadersFrom []HeaderSource `json:"headersFrom,omitempty"`
-	// readOnlyTools are tools that change nothing although the server does not say so; they need no approval. The names
+	// readOnlyTools are further tools that change nothing, although the server does not mark them as read-only; they need no approval. The names
 	// are the server's own, without prefix.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=128
 	ReadOnlyTools []ServerToolName `json:"readOnlyTools,omitempty"`
-	// timeoutSeconds is how long one call may take. Absent: 60.
+	// timeoutSeconds is the timeout of a call. Defaults to 60.
 	// +optional
 	// +default=60
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3600
 	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
-	// acceptChanges is the digest of a list of tools (status.toolsDigest) that is accepted although tools in it differ from those that were
-	// pinned. Absent: tools that change are withheld.
+	// acceptChanges is the digest of a list of tools (status.toolsDigest) that is accepted although tools in it differ from the pinned
+	// ones. If absent, changed tools are withheld.
 	// +optional
 	// +kubebuilder:validation:MaxLength=71
 	// +kubebuilder:validation:XValidation:rule="self.matches('^sha256:[0-9a-f]{64}$')",message="must be a digest as in status.toolsDigest: sha256: and 64 hexadecimal digits"
 	AcceptChanges string `json:"acceptChanges,omitempty"`
-	// allowedNamespaces says which other namespaces may use the server, if it stands in the operator's own namespace.
+	// allowedNamespaces selects the other namespaces that may use the server, if the server is in the operator's own namespace.
 	// +optional
 	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
 }
 
-// ServerToolName is a tool's name as its server knows it.
+// ServerToolName is the server's own name of a tool.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=128
 type ServerToolName = string
 
-// ToolTransport is how a tool server speaks MCP.
+// ToolTransport is the MCP transport of a tool server.
 // +kubebuilder:validation:Enum=StreamableHTTP;SSE
 type ToolTransport string
 
-// How a tool server speaks MCP.
+// The MCP transports.
 const (
 	// TransportStreamableHTTP is MCP's current HTTP transport.
 	TransportStreamableHTTP ToolTransport = "StreamableHTTP"
@@ -67,7 +67,7 @@ const (
 	TransportSSE ToolTransport = "SSE"
 )
 
-// HeaderSource is an HTTP header whose value stands in a Secret.
+// HeaderSource is an HTTP header whose value is in a Secret.
 type HeaderSource struct {
 	// name is the header's name.
 	// +required
@@ -75,24 +75,24 @@ type HeaderSource struct {
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z0-9-]+$')",message="must be the name of an HTTP header: letters, digits and '-', for example Authorization"
 	Name string `json:"name"`
-	// secretKeyRef is where its value stands.
+	// secretKeyRef is the key of a Secret that contains its value.
 	// +required
 	SecretKeyRef SecretKeyRef `json:"secretKeyRef"`
 }
 
 // ToolInfo is one tool that a server offers.
 type ToolInfo struct {
-	// name is the tool's name as the server knows it.
+	// name is the server's own name of the tool.
 	// +required
 	Name ServerToolName `json:"name"`
-	// description is what the server says of it, shortened.
+	// description is the server's description of the tool, shortened.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Description string `json:"description,omitempty"`
-	// readOnly says that the tool changes nothing.
+	// readOnly is true if the tool changes nothing.
 	// +optional
 	ReadOnly bool `json:"readOnly,omitempty"`
-	// withheld says that the tool differs from what was pinned, and is not offered to agents.
+	// withheld is true if the tool differs from the pinned one, and is not offered to agents.
 	// +optional
 	Withheld bool `json:"withheld,omitempty"`
 }
@@ -105,44 +105,44 @@ type ToolPin struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern="^[a-zA-Z0-9_-]+$"
 	Name string `json:"name"`
-	// digest is the beginning of the SHA-256, in base64, of its name, title, description, schemas and hints.
+	// digest is a prefix of the SHA-256, in base64, of its name, title, description, schemas and hints.
 	// +required
 	// +kubebuilder:validation:MinLength=32
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern="^[a-zA-Z0-9_-]+$"
 	Digest string `json:"digest"`
-	// added says that the tool was not there when the others were pinned: the server's hints about it do not count.
+	// added is true if the tool was added after the others were pinned: the server's hints about it are ignored.
 	// +optional
 	Added bool `json:"added,omitempty"`
 }
 
-// ToolServerStatus is what a tool server offers.
+// ToolServerStatus is the observed state of a tool server.
 type ToolServerStatus struct {
 	// tools are the server's tools, by name; at most 128 are listed.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=128
 	Tools []ToolInfo `json:"tools,omitempty"`
-	// toolCount is the number of all its tools.
+	// toolCount is the total number of tools.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ToolCount int32 `json:"toolCount,omitempty"`
-	// toolsDigest is the digest of all tools as the server lists them now. spec.acceptChanges names it to accept them.
+	// toolsDigest is the digest of all tools in the server's current list. Set spec.acceptChanges to it to accept them.
 	// +optional
 	// +kubebuilder:validation:MaxLength=71
 	// +kubebuilder:validation:Pattern="^[a-z0-9:]+$"
 	ToolsDigest string `json:"toolsDigest,omitempty"`
-	// pins are the tools as they were pinned. Tools that the server does not list any more stay pinned.
+	// pins are the pinned tools. Tools that the server no longer lists stay pinned.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=200
 	Pins []ToolPin `json:"pins,omitempty"`
-	// pinnedEndpoint is a digest of the transport and the URL that the pins belong to. Another endpoint is pinned anew.
+	// pinnedEndpoint is a digest of the transport and the URL that the pins belong to. The tools of another endpoint are pinned again.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern="^[0-9a-f]+$"
 	PinnedEndpoint string `json:"pinnedEndpoint,omitempty"`
-	// conditions has Ready and ToolsChanged.
+	// conditions contains Ready and ToolsChanged.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -168,10 +168,10 @@ type ToolServer struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
-	// spec is how to reach the server.
+	// spec is the address of the server and how to use it.
 	// +required
 	Spec ToolServerSpec `json:"spec,omitzero"`
-	// status is what it offers.
+	// status is the observed state of the server.
 	// +optional
 	Status ToolServerStatus `json:"status,omitzero"`
 }

@@ -5,101 +5,101 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// EntryKind is what an entry of a transcript tells.
+// EntryKind is the kind of an entry of a transcript.
 // +enum
 type EntryKind string
 
-// What an entry of a transcript tells.
+// The kinds of entries of a transcript.
 const (
-	// EntryStarted: the agent began; content is what it was asked to do, systemPrompt what its model is told first.
+	// EntryStarted: the agent started; content is its instruction, systemPrompt its system prompt.
 	EntryStarted EntryKind = "Started"
-	// EntryUser: the person of the chat said content, in message.
+	// EntryUser: the person of the chat wrote content, in message.
 	EntryUser EntryKind = "User"
 	// EntryAssistant: the model replied with content, toolCalls or both.
 	EntryAssistant EntryKind = "Assistant"
-	// EntrySummary: the model summarised the older part of a history that became too long; content stands for it from now on.
+	// EntrySummary: the model summarised the older part of a history that became too long; content replaces that part from now on.
 	EntrySummary EntryKind = "Summary"
-	// EntryToolResult: a tool ended; content is what the model is told, toolCalls has the call.
+	// EntryToolResult: a tool call ended; content is its result for the model, toolCalls has the call.
 	EntryToolResult EntryKind = "ToolResult"
-	// EntryChildResult: child came to an end; content is its result in short, or what went wrong.
+	// EntryChildResult: child ended; content is the summary of its result, or its error.
 	EntryChildResult EntryKind = "ChildResult"
-	// EntryQuestion: child, an agent somewhere below the chat, asks content.
+	// EntryQuestion: child, an agent below the chat, asks content.
 	EntryQuestion EntryKind = "Question"
-	// EntryApproval: child, an agent or tool run somewhere below the chat, needs a person's decision about toolCalls.
+	// EntryApproval: child, an agent or tool run below the chat, needs a person's decision about toolCalls.
 	EntryApproval EntryKind = "Approval"
-	// EntryAnswer: somebody answered the question that the agent asked; content is the answer, toolCalls has the question.
+	// EntryAnswer: the question of the agent was answered; content is the answer, toolCalls has the question.
 	EntryAnswer EntryKind = "Answer"
-	// EntryDecision: a person decided about toolCalls: decision is what, by is who, content is their comment.
+	// EntryDecision: the person in by decided about toolCalls: decision is Approve or Deny, content is their comment.
 	EntryDecision EntryKind = "Decision"
-	// EntryError: a model call was not answered; content are the provider's words, error its class.
+	// EntryError: a model call failed; content is the provider's error, error its class.
 	EntryError EntryKind = "Error"
-	// EntryLimit: a limit was reached while nothing else happened; content says which.
+	// EntryLimit: a limit was reached while nothing else happened; content describes it.
 	EntryLimit EntryKind = "Limit"
-	// EntryCancelled: somebody wants the work to stop, all of it or child.
+	// EntryCancelled: the work was cancelled, all of it or child.
 	EntryCancelled EntryKind = "Cancelled"
-	// EntryRestarted: another operator took over; toolCalls has those whose outcome nobody can tell.
+	// EntryRestarted: another operator took over; toolCalls has the calls whose outcome is unknown.
 	EntryRestarted EntryKind = "Restarted"
-	// EntryDelta: a piece of the reply to modelCall, in delta, while it streams in. Only a log that follows has it; it is no part
-	// of the record. The next entry that is not a Delta makes all pieces void: it has the whole reply, or there will be none.
-	// A reader that joins in the middle first gets all that came so far, in one piece.
+	// EntryDelta: a piece of the reply to modelCall, in delta, while it streams in. Only a log that follows has it; it is not part
+	// of the record. The next entry that is not a Delta replaces all deltas: it has the whole reply, or there is none.
+	// A reader that joins in the middle first gets everything so far in one delta.
 	EntryDelta EntryKind = "Delta"
 )
 
-// Entry is one thing that happened to an agent.
+// Entry is one entry of an agent's history.
 type Entry struct {
-	// seq is the place of the entry in the agent's history. Entries are in order and no two have the same, but numbers are left
-	// out: not every event is worth an entry. A Delta has the seq of the newest event before it.
+	// seq is the position of the entry in the agent's history. Entries are in order and no two have the same seq, but there are gaps,
+	// because not every event has an entry. A Delta has the seq of the newest event before it.
 	// +required
 	Seq int64 `json:"seq"`
 	// time is when it happened.
 	// +required
 	Time metav1.MicroTime `json:"time"`
-	// kind is what the entry tells, and which of the other fields it has.
+	// kind is the kind of the entry; it determines which of the other fields are set.
 	// +required
 	Kind EntryKind `json:"kind"`
-	// content is the text of the entry, whole.
+	// content is the whole text of the entry.
 	// +optional
 	Content string `json:"content,omitempty"`
-	// systemPrompt is what the agent's model is told before everything else.
+	// systemPrompt is the system prompt of the agent.
 	// +optional
 	SystemPrompt string `json:"systemPrompt,omitempty"`
-	// message is the name of the AgentMessage that brought it.
+	// message is the name of the AgentMessage that caused the entry.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// by is the person who did it, where known.
+	// by is the person who caused the entry, if known.
 	// +optional
 	By string `json:"by,omitempty"`
 	// decision is what the person decided about toolCalls: Approve or Deny.
 	// +optional
 	Decision string `json:"decision,omitempty"`
-	// modelCall is the name of the ModelCall that was answered, failed, or is being answered.
+	// modelCall is the name of the ModelCall that got a reply, failed, or is in flight.
 	// +optional
 	ModelCall string `json:"modelCall,omitempty"`
-	// toolCalls are the tool calls that this entry is about: those that a reply asks for, or those that were decided or
-	// answered by what happened, as they stand after it.
+	// toolCalls are the tool calls that this entry is about: those that a reply requests, or those that were decided or
+	// answered, in their state after the entry.
 	// +optional
 	// +listType=atomic
 	ToolCalls []ToolCall `json:"toolCalls,omitempty"`
-	// children are the runs that were started by it.
+	// children are the runs that the reply started.
 	// +optional
 	// +listType=atomic
 	Children []ChildRun `json:"children,omitempty"`
 	// child is the name of the run that the entry is about.
 	// +optional
 	Child string `json:"child,omitempty"`
-	// error is the class of what went wrong: of a failed model call Retry, Final, ContextTooLong or Budget, of a child its error kind.
+	// error is the class of the error: Retry, Final, ContextTooLong or Budget for a failed model call, the error kind for a child.
 	// +optional
 	Error string `json:"error,omitempty"`
-	// truncated says that the reply reached the limit of output tokens and is cut off.
+	// truncated is true if the reply reached the limit of output tokens and is cut off.
 	// +optional
 	Truncated bool `json:"truncated,omitempty"`
-	// usage is what the model call used; of a child's end, what the child used with everything below it.
+	// usage is the usage of the model call; for the end of a child, that of the child with everything below it.
 	// +optional
 	Usage *TokenUsage `json:"usage,omitempty"`
-	// limit says which limit was reached by it, if one was.
+	// limit is the limit that was reached, if any.
 	// +optional
 	Limit string `json:"limit,omitempty"`
-	// outcome is how the agent ended, on the entry that ended it.
+	// outcome is the outcome of the agent, on its last entry.
 	// +optional
 	Outcome *Outcome `json:"outcome,omitempty"`
 	// delta is a piece of a reply.
@@ -107,46 +107,46 @@ type Entry struct {
 	Delta *Delta `json:"delta,omitempty"`
 }
 
-// ToolCallPhase is where a tool call stands.
+// ToolCallPhase is the phase of a tool call.
 // +enum
 type ToolCallPhase string
 
-// Where a tool call stands.
+// The phases of a tool call.
 const (
-	// ToolCallAwaitingApproval: a person must decide whether it may run.
+	// ToolCallAwaitingApproval: it needs a person's decision.
 	ToolCallAwaitingApproval ToolCallPhase = "AwaitingApproval"
-	// ToolCallWaitingForUser: it is a question that has not been answered.
+	// ToolCallWaitingForUser: it is a question without an answer.
 	ToolCallWaitingForUser ToolCallPhase = "WaitingForUser"
-	// ToolCallRunning: the tool runs, or is about to.
+	// ToolCallRunning: the tool is running, or about to start.
 	ToolCallRunning ToolCallPhase = "Running"
 	// ToolCallDelegated: it waits for the runs that it started.
 	ToolCallDelegated ToolCallPhase = "Delegated"
-	// ToolCallSuccess: it was answered.
+	// ToolCallSuccess: it has a result.
 	ToolCallSuccess ToolCallPhase = "Success"
-	// ToolCallFailed: it could not be done; the result says why.
+	// ToolCallFailed: it failed; the result has the cause.
 	ToolCallFailed ToolCallPhase = "Failed"
-	// ToolCallDenied: a person decided that it may not run.
+	// ToolCallDenied: a person denied it.
 	ToolCallDenied ToolCallPhase = "Denied"
-	// ToolCallUnknown: it was interrupted, and whether it took effect is not known.
+	// ToolCallUnknown: it was interrupted, and it is unknown whether it took effect.
 	ToolCallUnknown ToolCallPhase = "Unknown"
 )
 
-// ToolCall is a tool call that the model asked for.
+// ToolCall is a tool call that the model requested.
 type ToolCall struct {
-	// id is the id of the call, which later entries repeat.
+	// id is the id of the call, which is the same in later entries.
 	// +required
 	ID string `json:"id"`
-	// tool is the tool's name, as the model used it.
+	// tool is the name of the tool, as used by the model.
 	// +optional
 	Tool string `json:"tool,omitempty"`
-	// arguments are the arguments as the model wrote them, which need not be JSON. Entries that only tell what came of the call
+	// arguments are the arguments as the model wrote them, which need not be JSON. Entries that only contain the outcome of the call
 	// leave them out.
 	// +optional
 	Arguments string `json:"arguments,omitempty"`
-	// phase is where the call stands after the entry.
+	// phase is the phase of the call after the entry.
 	// +required
 	Phase ToolCallPhase `json:"phase"`
-	// result is what the model is told about the call, once that is known, where it is not the entry's content.
+	// result is the result of the call for the model, once it is known, unless it is the content of the entry.
 	// +optional
 	Result string `json:"result,omitempty"`
 }
@@ -156,7 +156,7 @@ type ChildRun struct {
 	// name is the name of the run's AgentTask, and of its SubAgent if it has one.
 	// +required
 	Name string `json:"name"`
-	// toolCall is the id of the call that asked for it.
+	// toolCall is the id of the call that started it.
 	// +optional
 	ToolCall string `json:"toolCall,omitempty"`
 	// role is the role of an agent.
@@ -165,23 +165,23 @@ type ChildRun struct {
 	// tool is the tool of a tool run.
 	// +optional
 	Tool string `json:"tool,omitempty"`
-	// instruction is what the agent was asked to do.
+	// instruction is the instruction of the agent.
 	// +optional
 	Instruction string `json:"instruction,omitempty"`
-	// continueFrom is the finished sub-agent whose history it goes on from.
+	// continueFrom is the finished sub-agent whose history it continues.
 	// +optional
 	ContinueFrom string `json:"continueFrom,omitempty"`
 }
 
-// Outcome is how an agent ended.
+// Outcome is the outcome of an agent.
 type Outcome struct {
-	// errorKind says why it ended without success; absent when it succeeded.
+	// errorKind is why it ended without success; absent if it succeeded.
 	// +optional
 	ErrorKind string `json:"errorKind,omitempty"`
-	// error says in words what happened.
+	// error describes the error for people.
 	// +optional
 	Error string `json:"error,omitempty"`
-	// summary is the result in short. An agent that reached a limit may have a partial one.
+	// summary is a summary of the result. An agent that reached a limit may have a partial one.
 	// +optional
 	Summary string `json:"summary,omitempty"`
 	// result is the result in full.
@@ -204,48 +204,48 @@ type Outcome struct {
 	// testsPassed is the number of tests that passed.
 	// +optional
 	TestsPassed *int32 `json:"testsPassed,omitempty"`
-	// warnings are things that the parent should know.
+	// warnings are points that the parent should know.
 	// +optional
 	// +listType=atomic
 	Warnings []string `json:"warnings,omitempty"`
-	// suggestions are things that could be done next.
+	// suggestions are possible next steps.
 	// +optional
 	// +listType=atomic
 	Suggestions []string `json:"suggestions,omitempty"`
-	// iterations is how many model calls it took.
+	// iterations is the number of model calls.
 	// +optional
 	Iterations int32 `json:"iterations,omitempty"`
-	// durationMillis is how long it took, time spent waiting included.
+	// durationMillis is the duration, including the time spent waiting.
 	// +optional
 	DurationMillis int64 `json:"durationMillis,omitempty"`
 }
 
 // Delta is a piece of a reply while it streams in.
 type Delta struct {
-	// text continues the reply.
+	// text is the next part of the reply.
 	// +optional
 	Text string `json:"text,omitempty"`
-	// reasoning continues the model's thoughts, where the provider shows them.
+	// reasoning is the next part of the model's reasoning, if the provider returns it.
 	// +optional
 	Reasoning string `json:"reasoning,omitempty"`
-	// toolCall continues a tool call.
+	// toolCall is the next part of a tool call.
 	// +optional
 	ToolCall *ToolCallDelta `json:"toolCall,omitempty"`
-	// lost says that the reply is too long for the live view and that pieces are left out from here on; the whole comes with the
-	// reply.
+	// lost is true if the reply is too long for the live view and deltas are left out from here on; the entry with the reply has all of
+	// it.
 	// +optional
 	Lost bool `json:"lost,omitempty"`
 }
 
 // ToolCallDelta is a piece of a tool call.
 type ToolCallDelta struct {
-	// index counts the calls of the reply from 0.
+	// index is the position of the call in the reply, from 0.
 	// +required
 	Index int32 `json:"index"`
-	// tool is the tool's name; it comes with the first piece.
+	// tool is the name of the tool; only the first piece has it.
 	// +optional
 	Tool string `json:"tool,omitempty"`
-	// arguments continue the arguments.
+	// arguments is the next part of the arguments.
 	// +optional
 	Arguments string `json:"arguments,omitempty"`
 }

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ModelCallSpec is what was asked of a model.
+// ModelCallSpec is the request of a model call.
 type ModelCallSpec struct {
 	// agent is the UID of the agent, and of its transcript.
 	// +required
@@ -17,44 +17,44 @@ type ModelCallSpec struct {
 	// seq is the event of the agent that led to the call.
 	// +optional
 	Seq int64 `json:"seq,omitempty"`
-	// parent is the name of the ModelCall whose reply asked for the agent; absent for a chat and a standalone task.
+	// parent is the name of the ModelCall whose reply started the agent; absent for a chat and a standalone task.
 	// +optional
 	Parent string `json:"parent,omitempty"`
-	// chat is the name of the chat; absent for a standalone task and what belongs to it.
+	// chat is the name of the chat; absent for a standalone task and everything below it.
 	// +optional
 	Chat string `json:"chat,omitempty"`
 	// role is the name of the agent's role.
 	// +optional
 	Role string `json:"role,omitempty"`
-	// depth is how deep in the tree the agent is.
+	// depth is the depth of the agent in its tree.
 	// +optional
 	Depth int32 `json:"depth,omitempty"`
-	// modelProvider is the provider that was asked.
+	// modelProvider is the provider of the call.
 	// +optional
 	ModelProvider string `json:"modelProvider,omitempty"`
-	// model is the model that was asked.
+	// model is the model of the call.
 	// +optional
 	Model string `json:"model,omitempty"`
-	// purpose is turn for a step of the work, last-words for the last answer at a limit, compact for a summary.
+	// purpose is turn for an iteration, last-words for the last answer at a limit, compact for a summary.
 	// +optional
 	Purpose string `json:"purpose,omitempty"`
-	// attempt counts the tries of the same call from 1.
+	// attempt counts the attempts of the same call from 1.
 	// +optional
 	Attempt int32 `json:"attempt,omitempty"`
 	// iteration is the iteration of the agent, or of the orchestrator's turn.
 	// +optional
 	Iteration int32 `json:"iteration,omitempty"`
-	// maxIterations is the limit that held; absent without one.
+	// maxIterations is the limit that applied; absent without one.
 	// +optional
 	MaxIterations int32 `json:"maxIterations,omitempty"`
-	// contextMode is what of its parent's conversation the agent was given: None, Summary, Full or Selective; absent for a chat.
+	// contextMode is the part of its parent's conversation that the agent was shown: None, Summary, Full or Selective; absent for a chat.
 	// +optional
 	ContextMode string `json:"contextMode,omitempty"`
-	// files are the context files that the agent was given.
+	// files are the context files that the agent was shown.
 	// +optional
 	// +listType=atomic
 	Files []string `json:"files,omitempty"`
-	// contextTokens is about how large the request was.
+	// contextTokens is the approximate size of the request.
 	// +optional
 	ContextTokens *int64 `json:"contextTokens,omitempty"`
 	// request is the body that was sent; a list leaves it out.
@@ -62,12 +62,12 @@ type ModelCallSpec struct {
 	Request *runtime.RawExtension `json:"request,omitempty"`
 }
 
-// ModelCallStatus is what came of a model call.
+// ModelCallStatus is the result of a model call.
 type ModelCallStatus struct {
-	// phase is Live until the call has ended, then how it ended.
+	// phase is Live until the call has ended, then its outcome.
 	// +required
 	Phase Phase `json:"phase"`
-	// startTime is when the call was decided; it may have waited for its turn.
+	// startTime is when the call was requested; it may have waited for its turn.
 	// +optional
 	StartTime metav1.MicroTime `json:"startTime,omitzero"`
 	// completionTime is when it ended.
@@ -76,13 +76,13 @@ type ModelCallStatus struct {
 	// durationMillis is the time between the two.
 	// +optional
 	DurationMillis *int64 `json:"durationMillis,omitempty"`
-	// usage is what the call used; absent where the provider did not say.
+	// usage is the usage of the call; absent if the provider did not report it.
 	// +optional
 	Usage *TokenUsage `json:"usage,omitempty"`
 	// summary is the text of the reply.
 	// +optional
 	Summary string `json:"summary,omitempty"`
-	// toolCalls are the names of the tools that the model asked for.
+	// toolCalls are the names of the tools that the model called.
 	// +optional
 	// +listType=atomic
 	ToolCalls []string `json:"toolCalls,omitempty"`
@@ -90,7 +90,7 @@ type ModelCallStatus struct {
 	// IterationLimit.
 	// +optional
 	Limit string `json:"limit,omitempty"`
-	// error is what went wrong, in the provider's words.
+	// error is the provider's error.
 	// +optional
 	Error string `json:"error,omitempty"`
 	// response is the body of the reply; a list leaves it out.
@@ -105,10 +105,10 @@ type ModelCall struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
-	// spec is what was asked.
+	// spec is the request.
 	// +required
 	Spec ModelCallSpec `json:"spec"`
-	// status is what came of it.
+	// status is the result.
 	// +required
 	Status ModelCallStatus `json:"status"`
 }

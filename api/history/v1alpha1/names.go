@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// prefixes are the first parts of transcripts' names, by the kind of the object.
+// prefixes are the first parts of the names of transcripts, by the kind of the object.
 var prefixes = map[string]string{"AgentChat": "chat", "SubAgent": "subagent", "AgentTask": "task"}
 
-// TranscriptName is the name of the transcript of the newest agent of an object, given the object's kind and name.
+// TranscriptName returns the name of the transcript of the newest agent of an object, given the object's kind and name.
 func TranscriptName(kind, name string) string {
 	prefix, ok := prefixes[kind]
 	if !ok {
@@ -20,7 +20,7 @@ func TranscriptName(kind, name string) string {
 	return prefix + "." + name
 }
 
-// ParseTranscriptName takes the name of a transcript apart. The uid is empty where the newest agent of the name is meant.
+// ParseTranscriptName splits the name of a transcript. The uid is empty if the name refers to the newest agent.
 func ParseTranscriptName(transcript string) (kind, name, uid string, ok bool) {
 	parts := strings.Split(transcript, ".")
 	if len(parts) < 2 || len(parts) > 3 || parts[1] == "" {
@@ -37,7 +37,7 @@ func ParseTranscriptName(transcript string) (kind, name, uid string, ok bool) {
 	return kind, parts[1], uid, kind != "" && (len(parts) == 2 || uid != "")
 }
 
-// ModelCallName is the name of a model call, given the UID of its agent, the id of the call, and which try it is.
+// ModelCallName returns the name of a model call, given the UID of its agent, the id of the call, and its attempt.
 func ModelCallName(uid, call string, attempt int) string {
 	return fmt.Sprintf("%s.%s.%d", uid, call, attempt)
 }

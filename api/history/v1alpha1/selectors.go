@@ -14,22 +14,22 @@ import (
 
 // The fields that lists can be selected by.
 const (
-	// FieldName and FieldNamespace are every object's.
+	// FieldName and FieldNamespace apply to all kinds.
 	FieldName      = "metadata.name"
 	FieldNamespace = "metadata.namespace"
-	// FieldTranscriptKind, FieldTranscriptName and FieldTranscriptRoot choose transcripts by the object of the agent and by
-	// the top of the tree; FieldTranscriptLive by true chooses those that have not ended.
+	// FieldTranscriptKind, FieldTranscriptName and FieldTranscriptRoot select transcripts by the object of the agent and by
+	// the root of the tree; FieldTranscriptLive=true selects those that have not ended.
 	FieldTranscriptKind = "agent.kind"
 	FieldTranscriptName = "agent.name"
 	FieldTranscriptRoot = "agent.root"
 	FieldTranscriptLive = "live"
-	// FieldModelCallAgent chooses model calls by the UID of their agent, FieldModelCallParent by the model call that asked for their
-	// agents, the others by what they are.
+	// FieldModelCallAgent selects model calls by the UID of their agent, FieldModelCallParent by the model call that started their
+	// agents, the others by their own fields.
 	FieldModelCallAgent  = "spec.agent"
 	FieldModelCallParent = "spec.parent"
 	FieldModelCallModel  = "spec.model"
 	FieldModelCallPhase  = "status.phase"
-	// FieldUsageBy chooses usages by their dimension; FieldUsageRole, FieldUsageChat and FieldUsageModel narrow what is summed.
+	// FieldUsageBy selects usages by dimension; FieldUsageRole, FieldUsageChat and FieldUsageModel restrict what is summed.
 	FieldUsageBy    = "by"
 	FieldUsageChat  = "chat"
 	FieldUsageRole  = "role"
@@ -46,7 +46,7 @@ var fields = map[string][]string{
 	"Usage":      {FieldName, FieldNamespace, FieldUsageBy, FieldUsageChat, FieldUsageRole, FieldUsageModel, FieldSince, FieldUntil},
 }
 
-// addFieldLabels tells a scheme which fields selectors may name.
+// addFieldLabels registers the fields of selectors with a scheme.
 func addFieldLabels(scheme *runtime.Scheme) error {
 	var errs []error
 	for kind, known := range fields {

@@ -8,11 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Phase is how far an agent or a model call has come.
+// Phase is the phase of an agent or a model call.
 // +enum
 type Phase string
 
-// How far an agent or a model call has come.
+// The phases of an agent or a model call.
 const (
 	// PhaseLive: it has not ended. A chat is live until it is deleted.
 	PhaseLive Phase = "Live"
@@ -22,13 +22,13 @@ const (
 	PhaseFailed Phase = "Failed"
 	// PhaseCancelled: a person, a parent or a deletion stopped it.
 	PhaseCancelled Phase = "Cancelled"
-	// PhaseTimedOut: its time was up.
+	// PhaseTimedOut: it exceeded its time limit.
 	PhaseTimedOut Phase = "TimedOut"
-	// PhaseUnknown: it was interrupted, and nobody can tell how it ended.
+	// PhaseUnknown: it was interrupted, and its outcome is unknown.
 	PhaseUnknown Phase = "Unknown"
 )
 
-// TranscriptAgent says whose transcript it is. The object may be gone.
+// TranscriptAgent identifies the agent of a transcript. The object may have been deleted.
 type TranscriptAgent struct {
 	// kind is AgentChat, SubAgent, or AgentTask for a tool run.
 	// +required
@@ -39,19 +39,19 @@ type TranscriptAgent struct {
 	// uid is the UID of the object, and of the transcript.
 	// +required
 	UID types.UID `json:"uid"`
-	// parent is the UID of the transcript of the agent that asked for this one; absent at the top of a tree.
+	// parent is the UID of the transcript of the parent agent; absent at the top of a tree.
 	// +optional
 	Parent types.UID `json:"parent,omitempty"`
-	// root is the UID of the transcript at the top of the tree, which is its own at the top.
+	// root is the UID of the transcript at the top of the tree; the root itself has its own UID.
 	// +required
 	Root types.UID `json:"root"`
-	// chat is the name of the chat; absent for a standalone task and what belongs to it.
+	// chat is the name of the chat; absent for a standalone task and everything below it.
 	// +optional
 	Chat string `json:"chat,omitempty"`
 	// role is the name of the agent's role.
 	// +optional
 	Role string `json:"role,omitempty"`
-	// depth is 0 for a chat, 1 for what it delegates to or for a standalone task, and so on.
+	// depth is 0 for a chat, 1 for its children or for a standalone task, and so on.
 	// +optional
 	Depth int32 `json:"depth,omitempty"`
 	// modelProvider is the provider that the agent was created with.
@@ -62,55 +62,55 @@ type TranscriptAgent struct {
 	Model string `json:"model,omitempty"`
 }
 
-// TranscriptStatus is how far the agent has come.
+// TranscriptStatus is the state of the agent.
 type TranscriptStatus struct {
-	// phase is Live until the agent has ended, then how it ended.
+	// phase is Live until the agent has ended, then its outcome.
 	// +required
 	Phase Phase `json:"phase"`
-	// errorKind says why the agent ended without success, in the words of SubAgent's status.error.kind.
+	// errorKind is why the agent ended without success, as in status.error.kind of a SubAgent.
 	// +optional
 	ErrorKind string `json:"errorKind,omitempty"`
-	// lastSeq is the seq of the newest event. Not every event is an entry.
+	// lastSeq is the seq of the newest event. Not every event has an entry.
 	// +optional
 	LastSeq int64 `json:"lastSeq,omitempty"`
-	// startTime is when the agent began.
+	// startTime is when the agent started.
 	// +optional
 	StartTime metav1.MicroTime `json:"startTime,omitzero"`
-	// completionTime is when it ended, one way or another.
+	// completionTime is when it ended, with or without success.
 	// +optional
 	CompletionTime *metav1.MicroTime `json:"completionTime,omitempty"`
-	// usage is what the model calls of the agent itself came to; those of its children are theirs.
+	// usage is the usage of the agent's own model calls, without those of its children.
 	// +optional
 	Usage *CallUsage `json:"usage,omitempty"`
-	// toolCalls counts the tools that the agent ran.
+	// toolCalls is the number of tool calls that the agent ran.
 	// +optional
 	ToolCalls int64 `json:"toolCalls,omitempty"`
 }
 
-// Transcript is what one agent heard, said and did: the orchestrator of a chat, a sub-agent or a tool run. Its
-// metadata.creationTimestamp is when the agent began.
+// Transcript is the history of one agent: its inputs, replies and tool calls. The agent is the orchestrator of a chat, a sub-agent or
+// a tool run. metadata.creationTimestamp is when the agent started.
 //
 // +kubebuilder:object:root=true
 type Transcript struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
-	// agent says whose transcript it is.
+	// agent identifies the agent of the transcript.
 	// +required
 	Agent TranscriptAgent `json:"agent"`
-	// status is how far the agent has come.
+	// status is the state of the agent.
 	// +required
 	Status TranscriptStatus `json:"status"`
 	// entries are a page of the transcript, in order; a list has none.
 	// +optional
 	// +listType=atomic
 	Entries []Entry `json:"entries,omitempty"`
-	// next is the since of the next page. It is absent when this page reaches the newest entry.
+	// next is the since of the next page. It is absent if this page contains the newest entry.
 	// +optional
 	Next *int64 `json:"next,omitempty"`
 }
 
-// TranscriptList is a list of transcripts without their entries, the oldest first.
+// TranscriptList is a list of transcripts without their entries, oldest first.
 //
 // +kubebuilder:object:root=true
 type TranscriptList struct {

@@ -5,23 +5,23 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// TokenUsage is what one model call used, or a run with everything below it.
+// TokenUsage is the usage of one model call, or of a run with everything below it.
 type TokenUsage struct {
 	// promptTokens is the number of tokens sent to the model.
 	// +optional
 	PromptTokens *int64 `json:"promptTokens,omitempty"`
-	// cachedTokens is how many of them the provider had in its cache.
+	// cachedTokens is how many of them were in the provider's cache.
 	// +optional
 	CachedTokens *int64 `json:"cachedTokens,omitempty"`
-	// completionTokens is the number of tokens that the model answered with.
+	// completionTokens is the number of tokens in the reply of the model.
 	// +optional
 	CompletionTokens *int64 `json:"completionTokens,omitempty"`
-	// costMicros is the price in millionths of the currency; absent when it is unknown.
+	// costMicros is the price in millionths of the currency; absent if it is unknown.
 	// +optional
 	CostMicros *int64 `json:"costMicros,omitempty"`
 }
 
-// Tally counts runs or model calls and how they ended.
+// Tally counts runs or model calls by outcome.
 type Tally struct {
 	// total counts all of them.
 	// +required
@@ -29,59 +29,59 @@ type Tally struct {
 	// live counts those that have not ended.
 	// +optional
 	Live int64 `json:"live,omitempty"`
-	// succeeded counts those that ended well.
+	// succeeded counts those that succeeded.
 	// +optional
 	Succeeded int64 `json:"succeeded,omitempty"`
-	// failed counts those that ended in any other way.
+	// failed counts those that ended without success.
 	// +optional
 	Failed int64 `json:"failed,omitempty"`
-	// successPercent is the share of those that have ended that ended well, rounded; absent when none has ended.
+	// successPercent is the rounded share of those that succeeded among those that have ended; absent if none has ended.
 	// +optional
 	SuccessPercent *int32 `json:"successPercent,omitempty"`
-	// meanDurationMillis is how long those that have ended took on average, time spent waiting included.
+	// meanDurationMillis is the mean duration of those that have ended, including the time spent waiting.
 	// +optional
 	MeanDurationMillis *int64 `json:"meanDurationMillis,omitempty"`
-	// maxDurationMillis is how long the longest took.
+	// maxDurationMillis is the longest duration.
 	// +optional
 	MaxDurationMillis *int64 `json:"maxDurationMillis,omitempty"`
 }
 
-// CallUsage sums model calls. Sums are of what is known; the unknown counters say how many calls they leave out, so that
-// nobody takes an unknown price for a free one.
+// CallUsage is the total usage of model calls. The sums contain only known values; the unknown counters are the numbers of calls that
+// are missing from them, so that an unknown price is not mistaken for a price of zero.
 type CallUsage struct {
 	Tally `json:",inline"`
 	// promptTokens is the number of tokens sent to models.
 	// +optional
 	PromptTokens int64 `json:"promptTokens,omitempty"`
-	// cachedTokens is how many of them providers had in their caches.
+	// cachedTokens is how many of them were in the caches of providers.
 	// +optional
 	CachedTokens int64 `json:"cachedTokens,omitempty"`
-	// completionTokens is the number of tokens that models answered with.
+	// completionTokens is the number of tokens in the replies of models.
 	// +optional
 	CompletionTokens int64 `json:"completionTokens,omitempty"`
 	// totalTokens is the sum of promptTokens and completionTokens.
 	// +optional
 	TotalTokens int64 `json:"totalTokens,omitempty"`
-	// unknownTokenCalls counts calls that ended and of which the provider did not say what they used.
+	// unknownTokenCalls counts calls that have ended and whose usage the provider did not report.
 	// +optional
 	UnknownTokenCalls int64 `json:"unknownTokenCalls,omitempty"`
-	// costMicros is the price in millionths of the currency; absent when no call has a known one.
+	// costMicros is the price in millionths of the currency; absent if no call has a known price.
 	// +optional
 	CostMicros *int64 `json:"costMicros,omitempty"`
-	// unknownCostCalls counts calls that ended and whose price is unknown.
+	// unknownCostCalls counts calls that have ended and whose price is unknown.
 	// +optional
 	UnknownCostCalls int64 `json:"unknownCostCalls,omitempty"`
 }
 
-// UsageDimension is what usage is summed for.
+// UsageDimension is the dimension by which usage is summed.
 // +enum
 type UsageDimension string
 
-// What usage is summed for.
+// The dimensions by which usage is summed.
 const (
 	// UsageTotal: a whole namespace.
 	UsageTotal UsageDimension = "Total"
-	// UsageByChat: each chat; standalone tasks together have an empty one.
+	// UsageByChat: each chat; all standalone tasks together have an empty one.
 	UsageByChat UsageDimension = "Chat"
 	// UsageByRole: each role.
 	UsageByRole UsageDimension = "Role"
@@ -89,8 +89,8 @@ const (
 	UsageByModel UsageDimension = "Model"
 )
 
-// Usage is what model calls and runs of a namespace came to: all of them (total), those of a role (role.NAME), of a chat
-// (chat.NAME) or with a model (model.NAME, where '_' stands for '/' and '%'). What has no role, chat or model is role-none,
+// Usage is the usage of the model calls and runs of a namespace: of all of them (total), of a role (role.NAME), of a chat
+// (chat.NAME) or of a model (model.NAME, where '_' replaces '/' and '%'). Usage without a role, chat or model is in role-none,
 // chat-none and model-none: standalone tasks belong to no chat.
 //
 // +kubebuilder:object:root=true
@@ -98,16 +98,16 @@ type Usage struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
-	// by is what the usage is summed for.
+	// by is the dimension of the usage.
 	// +required
 	By UsageDimension `json:"by"`
-	// value is the chat, role or model; absent for a total, and for what has none.
+	// value is the chat, role or model; absent for a total, and for usage without one.
 	// +optional
 	Value string `json:"value,omitempty"`
 	// modelCalls sums the model calls.
 	// +required
 	ModelCalls CallUsage `json:"modelCalls"`
-	// runs counts the agents and tool runs. Chats never end by themselves: they are among the live.
+	// runs counts the agents and tool runs. Chats never end on their own: they count as live.
 	// +required
 	Runs Tally `json:"runs"`
 }

@@ -103,7 +103,7 @@ func schema_nestor_api_history_v1alpha1_CallUsage(ref common.ReferenceCallback) 
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "CallUsage sums model calls. Sums are of what is known; the unknown counters say how many calls they leave out, so that nobody takes an unknown price for a free one.",
+				Description: "CallUsage is the total usage of model calls. The sums contain only known values; the unknown counters are the numbers of calls that are missing from them, so that an unknown price is not mistaken for a price of zero.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"total": {
@@ -123,35 +123,35 @@ func schema_nestor_api_history_v1alpha1_CallUsage(ref common.ReferenceCallback) 
 					},
 					"succeeded": {
 						SchemaProps: spec.SchemaProps{
-							Description: "succeeded counts those that ended well.",
+							Description: "succeeded counts those that succeeded.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"failed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "failed counts those that ended in any other way.",
+							Description: "failed counts those that ended without success.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"successPercent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "successPercent is the share of those that have ended that ended well, rounded; absent when none has ended.",
+							Description: "successPercent is the rounded share of those that succeeded among those that have ended; absent if none has ended.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"meanDurationMillis": {
 						SchemaProps: spec.SchemaProps{
-							Description: "meanDurationMillis is how long those that have ended took on average, time spent waiting included.",
+							Description: "meanDurationMillis is the mean duration of those that have ended, including the time spent waiting.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"maxDurationMillis": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxDurationMillis is how long the longest took.",
+							Description: "maxDurationMillis is the longest duration.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -165,14 +165,14 @@ func schema_nestor_api_history_v1alpha1_CallUsage(ref common.ReferenceCallback) 
 					},
 					"cachedTokens": {
 						SchemaProps: spec.SchemaProps{
-							Description: "cachedTokens is how many of them providers had in their caches.",
+							Description: "cachedTokens is how many of them were in the caches of providers.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"completionTokens": {
 						SchemaProps: spec.SchemaProps{
-							Description: "completionTokens is the number of tokens that models answered with.",
+							Description: "completionTokens is the number of tokens in the replies of models.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -186,21 +186,21 @@ func schema_nestor_api_history_v1alpha1_CallUsage(ref common.ReferenceCallback) 
 					},
 					"unknownTokenCalls": {
 						SchemaProps: spec.SchemaProps{
-							Description: "unknownTokenCalls counts calls that ended and of which the provider did not say what they used.",
+							Description: "unknownTokenCalls counts calls that have ended and whose usage the provider did not report.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"costMicros": {
 						SchemaProps: spec.SchemaProps{
-							Description: "costMicros is the price in millionths of the currency; absent when no call has a known one.",
+							Description: "costMicros is the price in millionths of the currency; absent if no call has a known price.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"unknownCostCalls": {
 						SchemaProps: spec.SchemaProps{
-							Description: "unknownCostCalls counts calls that ended and whose price is unknown.",
+							Description: "unknownCostCalls counts calls that have ended and whose price is unknown.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -229,7 +229,7 @@ func schema_nestor_api_history_v1alpha1_ChildRun(ref common.ReferenceCallback) c
 					},
 					"toolCall": {
 						SchemaProps: spec.SchemaProps{
-							Description: "toolCall is the id of the call that asked for it.",
+							Description: "toolCall is the id of the call that started it.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -250,14 +250,14 @@ func schema_nestor_api_history_v1alpha1_ChildRun(ref common.ReferenceCallback) c
 					},
 					"instruction": {
 						SchemaProps: spec.SchemaProps{
-							Description: "instruction is what the agent was asked to do.",
+							Description: "instruction is the instruction of the agent.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"continueFrom": {
 						SchemaProps: spec.SchemaProps{
-							Description: "continueFrom is the finished sub-agent whose history it goes on from.",
+							Description: "continueFrom is the finished sub-agent whose history it continues.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -278,27 +278,27 @@ func schema_nestor_api_history_v1alpha1_Delta(ref common.ReferenceCallback) comm
 				Properties: map[string]spec.Schema{
 					"text": {
 						SchemaProps: spec.SchemaProps{
-							Description: "text continues the reply.",
+							Description: "text is the next part of the reply.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"reasoning": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reasoning continues the model's thoughts, where the provider shows them.",
+							Description: "reasoning is the next part of the model's reasoning, if the provider returns it.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"toolCall": {
 						SchemaProps: spec.SchemaProps{
-							Description: "toolCall continues a tool call.",
+							Description: "toolCall is the next part of a tool call.",
 							Ref:         ref(v1alpha1.ToolCallDelta{}.OpenAPIModelName()),
 						},
 					},
 					"lost": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lost says that the reply is too long for the live view and that pieces are left out from here on; the whole comes with the reply.",
+							Description: "lost is true if the reply is too long for the live view and deltas are left out from here on; the entry with the reply has all of it.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -315,12 +315,12 @@ func schema_nestor_api_history_v1alpha1_Entry(ref common.ReferenceCallback) comm
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Entry is one thing that happened to an agent.",
+				Description: "Entry is one entry of an agent's history.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"seq": {
 						SchemaProps: spec.SchemaProps{
-							Description: "seq is the place of the entry in the agent's history. Entries are in order and no two have the same, but numbers are left out: not every event is worth an entry. A Delta has the seq of the newest event before it.",
+							Description: "seq is the position of the entry in the agent's history. Entries are in order and no two have the same seq, but there are gaps, because not every event has an entry. A Delta has the seq of the newest event before it.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -334,7 +334,7 @@ func schema_nestor_api_history_v1alpha1_Entry(ref common.ReferenceCallback) comm
 					},
 					"kind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "kind is what the entry tells, and which of the other fields it has.\n\nPossible enum values:\n - `\"Answer\"` : somebody answered the question that the agent asked; content is the answer, toolCalls has the question.\n - `\"Approval\"` : child, an agent or tool run somewhere below the chat, needs a person's decision about toolCalls.\n - `\"Assistant\"` : the model replied with content, toolCalls or both.\n - `\"Cancelled\"` : somebody wants the work to stop, all of it or child.\n - `\"ChildResult\"` : child came to an end; content is its result in short, or what went wrong.\n - `\"Decision\"` : a person decided about toolCalls: decision is what, by is who, content is their comment.\n - `\"Delta\"` : a piece of the reply to modelCall, in delta, while it streams in. Only a log that follows has it; it is no part of the record. The next entry that is not a Delta makes all pieces void: it has the whole reply, or there will be none. A reader that joins in the middle first gets all that came so far, in one piece.\n - `\"Error\"` : a model call was not answered; content are the provider's words, error its class.\n - `\"Limit\"` : a limit was reached while nothing else happened; content says which.\n - `\"Question\"` : child, an agent somewhere below the chat, asks content.\n - `\"Restarted\"` : another operator took over; toolCalls has those whose outcome nobody can tell.\n - `\"Started\"` : the agent began; content is what it was asked to do, systemPrompt what its model is told first.\n - `\"Summary\"` : the model summarised the older part of a history that became too long; content stands for it from now on.\n - `\"ToolResult\"` : a tool ended; content is what the model is told, toolCalls has the call.\n - `\"User\"` : the person of the chat said content, in message.",
+							Description: "kind is the kind of the entry; it determines which of the other fields are set.\n\nPossible enum values:\n - `\"Answer\"` : the question of the agent was answered; content is the answer, toolCalls has the question.\n - `\"Approval\"` : child, an agent or tool run below the chat, needs a person's decision about toolCalls.\n - `\"Assistant\"` : the model replied with content, toolCalls or both.\n - `\"Cancelled\"` : the work was cancelled, all of it or child.\n - `\"ChildResult\"` : child ended; content is the summary of its result, or its error.\n - `\"Decision\"` : the person in by decided about toolCalls: decision is Approve or Deny, content is their comment.\n - `\"Delta\"` : a piece of the reply to modelCall, in delta, while it streams in. Only a log that follows has it; it is not part of the record. The next entry that is not a Delta replaces all deltas: it has the whole reply, or there is none. A reader that joins in the middle first gets everything so far in one delta.\n - `\"Error\"` : a model call failed; content is the provider's error, error its class.\n - `\"Limit\"` : a limit was reached while nothing else happened; content describes it.\n - `\"Question\"` : child, an agent below the chat, asks content.\n - `\"Restarted\"` : another operator took over; toolCalls has the calls whose outcome is unknown.\n - `\"Started\"` : the agent started; content is its instruction, systemPrompt its system prompt.\n - `\"Summary\"` : the model summarised the older part of a history that became too long; content replaces that part from now on.\n - `\"ToolResult\"` : a tool call ended; content is its result for the model, toolCalls has the call.\n - `\"User\"` : the person of the chat wrote content, in message.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -343,28 +343,28 @@ func schema_nestor_api_history_v1alpha1_Entry(ref common.ReferenceCallback) comm
 					},
 					"content": {
 						SchemaProps: spec.SchemaProps{
-							Description: "content is the text of the entry, whole.",
+							Description: "content is the whole text of the entry.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"systemPrompt": {
 						SchemaProps: spec.SchemaProps{
-							Description: "systemPrompt is what the agent's model is told before everything else.",
+							Description: "systemPrompt is the system prompt of the agent.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message is the name of the AgentMessage that brought it.",
+							Description: "message is the name of the AgentMessage that caused the entry.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"by": {
 						SchemaProps: spec.SchemaProps{
-							Description: "by is the person who did it, where known.",
+							Description: "by is the person who caused the entry, if known.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -378,7 +378,7 @@ func schema_nestor_api_history_v1alpha1_Entry(ref common.ReferenceCallback) comm
 					},
 					"modelCall": {
 						SchemaProps: spec.SchemaProps{
-							Description: "modelCall is the name of the ModelCall that was answered, failed, or is being answered.",
+							Description: "modelCall is the name of the ModelCall that got a reply, failed, or is in flight.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -390,7 +390,7 @@ func schema_nestor_api_history_v1alpha1_Entry(ref common.ReferenceCallback) comm
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "toolCalls are the tool calls that this entry is about: those that a reply asks for, or those that were decided or answered by what happened, as they stand after it.",
+							Description: "toolCalls are the tool calls that this entry is about: those that a reply requests, or those that were decided or answered, in their state after the entry.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -408,7 +408,7 @@ func schema_nestor_api_history_v1alpha1_Entry(ref common.ReferenceCallback) comm
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "children are the runs that were started by it.",
+							Description: "children are the runs that the reply started.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -428,34 +428,34 @@ func schema_nestor_api_history_v1alpha1_Entry(ref common.ReferenceCallback) comm
 					},
 					"error": {
 						SchemaProps: spec.SchemaProps{
-							Description: "error is the class of what went wrong: of a failed model call Retry, Final, ContextTooLong or Budget, of a child its error kind.",
+							Description: "error is the class of the error: Retry, Final, ContextTooLong or Budget for a failed model call, the error kind for a child.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"truncated": {
 						SchemaProps: spec.SchemaProps{
-							Description: "truncated says that the reply reached the limit of output tokens and is cut off.",
+							Description: "truncated is true if the reply reached the limit of output tokens and is cut off.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"usage": {
 						SchemaProps: spec.SchemaProps{
-							Description: "usage is what the model call used; of a child's end, what the child used with everything below it.",
+							Description: "usage is the usage of the model call; for the end of a child, that of the child with everything below it.",
 							Ref:         ref(v1alpha1.TokenUsage{}.OpenAPIModelName()),
 						},
 					},
 					"limit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "limit says which limit was reached by it, if one was.",
+							Description: "limit is the limit that was reached, if any.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"outcome": {
 						SchemaProps: spec.SchemaProps{
-							Description: "outcome is how the agent ended, on the entry that ended it.",
+							Description: "outcome is the outcome of the agent, on its last entry.",
 							Ref:         ref(v1alpha1.Outcome{}.OpenAPIModelName()),
 						},
 					},
@@ -503,14 +503,14 @@ func schema_nestor_api_history_v1alpha1_ModelCall(ref common.ReferenceCallback) 
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is what was asked.",
+							Description: "spec is the request.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ModelCallSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is what came of it.",
+							Description: "status is the result.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ModelCallStatus{}.OpenAPIModelName()),
 						},
@@ -576,7 +576,7 @@ func schema_nestor_api_history_v1alpha1_ModelCallSpec(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ModelCallSpec is what was asked of a model.",
+				Description: "ModelCallSpec is the request of a model call.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"agent": {
@@ -596,14 +596,14 @@ func schema_nestor_api_history_v1alpha1_ModelCallSpec(ref common.ReferenceCallba
 					},
 					"parent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "parent is the name of the ModelCall whose reply asked for the agent; absent for a chat and a standalone task.",
+							Description: "parent is the name of the ModelCall whose reply started the agent; absent for a chat and a standalone task.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"chat": {
 						SchemaProps: spec.SchemaProps{
-							Description: "chat is the name of the chat; absent for a standalone task and what belongs to it.",
+							Description: "chat is the name of the chat; absent for a standalone task and everything below it.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -617,35 +617,35 @@ func schema_nestor_api_history_v1alpha1_ModelCallSpec(ref common.ReferenceCallba
 					},
 					"depth": {
 						SchemaProps: spec.SchemaProps{
-							Description: "depth is how deep in the tree the agent is.",
+							Description: "depth is the depth of the agent in its tree.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"modelProvider": {
 						SchemaProps: spec.SchemaProps{
-							Description: "modelProvider is the provider that was asked.",
+							Description: "modelProvider is the provider of the call.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"model": {
 						SchemaProps: spec.SchemaProps{
-							Description: "model is the model that was asked.",
+							Description: "model is the model of the call.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"purpose": {
 						SchemaProps: spec.SchemaProps{
-							Description: "purpose is turn for a step of the work, last-words for the last answer at a limit, compact for a summary.",
+							Description: "purpose is turn for an iteration, last-words for the last answer at a limit, compact for a summary.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"attempt": {
 						SchemaProps: spec.SchemaProps{
-							Description: "attempt counts the tries of the same call from 1.",
+							Description: "attempt counts the attempts of the same call from 1.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -659,14 +659,14 @@ func schema_nestor_api_history_v1alpha1_ModelCallSpec(ref common.ReferenceCallba
 					},
 					"maxIterations": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxIterations is the limit that held; absent without one.",
+							Description: "maxIterations is the limit that applied; absent without one.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"contextMode": {
 						SchemaProps: spec.SchemaProps{
-							Description: "contextMode is what of its parent's conversation the agent was given: None, Summary, Full or Selective; absent for a chat.",
+							Description: "contextMode is the part of its parent's conversation that the agent was shown: None, Summary, Full or Selective; absent for a chat.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -678,7 +678,7 @@ func schema_nestor_api_history_v1alpha1_ModelCallSpec(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "files are the context files that the agent was given.",
+							Description: "files are the context files that the agent was shown.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -692,7 +692,7 @@ func schema_nestor_api_history_v1alpha1_ModelCallSpec(ref common.ReferenceCallba
 					},
 					"contextTokens": {
 						SchemaProps: spec.SchemaProps{
-							Description: "contextTokens is about how large the request was.",
+							Description: "contextTokens is the approximate size of the request.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -716,12 +716,12 @@ func schema_nestor_api_history_v1alpha1_ModelCallStatus(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ModelCallStatus is what came of a model call.",
+				Description: "ModelCallStatus is the result of a model call.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"phase": {
 						SchemaProps: spec.SchemaProps{
-							Description: "phase is Live until the call has ended, then how it ended.\n\nPossible enum values:\n - `\"Cancelled\"` : a person, a parent or a deletion stopped it.\n - `\"Failed\"` : it ended without success, or reached a limit.\n - `\"Live\"` : it has not ended. A chat is live until it is deleted.\n - `\"Success\"` : it ended with a result.\n - `\"TimedOut\"` : its time was up.\n - `\"Unknown\"` : it was interrupted, and nobody can tell how it ended.",
+							Description: "phase is Live until the call has ended, then its outcome.\n\nPossible enum values:\n - `\"Cancelled\"` : a person, a parent or a deletion stopped it.\n - `\"Failed\"` : it ended without success, or reached a limit.\n - `\"Live\"` : it has not ended. A chat is live until it is deleted.\n - `\"Success\"` : it ended with a result.\n - `\"TimedOut\"` : it exceeded its time limit.\n - `\"Unknown\"` : it was interrupted, and its outcome is unknown.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -730,7 +730,7 @@ func schema_nestor_api_history_v1alpha1_ModelCallStatus(ref common.ReferenceCall
 					},
 					"startTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "startTime is when the call was decided; it may have waited for its turn.",
+							Description: "startTime is when the call was requested; it may have waited for its turn.",
 							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
 						},
 					},
@@ -749,7 +749,7 @@ func schema_nestor_api_history_v1alpha1_ModelCallStatus(ref common.ReferenceCall
 					},
 					"usage": {
 						SchemaProps: spec.SchemaProps{
-							Description: "usage is what the call used; absent where the provider did not say.",
+							Description: "usage is the usage of the call; absent if the provider did not report it.",
 							Ref:         ref(v1alpha1.TokenUsage{}.OpenAPIModelName()),
 						},
 					},
@@ -767,7 +767,7 @@ func schema_nestor_api_history_v1alpha1_ModelCallStatus(ref common.ReferenceCall
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "toolCalls are the names of the tools that the model asked for.",
+							Description: "toolCalls are the names of the tools that the model called.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -788,7 +788,7 @@ func schema_nestor_api_history_v1alpha1_ModelCallStatus(ref common.ReferenceCall
 					},
 					"error": {
 						SchemaProps: spec.SchemaProps{
-							Description: "error is what went wrong, in the provider's words.",
+							Description: "error is the provider's error.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -812,26 +812,26 @@ func schema_nestor_api_history_v1alpha1_Outcome(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Outcome is how an agent ended.",
+				Description: "Outcome is the outcome of an agent.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"errorKind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "errorKind says why it ended without success; absent when it succeeded.",
+							Description: "errorKind is why it ended without success; absent if it succeeded.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"error": {
 						SchemaProps: spec.SchemaProps{
-							Description: "error says in words what happened.",
+							Description: "error describes the error for people.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"summary": {
 						SchemaProps: spec.SchemaProps{
-							Description: "summary is the result in short. An agent that reached a limit may have a partial one.",
+							Description: "summary is a summary of the result. An agent that reached a limit may have a partial one.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -909,7 +909,7 @@ func schema_nestor_api_history_v1alpha1_Outcome(ref common.ReferenceCallback) co
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "warnings are things that the parent should know.",
+							Description: "warnings are points that the parent should know.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -928,7 +928,7 @@ func schema_nestor_api_history_v1alpha1_Outcome(ref common.ReferenceCallback) co
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "suggestions are things that could be done next.",
+							Description: "suggestions are possible next steps.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -942,14 +942,14 @@ func schema_nestor_api_history_v1alpha1_Outcome(ref common.ReferenceCallback) co
 					},
 					"iterations": {
 						SchemaProps: spec.SchemaProps{
-							Description: "iterations is how many model calls it took.",
+							Description: "iterations is the number of model calls.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"durationMillis": {
 						SchemaProps: spec.SchemaProps{
-							Description: "durationMillis is how long it took, time spent waiting included.",
+							Description: "durationMillis is the duration, including the time spent waiting.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -964,7 +964,7 @@ func schema_nestor_api_history_v1alpha1_Tally(ref common.ReferenceCallback) comm
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Tally counts runs or model calls and how they ended.",
+				Description: "Tally counts runs or model calls by outcome.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"total": {
@@ -984,35 +984,35 @@ func schema_nestor_api_history_v1alpha1_Tally(ref common.ReferenceCallback) comm
 					},
 					"succeeded": {
 						SchemaProps: spec.SchemaProps{
-							Description: "succeeded counts those that ended well.",
+							Description: "succeeded counts those that succeeded.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"failed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "failed counts those that ended in any other way.",
+							Description: "failed counts those that ended without success.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"successPercent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "successPercent is the share of those that have ended that ended well, rounded; absent when none has ended.",
+							Description: "successPercent is the rounded share of those that succeeded among those that have ended; absent if none has ended.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"meanDurationMillis": {
 						SchemaProps: spec.SchemaProps{
-							Description: "meanDurationMillis is how long those that have ended took on average, time spent waiting included.",
+							Description: "meanDurationMillis is the mean duration of those that have ended, including the time spent waiting.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"maxDurationMillis": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxDurationMillis is how long the longest took.",
+							Description: "maxDurationMillis is the longest duration.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -1028,7 +1028,7 @@ func schema_nestor_api_history_v1alpha1_TokenUsage(ref common.ReferenceCallback)
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "TokenUsage is what one model call used, or a run with everything below it.",
+				Description: "TokenUsage is the usage of one model call, or of a run with everything below it.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"promptTokens": {
@@ -1040,21 +1040,21 @@ func schema_nestor_api_history_v1alpha1_TokenUsage(ref common.ReferenceCallback)
 					},
 					"cachedTokens": {
 						SchemaProps: spec.SchemaProps{
-							Description: "cachedTokens is how many of them the provider had in its cache.",
+							Description: "cachedTokens is how many of them were in the provider's cache.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"completionTokens": {
 						SchemaProps: spec.SchemaProps{
-							Description: "completionTokens is the number of tokens that the model answered with.",
+							Description: "completionTokens is the number of tokens in the reply of the model.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"costMicros": {
 						SchemaProps: spec.SchemaProps{
-							Description: "costMicros is the price in millionths of the currency; absent when it is unknown.",
+							Description: "costMicros is the price in millionths of the currency; absent if it is unknown.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -1069,12 +1069,12 @@ func schema_nestor_api_history_v1alpha1_ToolCall(ref common.ReferenceCallback) c
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ToolCall is a tool call that the model asked for.",
+				Description: "ToolCall is a tool call that the model requested.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"id": {
 						SchemaProps: spec.SchemaProps{
-							Description: "id is the id of the call, which later entries repeat.",
+							Description: "id is the id of the call, which is the same in later entries.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -1082,21 +1082,21 @@ func schema_nestor_api_history_v1alpha1_ToolCall(ref common.ReferenceCallback) c
 					},
 					"tool": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tool is the tool's name, as the model used it.",
+							Description: "tool is the name of the tool, as used by the model.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"arguments": {
 						SchemaProps: spec.SchemaProps{
-							Description: "arguments are the arguments as the model wrote them, which need not be JSON. Entries that only tell what came of the call leave them out.",
+							Description: "arguments are the arguments as the model wrote them, which need not be JSON. Entries that only contain the outcome of the call leave them out.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"phase": {
 						SchemaProps: spec.SchemaProps{
-							Description: "phase is where the call stands after the entry.\n\nPossible enum values:\n - `\"AwaitingApproval\"` : a person must decide whether it may run.\n - `\"Delegated\"` : it waits for the runs that it started.\n - `\"Denied\"` : a person decided that it may not run.\n - `\"Failed\"` : it could not be done; the result says why.\n - `\"Running\"` : the tool runs, or is about to.\n - `\"Success\"` : it was answered.\n - `\"Unknown\"` : it was interrupted, and whether it took effect is not known.\n - `\"WaitingForUser\"` : it is a question that has not been answered.",
+							Description: "phase is the phase of the call after the entry.\n\nPossible enum values:\n - `\"AwaitingApproval\"` : it needs a person's decision.\n - `\"Delegated\"` : it waits for the runs that it started.\n - `\"Denied\"` : a person denied it.\n - `\"Failed\"` : it failed; the result has the cause.\n - `\"Running\"` : the tool is running, or about to start.\n - `\"Success\"` : it has a result.\n - `\"Unknown\"` : it was interrupted, and it is unknown whether it took effect.\n - `\"WaitingForUser\"` : it is a question without an answer.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -1105,7 +1105,7 @@ func schema_nestor_api_history_v1alpha1_ToolCall(ref common.ReferenceCallback) c
 					},
 					"result": {
 						SchemaProps: spec.SchemaProps{
-							Description: "result is what the model is told about the call, once that is known, where it is not the entry's content.",
+							Description: "result is the result of the call for the model, once it is known, unless it is the content of the entry.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -1126,7 +1126,7 @@ func schema_nestor_api_history_v1alpha1_ToolCallDelta(ref common.ReferenceCallba
 				Properties: map[string]spec.Schema{
 					"index": {
 						SchemaProps: spec.SchemaProps{
-							Description: "index counts the calls of the reply from 0.",
+							Description: "index is the position of the call in the reply, from 0.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int32",
@@ -1134,14 +1134,14 @@ func schema_nestor_api_history_v1alpha1_ToolCallDelta(ref common.ReferenceCallba
 					},
 					"tool": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tool is the tool's name; it comes with the first piece.",
+							Description: "tool is the name of the tool; only the first piece has it.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"arguments": {
 						SchemaProps: spec.SchemaProps{
-							Description: "arguments continue the arguments.",
+							Description: "arguments is the next part of the arguments.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -1157,7 +1157,7 @@ func schema_nestor_api_history_v1alpha1_Transcript(ref common.ReferenceCallback)
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Transcript is what one agent heard, said and did: the orchestrator of a chat, a sub-agent or a tool run. Its metadata.creationTimestamp is when the agent began.",
+				Description: "Transcript is the history of one agent: its inputs, replies and tool calls. The agent is the orchestrator of a chat, a sub-agent or a tool run. metadata.creationTimestamp is when the agent started.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -1182,14 +1182,14 @@ func schema_nestor_api_history_v1alpha1_Transcript(ref common.ReferenceCallback)
 					},
 					"agent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "agent says whose transcript it is.",
+							Description: "agent identifies the agent of the transcript.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.TranscriptAgent{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is how far the agent has come.",
+							Description: "status is the state of the agent.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.TranscriptStatus{}.OpenAPIModelName()),
 						},
@@ -1214,7 +1214,7 @@ func schema_nestor_api_history_v1alpha1_Transcript(ref common.ReferenceCallback)
 					},
 					"next": {
 						SchemaProps: spec.SchemaProps{
-							Description: "next is the since of the next page. It is absent when this page reaches the newest entry.",
+							Description: "next is the since of the next page. It is absent if this page contains the newest entry.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -1232,7 +1232,7 @@ func schema_nestor_api_history_v1alpha1_TranscriptAgent(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "TranscriptAgent says whose transcript it is. The object may be gone.",
+				Description: "TranscriptAgent identifies the agent of a transcript. The object may have been deleted.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -1261,14 +1261,14 @@ func schema_nestor_api_history_v1alpha1_TranscriptAgent(ref common.ReferenceCall
 					},
 					"parent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "parent is the UID of the transcript of the agent that asked for this one; absent at the top of a tree.",
+							Description: "parent is the UID of the transcript of the parent agent; absent at the top of a tree.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"root": {
 						SchemaProps: spec.SchemaProps{
-							Description: "root is the UID of the transcript at the top of the tree, which is its own at the top.",
+							Description: "root is the UID of the transcript at the top of the tree; the root itself has its own UID.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -1276,7 +1276,7 @@ func schema_nestor_api_history_v1alpha1_TranscriptAgent(ref common.ReferenceCall
 					},
 					"chat": {
 						SchemaProps: spec.SchemaProps{
-							Description: "chat is the name of the chat; absent for a standalone task and what belongs to it.",
+							Description: "chat is the name of the chat; absent for a standalone task and everything below it.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -1290,7 +1290,7 @@ func schema_nestor_api_history_v1alpha1_TranscriptAgent(ref common.ReferenceCall
 					},
 					"depth": {
 						SchemaProps: spec.SchemaProps{
-							Description: "depth is 0 for a chat, 1 for what it delegates to or for a standalone task, and so on.",
+							Description: "depth is 0 for a chat, 1 for its children or for a standalone task, and so on.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -1320,7 +1320,7 @@ func schema_nestor_api_history_v1alpha1_TranscriptList(ref common.ReferenceCallb
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "TranscriptList is a list of transcripts without their entries, the oldest first.",
+				Description: "TranscriptList is a list of transcripts without their entries, oldest first.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -1368,7 +1368,7 @@ func schema_nestor_api_history_v1alpha1_TranscriptLogOptions(ref common.Referenc
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "TranscriptLogOptions are the query parameters of a transcript's log, which is a stream of entries, one JSON object a line.",
+				Description: "TranscriptLogOptions are the query parameters of a transcript's log, which is a stream of entries, one JSON object per line.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -1387,21 +1387,21 @@ func schema_nestor_api_history_v1alpha1_TranscriptLogOptions(ref common.Referenc
 					},
 					"since": {
 						SchemaProps: spec.SchemaProps{
-							Description: "since leaves out the entries up to and including this seq: a reader that was cut off goes on with the last seq that it has.",
+							Description: "since leaves out the entries up to and including this seq: after a disconnect, a reader continues with the last seq that it has.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"tail": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tail begins with this many of the newest entries instead; it does not go with since.",
+							Description: "tail starts with this many of the newest entries instead; it cannot be combined with since.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"limit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "limit ends the log after so many entries; 0 is no limit. It does not go with follow.",
+							Description: "limit ends the log after this many entries; 0 means no limit. It cannot be combined with follow.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -1430,7 +1430,7 @@ func schema_nestor_api_history_v1alpha1_TranscriptOptions(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "TranscriptOptions are the query parameters of a get of a transcript: which page of its entries.",
+				Description: "TranscriptOptions are the query parameters of a get of a transcript, which select a page of its entries.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -1449,21 +1449,21 @@ func schema_nestor_api_history_v1alpha1_TranscriptOptions(ref common.ReferenceCa
 					},
 					"since": {
 						SchemaProps: spec.SchemaProps{
-							Description: "since leaves out the entries up to and including this seq; the next of a page is the since of the page after it.",
+							Description: "since leaves out the entries up to and including this seq; the next of a page is the since of the following page.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"limit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "limit is the largest number of entries wanted, 1 to 1000; the default is 500. A page may have fewer, and still a next one.",
+							Description: "limit is the maximum number of entries, 1 to 1000; the default is 500. A page may have fewer entries even if there is a next one.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"tail": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tail asks for this many of the newest entries instead; it does not go with since.",
+							Description: "tail returns this many of the newest entries instead; it cannot be combined with since.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -1478,12 +1478,12 @@ func schema_nestor_api_history_v1alpha1_TranscriptStatus(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "TranscriptStatus is how far the agent has come.",
+				Description: "TranscriptStatus is the state of the agent.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"phase": {
 						SchemaProps: spec.SchemaProps{
-							Description: "phase is Live until the agent has ended, then how it ended.\n\nPossible enum values:\n - `\"Cancelled\"` : a person, a parent or a deletion stopped it.\n - `\"Failed\"` : it ended without success, or reached a limit.\n - `\"Live\"` : it has not ended. A chat is live until it is deleted.\n - `\"Success\"` : it ended with a result.\n - `\"TimedOut\"` : its time was up.\n - `\"Unknown\"` : it was interrupted, and nobody can tell how it ended.",
+							Description: "phase is Live until the agent has ended, then its outcome.\n\nPossible enum values:\n - `\"Cancelled\"` : a person, a parent or a deletion stopped it.\n - `\"Failed\"` : it ended without success, or reached a limit.\n - `\"Live\"` : it has not ended. A chat is live until it is deleted.\n - `\"Success\"` : it ended with a result.\n - `\"TimedOut\"` : it exceeded its time limit.\n - `\"Unknown\"` : it was interrupted, and its outcome is unknown.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -1492,39 +1492,39 @@ func schema_nestor_api_history_v1alpha1_TranscriptStatus(ref common.ReferenceCal
 					},
 					"errorKind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "errorKind says why the agent ended without success, in the words of SubAgent's status.error.kind.",
+							Description: "errorKind is why the agent ended without success, as in status.error.kind of a SubAgent.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"lastSeq": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastSeq is the seq of the newest event. Not every event is an entry.",
+							Description: "lastSeq is the seq of the newest event. Not every event has an entry.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"startTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "startTime is when the agent began.",
+							Description: "startTime is when the agent started.",
 							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
 						},
 					},
 					"completionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "completionTime is when it ended, one way or another.",
+							Description: "completionTime is when it ended, with or without success.",
 							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
 						},
 					},
 					"usage": {
 						SchemaProps: spec.SchemaProps{
-							Description: "usage is what the model calls of the agent itself came to; those of its children are theirs.",
+							Description: "usage is the usage of the agent's own model calls, without those of its children.",
 							Ref:         ref(v1alpha1.CallUsage{}.OpenAPIModelName()),
 						},
 					},
 					"toolCalls": {
 						SchemaProps: spec.SchemaProps{
-							Description: "toolCalls counts the tools that the agent ran.",
+							Description: "toolCalls is the number of tool calls that the agent ran.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -1542,7 +1542,7 @@ func schema_nestor_api_history_v1alpha1_Usage(ref common.ReferenceCallback) comm
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Usage is what model calls and runs of a namespace came to: all of them (total), those of a role (role.NAME), of a chat (chat.NAME) or with a model (model.NAME, where '_' stands for '/' and '%'). What has no role, chat or model is role-none, chat-none and model-none: standalone tasks belong to no chat.",
+				Description: "Usage is the usage of the model calls and runs of a namespace: of all of them (total), of a role (role.NAME), of a chat (chat.NAME) or of a model (model.NAME, where '_' replaces '/' and '%'). Usage without a role, chat or model is in role-none, chat-none and model-none: standalone tasks belong to no chat.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -1567,7 +1567,7 @@ func schema_nestor_api_history_v1alpha1_Usage(ref common.ReferenceCallback) comm
 					},
 					"by": {
 						SchemaProps: spec.SchemaProps{
-							Description: "by is what the usage is summed for.\n\nPossible enum values:\n - `\"Chat\"` : each chat; standalone tasks together have an empty one.\n - `\"Model\"` : each model.\n - `\"Role\"` : each role.\n - `\"Total\"` : a whole namespace.",
+							Description: "by is the dimension of the usage.\n\nPossible enum values:\n - `\"Chat\"` : each chat; all standalone tasks together have an empty one.\n - `\"Model\"` : each model.\n - `\"Role\"` : each role.\n - `\"Total\"` : a whole namespace.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -1576,7 +1576,7 @@ func schema_nestor_api_history_v1alpha1_Usage(ref common.ReferenceCallback) comm
 					},
 					"value": {
 						SchemaProps: spec.SchemaProps{
-							Description: "value is the chat, role or model; absent for a total, and for what has none.",
+							Description: "value is the chat, role or model; absent for a total, and for usage without one.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -1590,7 +1590,7 @@ func schema_nestor_api_history_v1alpha1_Usage(ref common.ReferenceCallback) comm
 					},
 					"runs": {
 						SchemaProps: spec.SchemaProps{
-							Description: "runs counts the agents and tool runs. Chats never end by themselves: they are among the live.",
+							Description: "runs counts the agents and tool runs. Chats never end on their own: they count as live.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.Tally{}.OpenAPIModelName()),
 						},
