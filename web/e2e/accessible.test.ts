@@ -49,8 +49,8 @@ describe.each([
       const all = await findings(page);
       if (all.length > 0) found[state] = all;
     };
-    const menu = async () => width < 860 && (await page.getByRole('button', { name: 'Show the chats' }).click());
-    await page.getByRole('heading', { name: 'What should be done?' }).waitFor();
+    const menu = async () => width < 860 && (await page.getByRole('button', { name: 'Show chats' }).click());
+    await page.getByRole('heading', { name: 'What should your agents do?' }).waitFor();
     await check('home');
     await menu();
     await begin(page, 'Write a note about the release.');
@@ -60,7 +60,7 @@ describe.each([
     await page.getByRole('log', { name: 'Transcript' }).getByText('Assignment').waitFor();
     await page.locator('.inspector .tool-head').first().click();
     await check('the inspector');
-    await page.getByRole('button', { name: 'Close the inspector' }).click();
+    await page.getByRole('button', { name: 'Close inspector' }).click();
     await page.getByRole('button', { name: 'Deny' }).click();
     await answered(page, 'was not allowed');
     await check('an answer');

@@ -94,7 +94,7 @@ describe('a chat', () => {
     const name = decodeURIComponent(new URL(alice.url()).pathname.split('/').at(-1)!);
     await alice.getByRole('button', { name: 'Delete this chat' }).click();
     await alice.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
-    await alice.getByRole('heading', { name: 'What should be done?' }).waitFor();
+    await alice.getByRole('heading', { name: 'What should your agents do?' }).waitFor();
     await alice.locator('.chat-list').getByText(name).waitFor({ state: 'detached' });
   });
 });
@@ -171,7 +171,7 @@ describe('people', () => {
     const page = await visit(browser, url);
     await page.getByLabel('Token').fill('wrong');
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('alert').getByText('The cluster does not know this token').waitFor();
+    await page.getByRole('alert').getByText('The cluster does not accept this token').waitFor();
     await page.getByLabel('Token').fill(token);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('system:serviceaccount:alice:robot').waitFor();
@@ -185,7 +185,7 @@ describe('people', () => {
     const link = await stack.open('alice', 'alice');
     await (await visit(browser, link)).context().close();
     const second = await visit(browser, link);
-    await second.getByRole('heading', { name: 'This page needs its link' }).waitFor();
+    await second.getByRole('heading', { name: 'This page needs a link' }).waitFor();
     await second.context().close();
   });
 });
@@ -195,7 +195,7 @@ describe('the page', () => {
     const page = await visit(browser, await stack.open('alice', 'alice'));
     await page.bringToFront(); // what is not seen is not painted
     await page.waitForFunction(() => performance.getEntriesByName('first-contentful-paint').length > 0);
-    await page.getByRole('heading', { name: 'What should be done?' }).waitFor();
+    await page.getByRole('heading', { name: 'What should your agents do?' }).waitFor();
     const [paint, bytes] = await page.evaluate(() => [
       performance.getEntriesByName('first-contentful-paint')[0]!.startTime,
       performance.getEntriesByType('resource').reduce((sum, entry) => sum + (entry as PerformanceResourceTiming).decodedBodySize, 0),
@@ -207,7 +207,7 @@ describe('the page', () => {
 
   it('is used with the keyboard', async () => {
     await alice.locator('body').press('n');
-    await alice.getByRole('heading', { name: 'What should be done?' }).waitFor();
+    await alice.getByRole('heading', { name: 'What should your agents do?' }).waitFor();
     await alice.locator('body').press('j');
     await alice.waitForURL(/\/chats\//);
     await alice.locator('body').press('t');
@@ -225,9 +225,9 @@ describe('the page', () => {
   it('says when it is offline, and goes on by itself', async () => {
     await alice.route('**/api/stream*', (route) => route.abort());
     await alice.reload();
-    await alice.getByText('It is tried again by itself.').waitFor();
+    await alice.getByText('Retrying automatically.').waitFor();
     await alice.unroute('**/api/stream*');
-    await alice.getByText('It is tried again by itself.').waitFor({ state: 'detached' });
+    await alice.getByText('Retrying automatically.').waitFor({ state: 'detached' });
     complaints.get(alice)!.length = 0; // the browser tells of every request that failed
   });
 });

@@ -52,14 +52,14 @@ for (const look of looks) {
       if (wanted) await page.screenshot({ path: `${docs}/${wanted}.png` });
       if (all) await page.screenshot({ path: `${shots}/${name}-${state}.png` });
     };
-    const menu = async () => width < 860 && (await page.getByRole('button', { name: 'Show the chats' }).click());
+    const menu = async () => width < 860 && (await page.getByRole('button', { name: 'Show chats' }).click());
     await walk(page, shoot, menu);
     await page.context().close();
   });
 }
 
 async function walk(page: Page, shoot: (state: string) => Promise<void>, menu: () => Promise<unknown>): Promise<void> {
-  await page.getByRole('heading', { name: 'What should be done?' }).waitFor();
+  await page.getByRole('heading', { name: 'What should your agents do?' }).waitFor();
   await shoot('home');
   await menu();
   await shoot('menu');
@@ -92,7 +92,7 @@ async function walk(page: Page, shoot: (state: string) => Promise<void>, menu: (
   await inspect(page, 'Scribe');
   await page.getByRole('log', { name: 'Transcript' }).getByText('Finished').waitFor();
   await shoot('inspector-nested');
-  await page.getByRole('button', { name: 'Close the inspector' }).click();
+  await page.getByRole('button', { name: 'Close inspector' }).click();
 
   await menu();
   await begin(page, 'Write a note about the release.');
@@ -103,7 +103,7 @@ async function walk(page: Page, shoot: (state: string) => Promise<void>, menu: (
   await inspect(page, 'Scribe');
   await page.locator('.inspector .tool-head', { hasText: 'notes__add' }).click();
   await shoot('inspector');
-  await page.getByRole('button', { name: 'Close the inspector' }).click();
+  await page.getByRole('button', { name: 'Close inspector' }).click();
 
   await menu();
   await begin(page, 'Survey every lighthouse in the world.');
@@ -135,13 +135,13 @@ it('the pages of those who cannot come in', { timeout: 120_000 }, async () => {
     await nobody.screenshot({ path: `${shots}/${name}-no-rights.png` });
     const link = new URL(await stack.open('alice', 'alice'));
     const used = await visit(browser, `${link.origin}/login?token=used`, options);
-    await used.getByRole('heading', { name: 'This page needs its link' }).waitFor();
+    await used.getByRole('heading', { name: 'This page needs a link' }).waitFor();
     await used.screenshot({ path: `${shots}/${name}-link.png` });
     const cut = await visit(browser, link.href, options);
-    await cut.getByRole('heading', { name: 'What should be done?' }).waitFor();
+    await cut.getByRole('heading', { name: 'What should your agents do?' }).waitFor();
     await cut.route('**/api/stream*', (route) => route.abort());
     await cut.reload();
-    await cut.getByText('It is tried again by itself.').waitFor();
+    await cut.getByText('Retrying automatically.').waitFor();
     await cut.screenshot({ path: `${shots}/${name}-offline.png` });
     for (const page of [outside, nobody, used, cut]) await page.context().close();
   }

@@ -6,7 +6,7 @@ import type { Locator, Page } from 'playwright-core';
 /** Begins a chat with a message, and waits until it is shown. */
 export async function begin(page: Page, text: string): Promise<void> {
   await page.getByRole('link', { name: 'New chat' }).first().click();
-  await page.getByRole('heading', { name: 'What should be done?' }).waitFor();
+  await page.getByRole('heading', { name: 'What should your agents do?' }).waitFor();
   await say(page, text);
   await page.waitForURL(/\/chats\//);
   await page.getByRole('article').filter({ hasText: text }).waitFor();

@@ -21,7 +21,7 @@ import { Sidebar, step } from './views/Sidebar';
 import { SignIn } from './views/SignIn';
 import { UsagePage } from './views/UsagePage';
 
-/** The page: first who somebody is, then what they may see. */
+/** The page: signs the person in, then shows what they may see. */
 export function App() {
   const route = useRoute();
   const [loaded, again] = useLoad(() => whoami(route?.namespace), [route?.namespace]);
@@ -40,7 +40,7 @@ export function App() {
   return <Inside key={route.namespace} person={person} route={route} again={again} />;
 }
 
-/** What somebody sees who cannot come in. */
+/** Shown to a person who cannot sign in, or if the server does not answer. */
 function Outside({ error, again }: { error: Error; again: () => void }) {
   if (error instanceof Refusal && error.signedOut) return <SignIn by={error.signIn ?? 'token'} onDone={again} />;
   const retry = (
@@ -57,7 +57,7 @@ function Outside({ error, again }: { error: Error; again: () => void }) {
   );
 }
 
-/** How many entries of a transcript are shown at first. Of the chat's own only what is being said is of interest. */
+/** How many entries of a transcript are loaded at first. Of the chat's own transcript only the current reply is needed. */
 const tail = 200;
 
 function Inside({ person, route, again }: { person: Person; route: Route; again: () => void }) {
@@ -107,10 +107,10 @@ function Frame({ route, person, again }: { route: Route; person: Person; again: 
   return (
     <div className={`frame${menu ? ' menu-open' : ''}`}>
       <a className="skip" href="#main">
-        To the content
+        Skip to the content
       </a>
       <Sidebar route={route} onHelp={() => setHelp(true)} />
-      {menu && <button type="button" className="scrim" aria-label="Hide the chats" onClick={() => setMenu(false)} />}
+      {menu && <button type="button" className="scrim" aria-label="Hide chats" onClick={() => setMenu(false)} />}
       <div className="content">
         <ConnectionBanner connection={connection} />
         {!person.may.readChats ? <NoRights person={person} again={again} onMenu={onMenu} /> : <Content route={route} onMenu={onMenu} />}
@@ -133,12 +133,12 @@ function Content({ route, onMenu }: { route: Route; onMenu: () => void }) {
   }
 }
 
-/** A clear page for somebody who may see nothing here. */
+/** Shown to a person without rights in this namespace. */
 function NoRights({ person, again, onMenu }: { person: Person; again: () => void; onMenu: () => void }) {
   return (
     <main className="chat-main" id="main">
       <header className="chat-head bare">
-        <button type="button" className="button ghost icon-only menu" aria-label="Show the chats" onClick={onMenu}>
+        <button type="button" className="button ghost icon-only menu" aria-label="Show chats" onClick={onMenu}>
           <Icon name="menu" />
         </button>
       </header>
@@ -153,7 +153,7 @@ function NoRights({ person, again, onMenu }: { person: Person; again: () => void
         }
       >
         <p>
-          You are signed in as <strong>{person.user}</strong>. Choose another namespace in the sidebar, or ask whoever runs the cluster to bind you the role nestor-user in {person.namespace}:
+          You are signed in as <strong>{person.user}</strong>. Choose another namespace in the sidebar, or ask a cluster administrator to grant you the role nestor-user in {person.namespace}:
         </p>
         <pre className="code">
           <code>{`kubectl create rolebinding nestor-user -n ${person.namespace} \\\n  --clusterrole=nestor-user --user=${person.user}`}</code>

@@ -5,7 +5,7 @@ import type { Message, SubAgent, Task } from './api/types';
 import type { Entry } from './api/history';
 import { annotationCall, annotationDigest, labelParent } from './api/types';
 
-// Builders for tests: each object says only what a test is about.
+// Builders for tests: each object has only the fields that a test needs.
 
 export function aTask(name: string, task: { spec?: Partial<Task['spec']>; status?: Task['status']; parent?: string; created?: string } = {}): Task {
   return {

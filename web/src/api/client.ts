@@ -5,13 +5,13 @@ import type { Catalog, Chat, Message, Person, Provider, Role, ToolServer } from 
 import { labelChat } from './types';
 import type { Transcript, UsageReport } from './history';
 
-/** What the server or the API server said instead of an answer. */
+/** An error response of the server or the API server. */
 export class Refusal extends Error {
   constructor(
     readonly code: number,
     readonly reason: string,
     message: string,
-    /** How to sign in, when nobody is. */
+    /** How to sign in, if no one is signed in. */
     readonly signIn?: 'link' | 'token',
   ) {
     super(message);
@@ -30,7 +30,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The server cannot be reached at all. */
+/** The server cannot be reached. */
 export class Unreachable extends Error {
   constructor() {
     super('The server of this page does not answer. Is it still running?');
@@ -57,7 +57,7 @@ async function refusal(response: Response): Promise<Refusal> {
     reason = status.reason ?? '';
     message = status.message ?? message;
   } catch {
-    // Not every refusal has words.
+    // Not every error response has a message.
   }
   const signIn = response.headers.get('Nestor-Sign-In');
   return new Refusal(response.status, reason, message, signIn === 'link' || signIn === 'token' ? signIn : undefined);
@@ -98,7 +98,7 @@ export async function deleteChat(namespace: string, name: string): Promise<void>
   await ask(`${nestor(namespace, 'agentchats')}/${encodeURIComponent(name)}`, { method: 'DELETE' });
 }
 
-/** All that a person writes in a chat: words, decisions and cancellations. Each says whose it is. */
+/** Creates a message in a chat: a text, a decision or a cancel, with the user who wrote it. */
 export function write(namespace: string, chat: string, user: string, spec: Omit<Message['spec'], 'chat' | 'role' | 'user'>): Promise<Message> {
   return post(nestor(namespace, 'agentmessages'), {
     apiVersion: 'nestor.dev/v1alpha1',
@@ -114,7 +114,7 @@ export function transcript(namespace: string, name: string, page: { since?: numb
   return get(`${history(namespace, 'transcripts')}/${encodeURIComponent(name)}?${query}`, signal);
 }
 
-/** The arguments of a tool call, from the ledger, that have a digest. */
+/** Returns the arguments of the tool call with a digest, from the ledger. */
 export async function wholeArguments(namespace: string, name: string, call: string, has: (args: string) => boolean): Promise<string> {
   for (let since: number | undefined = 0; since !== undefined; ) {
     const page: Transcript = await transcript(namespace, name, { since, limit: 200 });
@@ -124,7 +124,7 @@ export async function wholeArguments(namespace: string, name: string, call: stri
     }
     since = page.next;
   }
-  throw new Error('The history does not have this call.');
+  throw new Error('The history does not contain this call.');
 }
 
 export async function usages(namespace: string): Promise<UsageReport[]> {

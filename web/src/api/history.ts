@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The kinds of history.nestor.dev: what happened, whole, from the ledger.
+// The kinds of history.nestor.dev, served from the ledger.
 
 export type EntryKind =
   | 'Started' | 'User' | 'Assistant' | 'Summary' | 'ToolResult' | 'ChildResult' | 'Question' | 'Approval' | 'Answer'

@@ -9,8 +9,8 @@ export interface ServerEvent {
 }
 
 /**
- * Reads server-sent events from chunks of text. The browser's own EventSource would do, but it tells neither why it was
- * refused nor lets the page say where it was.
+ * Reads server-sent events from chunks of text. The browser's EventSource neither reports why a request was refused
+ * nor lets the page send its position.
  */
 export class EventParser {
   private rest = '';

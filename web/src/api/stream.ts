@@ -4,7 +4,7 @@
 import { ask, Refusal } from './client';
 import { EventParser, type ServerEvent } from './sse';
 
-/** What a page wants to hear of. */
+/** What a page subscribes to. */
 export interface Wanted {
   namespace: string;
   chat?: string;
@@ -14,7 +14,7 @@ export interface Wanted {
 export type Connection =
   | { state: 'connecting' }
   | { state: 'live' }
-  /** Since when nothing was heard, and why. */
+  /** Since when the connection is lost, and why. */
   | { state: 'offline'; since: number; why: string }
   | { state: 'refused'; refusal: Refusal };
 
@@ -23,8 +23,8 @@ const silence = 40_000;
 const longestWait = 15_000;
 
 /**
- * Stream keeps a connection to the server for as long as it is wanted. A new one begins where the last one was: the id of
- * the last event says how far every source has come.
+ * Stream keeps a connection to the server until it is closed. A new connection resumes where the last one ended: the id of
+ * the last event contains the position of every source.
  */
 export class Stream {
   private cursor = '';
@@ -35,7 +35,7 @@ export class Stream {
     private readonly changed: (connection: Connection) => void,
   ) {}
 
-  /** Begins to listen, or listens to something else from now on. */
+  /** Subscribes, or changes the subscription. */
   listen(want: Wanted): void {
     this.stop();
     this.cursor = keepWanted(this.cursor, want);
@@ -94,7 +94,7 @@ export class Stream {
         }
       }
     } catch (error) {
-      if (error instanceof DOMException && error.name === 'AbortError') throw new Error('Nothing was heard for a while.');
+      if (error instanceof DOMException && error.name === 'AbortError') throw new Error('The server did not send anything for a while.');
       throw error;
     } finally {
       clearTimeout(watchdog);
@@ -110,7 +110,7 @@ export function address(want: Wanted): string {
   return `/api/stream?${query}`;
 }
 
-/** Forgets the positions of what is no longer wanted: when it is wanted again, it begins anew. */
+/** Drops the positions of sources that are no longer subscribed: a new subscription starts from the beginning. */
 export function keepWanted(cursor: string, want: Wanted): string {
   const names = new Set([`agentchats@${want.namespace}`]);
   for (const resource of ['agentmessages', 'agenttasks', 'subagents']) names.add(`${resource}@${want.namespace}/${want.chat}`);
@@ -119,7 +119,7 @@ export function keepWanted(cursor: string, want: Wanted): string {
   return new URLSearchParams(kept).toString();
 }
 
-/** Waits, but no longer than until the network is back. */
+/** Waits, at most until the network is back. */
 function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The objects as the Kubernetes API serves them; only the fields that the page shows. The API reference has all of them.
+// The objects as the Kubernetes API serves them, with only the fields that the page uses. The API reference has all of them.
 
 export interface Meta {
   name: string;
@@ -32,12 +32,12 @@ export interface Usage {
   completionTokens?: number;
   totalTokens?: number;
   modelCalls?: number;
-  /** Absent when the price of a call is unknown, which is not the same as free. */
+  /** Absent if the price of a call is unknown, which is not the same as free. */
   costMicros?: number;
 }
 
 export interface Waiting {
-  /** Nobody may decide who asked for the work. */
+  /** The requesters of the work may not decide. */
   separation?: boolean;
   kind: 'Question' | 'Approval';
   text?: string;
@@ -191,7 +191,7 @@ export interface Provider extends Resource {
   status?: { conditions?: Condition[] };
 }
 
-/** What Nestor brings along and no resource shows. */
+/** The built-in roles and tools, which are not resources. */
 export interface Catalog {
   roles: (RoleSpec & { name: string })[];
   tools: ToolInfo[];

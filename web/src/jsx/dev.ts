@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The same as runtime.ts, with what React needs to tell developers where a mistake is.
+// The same as runtime.ts, with the source positions that React needs for development messages.
 
 import { Fragment, jsxDEV as make } from 'react/jsx-dev-runtime';
 import { seenProps } from './seen';

@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the compiler turns JSX into: React's own functions, but that no text reaches the page in which characters cannot be seen.
-// It is done here, and not where texts are shown, because there are many such places and one that is forgotten would be enough.
+// The functions that JSX is compiled to: React's own, with invisible characters in texts escaped.
+// Escaping happens here and not where texts are shown, because there are many such places, and a single forgotten one would suffice for an attack.
 
 import { Fragment, jsx as make, jsxs as makeOfMany } from 'react/jsx-runtime';
 import { seenProps } from './seen';

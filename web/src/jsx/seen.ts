@@ -1,18 +1,18 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-/** What acts on text instead of being seen: control characters, and those that change the order in which others are shown. */
+/** Characters that affect text instead of being visible: control characters, and those that change the order of others. */
 const unseen = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
-/** A text in which such characters are written as escapes, as \u202e: text must not read as something else than it is. */
+/** Replaces such characters by escapes such as \u202e: text must not look like something else. */
 export const seen = (text: string) => text.replace(unseen, (char) => '\\u' + char.charCodeAt(0).toString(16).padStart(4, '0'));
 
-/** What a person types stays as it was typed. */
+/** A person's own input is not changed. */
 const typed = new Set(['value', 'defaultValue']);
 
 type Props = Record<string, unknown>;
 
-/** The properties of an element in which no text has characters that cannot be seen. Of a component only what stands between its tags is text to be shown. */
+/** Returns the properties of an element with invisible characters escaped. For a component, only its children are text. */
 export function seenProps(type: unknown, props: Props): Props {
   let safe = props;
   for (const [name, value] of Object.entries(props)) {

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// SHA-256 as FIPS 180-4 describes it. Browsers have it only for pages that come over HTTPS or from this machine.
+// SHA-256 as in FIPS 180-4. Browsers provide it only to pages that are served over HTTPS or from localhost.
 
 const first = (power: number, count: number): number[] => {
   const roots: number[] = [];
@@ -47,5 +47,5 @@ export function sha256(text: string): string {
   return Array.from(hash, (word) => (word >>> 0).toString(16).padStart(8, '0')).join('');
 }
 
-/** What identifies a tool call by its content: a decision names it, and holds for exactly that call. */
+/** The digest that identifies a tool call by its content: a decision contains it and applies only to exactly that call. */
 export const callDigest = (tool: string, args: string) => sha256(`${tool}\n${args}`);

@@ -23,7 +23,7 @@ export const tokens = (count: number | undefined) => (count === undefined ? '–
 
 export const whole = (count: number | undefined) => number.format(count ?? 0);
 
-/** Money, of millionths: as many digits as say something. Unknown is not free. */
+/** Formats millionths of the currency, with as many digits as are significant. Unknown is not free. */
 export function money(micros: number | undefined): string {
   if (micros === undefined) return 'unknown';
   const value = micros / 1e6;
@@ -43,7 +43,7 @@ export function ago(time: string, now: number): string {
 export const clock = (time: string | number) => new Date(time).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
 export const clockSeconds = (time: string | number) => new Date(time).toLocaleTimeString('en-GB');
 
-/** JSON for reading, or the text as it stands if it is none. */
+/** Indents JSON, or returns the text unchanged if it is not JSON. */
 export function pretty(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
@@ -52,7 +52,7 @@ export function pretty(text: string): string {
   }
 }
 
-/** Tells whether JSON.parse loses nothing of a text: no name that stands twice, no digit of a number, no order. */
+/** Reports whether JSON.parse loses nothing of a text: no duplicate name, no digit of a number, no order. */
 export function faithful(text: string): boolean {
   try {
     const bare = text.replace(/"(?:[^"\\]|\\.)*"|\s+/g, (part) => (part.startsWith('"') ? JSON.stringify(JSON.parse(part)) : ''));
@@ -62,14 +62,14 @@ export function faithful(text: string): boolean {
   }
 }
 
-/** A text such that every character of it is seen: what takes no room, turns the order around or only looks like a space is written as an escape. */
+/** Makes every character of a text visible: characters that are invisible, change the order or only look like a space become escapes. */
 export function visible(text: string): string {
   return text.replace(/[\p{C}\p{Z}]/gu, (char) =>
     char === ' ' || char === '\n' || char === '\t' ? char : Array.from({ length: char.length }, (_, i) => '\\u' + char.charCodeAt(i).toString(16).padStart(4, '0')).join(''),
   );
 }
 
-/** A valid name for a chat that tells what it is about. */
+/** Returns a valid name for a chat, derived from its message. */
 export function slug(text: string, suffix: string): string {
   const words = text
     .normalize('NFKD')

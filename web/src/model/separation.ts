@@ -4,12 +4,12 @@
 import type { Chat } from '../api/types';
 import type { Request } from './tree';
 
-/** Why a person may not decide about a call, if the role of the call lets nobody decide who asked for the work. */
+/** Returns why a person may not decide a call, if the role of the call does not allow requesters to decide. */
 export function barred(chat: Chat | undefined, request: Pick<Request, 'task' | 'call'>, user: string): string | undefined {
   const waits = chat?.status?.waiting?.find(({ task, toolCall }) => task === request.task && (toolCall || undefined) === request.call);
   if (!chat || !waits?.separation) return undefined;
   const askers = chat.status?.askers ?? [];
-  if (askers.length === 0) return 'Nobody can decide about this call: its role lets nobody decide who asked for the work, and a message of this chat does not say who wrote it.';
+  if (askers.length === 0) return 'No one can decide this call: its role does not allow requesters to decide, and the author of a message in this chat is unknown.';
   if (![...askers, chat.spec.user].includes(user)) return undefined;
-  return 'Somebody else must decide about this call: its role lets nobody decide who asked for the work, and you have written in this chat.';
+  return 'Another person must decide this call: its role does not allow requesters to decide, and you have written in this chat.';
 }

@@ -18,7 +18,7 @@ it('tells pauses and waits from work and failures', () => {
 });
 
 it('has a head for every reason', () => {
-  expect(headOf({ reason: 'PausedLoop', message: '', paused: true })).toContain('again and again');
+  expect(headOf({ reason: 'PausedLoop', message: '', paused: true })).toContain('repeatedly');
   expect(headOf({ reason: 'PausedOtherwise', message: '', paused: true })).toBe('Paused');
   expect(headOf({ reason: 'Otherwise', message: '', paused: false })).toBe('Waiting');
 });

@@ -7,7 +7,7 @@ import type { Condition } from '../api/types';
 export interface Standstill {
   reason: string;
   message: string;
-  /** A chat reached a limit and goes on with a person's next message. Else the work goes on by itself. */
+  /** True if a chat reached a limit and continues with a person's next message. Otherwise work continues automatically. */
   paused: boolean;
 }
 
@@ -23,16 +23,16 @@ export function standstillOf(conditions: Condition[] | undefined): Standstill | 
 }
 
 const heads: Record<string, string> = {
-  PausedTurnLimit: 'Paused: many turns without a person',
-  PausedTaskLimit: 'Paused: many tasks without a person',
-  PausedTokenLimit: 'Paused: many tokens without a person',
-  PausedLoop: 'Paused: the same work came again and again',
-  RateLimited: 'Waiting: the model provider limits requests',
+  PausedTurnLimit: 'Paused: too many turns without a person',
+  PausedTaskLimit: 'Paused: too many tasks without a person',
+  PausedTokenLimit: 'Paused: too many tokens without a person',
+  PausedLoop: 'Paused: the same work was delegated repeatedly',
+  RateLimited: 'Waiting: the model provider limits the rate',
   ProviderUnavailable: 'Waiting: the model provider does not answer',
-  Retrying: 'Waiting: the model call is tried again',
-  QueuedForProvider: 'Waiting for a turn at the model provider',
+  Retrying: 'Waiting: the model call will be retried',
+  QueuedForProvider: 'Waiting: queued for the model provider',
   QuotaExhausted: 'Waiting: the quota of the namespace is used up',
 };
 
-/** A standstill in a few words. */
+/** A short description of a standstill. */
 export const headOf = ({ reason, paused }: Standstill) => heads[reason] ?? (paused ? 'Paused' : 'Waiting');

@@ -3,20 +3,20 @@
 
 import { badgeOf, finished, flatten, type Badge, type Node } from './tree';
 
-/** One line of the picture: who ran when. */
+/** One row of the timeline: when a task ran. */
 export interface Bar {
   node: Node;
-  /** Which line, from the top. */
+  /** The row, from the top. */
   row: number;
   /** From 0 to 1. */
   start: number;
   end: number;
   badge: Badge;
-  /** Where it only waited for what it delegated. */
+  /** The spans in which it only waited for its children. */
   idle: { start: number; end: number }[];
 }
 
-/** A line between an agent and one that it started: out at the child's beginning, in at its end. */
+/** A line between an agent and its child: out when the child starts, in when it ends. */
 export interface Link {
   from: number;
   to: number;
@@ -60,7 +60,7 @@ export function draw(roots: Node[], now: number): Picture | undefined {
 
 const startOf = (node: Node) => (node.task.status?.startTime ? Date.parse(node.task.status.startTime) : undefined);
 
-/** Times have a precision of a second; a duration is exact. */
+/** Timestamps have a precision of one second; a duration is exact. */
 function endOf(node: Node, now: number): number {
   const { completionTime, durationMillis } = node.task.status ?? {};
   const start = startOf(node)!;

@@ -3,7 +3,7 @@
 
 import type { Entry, EntryToolCall } from '../api/history';
 
-/** What a model is saying right now. */
+/** The reply that is streaming in. */
 export interface Speaking {
   text: string;
   reasoning: string;
@@ -11,14 +11,14 @@ export interface Speaking {
   lost: boolean;
 }
 
-/** What the page knows of an agent's transcript. */
+/** The loaded part of an agent's transcript. */
 export interface TranscriptState {
   /** In the order of seq, without gaps between the first and the last. */
   entries: Entry[];
   speaking?: Speaking;
-  /** The newest reply, which a message of the chat will hold in a moment. */
+  /** The newest reply, until the message of the chat that contains it arrives. */
   said?: { text: string; at: number };
-  /** The first entry is here. */
+  /** The first entry is loaded. */
   complete: boolean;
   ended: boolean;
   absent: boolean;
@@ -27,7 +27,7 @@ export interface TranscriptState {
 
 export const emptyTranscript: TranscriptState = { entries: [], complete: false, ended: false, absent: false };
 
-/** Adds what a stream brought. Entries that are there already change nothing. */
+/** Adds entries from a stream. Entries that are already present change nothing. */
 export function hear(state: TranscriptState, arrived: Entry[]): TranscriptState {
   const entries = [...state.entries];
   let speaking = state.speaking;
@@ -63,12 +63,12 @@ function speak(speaking: Speaking | undefined, entry: Entry): Speaking {
   };
 }
 
-/** How long the page waits for the message that holds a reply. */
+/** How long the page waits for the message that contains a reply. */
 const postTime = 5_000;
 
 /**
- * The text that the orchestrator is saying, or has said and no message holds yet. A message that is here already is not shown a second
- * time.
+ * The orchestrator's reply that streams in, or that no message contains yet. A reply whose message has already arrived is not shown
+ * again.
  */
 export function spoken(state: TranscriptState | undefined, posted: string[], now: number): string {
   const text = state?.speaking?.text.trim() || (state?.said && now - state.said.at < postTime ? state.said.text.trim() : '');
@@ -76,13 +76,13 @@ export function spoken(state: TranscriptState | undefined, posted: string[], now
   return posted.some((content) => text.startsWith(content.trim()) || content.trim().startsWith(text)) ? '' : text;
 }
 
-/** Puts older entries before those that are there. */
+/** Prepends older entries. */
 export function recall(state: TranscriptState, older: Entry[], complete: boolean): TranscriptState {
   const first = state.entries[0]?.seq ?? Infinity;
   return { ...state, entries: [...older.filter((entry) => entry.seq < first), ...state.entries], complete };
 }
 
-/** A tool call with all that the transcript tells of it. */
+/** A tool call with everything that the transcript contains about it. */
 export interface Call extends EntryToolCall {
   at: string;
   output?: string;
@@ -99,8 +99,8 @@ export interface Row {
 }
 
 /**
- * Brings a transcript into the rows that people read: a tool's result, the decision about it and the results of the agents
- * that it started stand with the call, not on their own.
+ * Turns a transcript into rows for people: a tool's result, the decision about it and the results of the agents that it started
+ * are shown with the call, not separately.
  */
 export function rowsOf(entries: Entry[]): Row[] {
   const rows: Row[] = [];
@@ -130,7 +130,7 @@ export function rowsOf(entries: Entry[]): Row[] {
   return rows;
 }
 
-/** Tells whether an entry only says what became of calls that are there; then it has been said. */
+/** Reports whether an entry only contains outcomes of calls that are already shown. */
 function settles(entry: Entry, calls: Map<string, Call>): boolean {
   if (entry.kind !== 'ToolResult' && entry.kind !== 'Decision' && entry.kind !== 'Answer') return false;
   const about = entry.toolCalls ?? [];
@@ -148,7 +148,7 @@ function settles(entry: Entry, calls: Map<string, Call>): boolean {
   return true;
 }
 
-/** A piece of a row that stands in the list by itself: a row with many calls is long, and only what is in sight is drawn. */
+/** A part of a row that is a separate list item: a row with many calls is long, and only visible items are rendered. */
 export type Item = { key: string; row: Row } & ({ part: 'words' } | { part: 'outcome' } | { part: 'call'; call: Call });
 
 export function itemsOf(rows: Row[]): Item[] {
@@ -159,14 +159,14 @@ export function itemsOf(rows: Row[]): Item[] {
   ]);
 }
 
-/** About how high an item is before it is drawn: the nearer, the less the list moves. */
+/** Estimates the height of an item before it is rendered: the better the estimate, the less the list moves. */
 export function heightOf(item: Item | undefined): number {
   if (item?.part !== 'words') return item?.part === 'call' ? 40 : 96;
   const text = item.row.entry.content ?? '';
   return (item.row.entry.kind === 'Assistant' ? 42 : 66) + (text ? Math.min(40, Math.ceil(text.length / 62)) * 20 + 4 : 0);
 }
 
-/** Which rows a person wants to see. */
+/** The filter for rows. */
 export type Filter = 'all' | 'words' | 'tools' | 'errors';
 
 export function filterRows(rows: Row[], filter: Filter, search: string): Row[] {

@@ -4,7 +4,7 @@
 import { annotationCall, annotationDigest, labelParent, type Message, type SubAgent, type Task, type Usage } from '../api/types';
 import { callDigest } from './digest';
 
-/** A task with its agent and what that agent delegated. */
+/** A task with its agent and the tasks that the agent delegated. */
 export interface Node {
   name: string;
   task: Task;
@@ -18,7 +18,7 @@ export interface Node {
 export interface Tree {
   roots: Node[];
   byName: Map<string, Node>;
-  /** The roots by the message that caused them; those without one, or whose message is gone, under ''. */
+  /** The roots by the message that caused them; those without one, or whose message was deleted, under ''. */
   byTrigger: Map<string, Node[]>;
 }
 
@@ -60,7 +60,7 @@ function settle(node: Node, depth: number): void {
   node.children.forEach((child) => settle(child, depth + 1));
 }
 
-/** Names end in a number that grows, which tells more than times of a second's precision. */
+/** Names end in an increasing number, which orders tasks better than timestamps with a precision of one second. */
 function byStart(a: Node, b: Node): number {
   return a.task.metadata.creationTimestamp.localeCompare(b.task.metadata.creationTimestamp) || a.name.localeCompare(b.name, 'en', { numeric: true });
 }
@@ -70,7 +70,7 @@ export function flatten(nodes: Node[]): Node[] {
   return nodes.flatMap((node) => [node, ...flatten(node.children)]);
 }
 
-/** The way from the top down to a node. */
+/** The path from the root to a node. */
 export function ancestry(node: Node): Node[] {
   return node.parent ? [...ancestry(node.parent), node] : [node];
 }
@@ -95,7 +95,7 @@ export function badgeOf(node: Node): Badge {
 
 export const finished = (node: Node) => ['success', 'failed', 'timedout', 'cancelled'].includes(badgeOf(node));
 
-/** How long a task has taken so far, in milliseconds; nothing before it began. */
+/** The duration of a task so far, in milliseconds; undefined before it starts. */
 export function elapsed(node: Node, now: number): number | undefined {
   const { startTime, completionTime, durationMillis } = node.task.status ?? {};
   if (durationMillis !== undefined && completionTime) return durationMillis;
@@ -103,7 +103,7 @@ export function elapsed(node: Node, now: number): number | undefined {
   return Math.max(0, (completionTime ? Date.parse(completionTime) : now) - Date.parse(startTime));
 }
 
-/** What a task used itself: its usage counts that of its children, too. */
+/** The usage of a task without that of its children. */
 export function ownUsage(node: Node): Usage {
   const all = node.task.status?.usage ?? {};
   const below = node.children.map((child) => child.task.status?.usage ?? {});
@@ -118,7 +118,7 @@ export function ownUsage(node: Node): Usage {
   };
 }
 
-/** The order in which a chat is read: by time, and within a second as one thing leads to another. */
+/** The order of messages in a chat: by time, and within a second causes before effects. */
 export function inOrder(messages: Message[]): Message[] {
   const rank = (message: Message) => (message.spec.role === 'Assistant' || message.spec.role === 'System' ? 1 : 0);
   return [...messages].sort(
@@ -129,18 +129,18 @@ export function inOrder(messages: Message[]): Message[] {
   );
 }
 
-/** A request that a person decide about a tool call. */
+/** A request for approval of a tool call. */
 export interface Request {
   message: string;
   task: string;
   call?: string;
   tool: string;
-  /** As the model wrote them; whole, if whole says so. */
+  /** As the model wrote them; complete if whole is true. */
   arguments: string;
-  /** Whether the arguments have the digest that the operator gave the call. */
+  /** True if the arguments match the operator's digest of the call. */
   whole: boolean;
   digest?: string;
-  /** Who decided. */
+  /** The person who decided. */
   by?: string;
   state: 'open' | 'deciding' | 'approved' | 'denied' | 'over';
   comment?: string;
@@ -150,8 +150,8 @@ export interface Request {
 const requestText = /^Agent (.+) asks for approval of `([^`]+)` \(task (\S+), call (\S+)\):\n([\s\S]*)$/;
 
 /**
- * The request in a message of the operator, if it is one. Only the operator can mark a message with a call, so a model's
- * words are never taken for a request.
+ * Returns the request in a message of the operator, if it is one. Only the operator can annotate a message with a call, so text of
+ * a model is never mistaken for a request.
  */
 export function requestIn(message: Message, tree: Tree, messages: Message[]): Request | undefined {
   const call = message.metadata.annotations?.[annotationCall];
@@ -182,7 +182,7 @@ export function requestIn(message: Message, tree: Tree, messages: Message[]): Re
   };
 }
 
-/** The page is drawn often; a call's digest is computed once. */
+/** The page renders often; the digest of a call is computed once. */
 const digests = new WeakMap<Message, { args: string; digest: string }>();
 
 function digestOf(message: Message, tool: string, args: string): string {
@@ -193,7 +193,7 @@ function digestOf(message: Message, tool: string, args: string): string {
   return digest;
 }
 
-/** Tells whether a message is a later part of a request. */
+/** Reports whether a message is a later part of a request. */
 function continues({ metadata, spec }: Message, request: Message): boolean {
   return (
     metadata.name !== request.metadata.name &&
@@ -205,7 +205,7 @@ function continues({ metadata, spec }: Message, request: Message): boolean {
   );
 }
 
-/** Tells whether a message is shown with the request that it is a later part of. */
+/** Reports whether a message is shown with the request that it is a later part of. */
 export const isPart = (message: Message, messages: Message[]) =>
   message.metadata.annotations?.[annotationDigest] !== undefined &&
   messages.some((other) => requestText.test(other.spec.content ?? '') && continues(message, other));
@@ -215,11 +215,11 @@ function stateOf(node: Node | undefined, call: string, ofTool: boolean, decision
   const open = node !== undefined && (ofTool ? node.task.status?.phase === 'Waiting' : phase === 'AwaitingApproval');
   if (open) return decision ? 'deciding' : 'open';
   if (decision) return decision.decision === 'Approve' ? 'approved' : 'denied';
-  // The object may be a moment behind the message.
+  // The object may lag behind the message.
   return node && !finished(node) && phase === undefined ? 'open' : 'over';
 }
 
-/** Tells whether a message is an agent's question, and whether it still waits for an answer. */
+/** Returns the question of an agent in a message, and whether it still waits for an answer. */
 export function questionIn(message: Message, tree: Tree): { node: Node; open: boolean; text: string; who: string } | undefined {
   const call = message.metadata.annotations?.[annotationCall];
   const match = /^Agent (.+?) needs input: ([\s\S]*)$/.exec(message.spec.content ?? '');

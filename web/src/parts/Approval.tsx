@@ -13,7 +13,7 @@ import { Arguments } from './Arguments';
 import { Icon } from './Icon';
 
 const verdicts: Record<Exclude<Request['state'], 'open'>, string> = {
-  deciding: 'Decided, on its way to the agent',
+  deciding: 'Decision sent to the agent',
   approved: 'Approved',
   denied: 'Denied',
   over: 'No longer waiting',
@@ -24,12 +24,12 @@ function verdict({ state, by }: Request): string {
   return by && (state === 'approved' || state === 'denied') ? `${words} by ${by}` : words;
 }
 
-/** The whole arguments of a call, from the history. */
+/** Loads the complete arguments of a call from the history. */
 function fetchCall(namespace: string, { task, call, tool, digest }: Request): Promise<string> {
   return wholeArguments(namespace, transcriptOf(call ? 'subagent' : 'task', task), call ?? task, (args) => callDigest(tool, args) === digest);
 }
 
-/** A tool call that a person decides about: what will run, exactly, and the two answers. */
+/** A request for approval: the exact call, and the buttons to approve and deny it. */
 export function Approval({ chat, request }: { chat: string; request: Request }) {
   const site = useSite();
   const [comment, setComment] = useState('');
@@ -67,7 +67,7 @@ export function Approval({ chat, request }: { chat: string; request: Request }) 
       <header>
         <Icon name={open ? 'hand' : request.state === 'denied' ? 'cross' : 'check'} />
         <span>
-          <strong>{request.who}</strong> wants to run <code>{request.tool}</code>
+          <strong>{request.who}</strong> requests approval to run <code>{request.tool}</code>
         </span>
         {!open && <span className={`verdict ${request.state}`}>{verdict(request)}</span>}
       </header>
@@ -77,7 +77,7 @@ export function Approval({ chat, request }: { chat: string; request: Request }) 
         <p className="muted">Loading the whole call…</p>
       ) : (
         <p className="note waiting" role="alert">
-          This call is long, and all of it cannot be shown: {loaded.state === 'failed' && loaded.error.message} It can be denied, but not approved here.{' '}
+          This call is long and cannot be shown in full: {loaded.state === 'failed' && loaded.error.message} You can deny it, but not approve it here.{' '}
           <button type="button" className="button small" onClick={again}>
             Try again
           </button>

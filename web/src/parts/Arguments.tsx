@@ -5,8 +5,8 @@ import { faithful, pretty, visible } from '../model/format';
 import { Code } from './Markdown';
 
 /**
- * Shows the exact arguments of a tool call. Long texts in them stand on lines of their own, because nobody can judge a file
- * that is one line with escapes; nothing is left out or shortened.
+ * Shows the exact arguments of a tool call. Long texts are shown with their line breaks, because a file on one line with
+ * escapes is unreadable; nothing is left out or shortened.
  */
 export function Arguments({ text }: { text: string }) {
   const fields = fieldsOf(text);
@@ -31,6 +31,6 @@ function fieldsOf(text: string): [string, unknown][] | undefined {
     const fields = Object.entries(value);
     return fields.length > 0 ? fields : undefined;
   } catch {
-    return undefined; // not JSON: shown as it stands
+    return undefined; // not JSON: shown unchanged
   }
 }

@@ -4,7 +4,7 @@
 import type { Badge as BadgeKind } from '../model/tree';
 import { Icon, type IconName } from './Icon';
 
-/** How each state looks: always words and a shape, never colour alone. */
+/** The appearance of each state: always a text and a shape, never colour alone. */
 export const badges: Record<BadgeKind, { label: string; icon: IconName }> = {
   pending: { label: 'Pending', icon: 'dots' },
   running: { label: 'Running', icon: 'restart' },
@@ -27,7 +27,7 @@ export function Badge({ kind, label }: { kind: BadgeKind; label?: string }) {
   );
 }
 
-/** A state where there is no room for words. */
+/** A state without a visible text. */
 export function StatusDot({ kind, label }: { kind: BadgeKind | 'idle'; label: string }) {
   return (
     <span className={`status status-${kind}`} role="img" aria-label={label} title={label}>

@@ -6,13 +6,13 @@ import type { ReactNode } from 'react';
 export interface BarRow {
   key: string;
   label: ReactNode;
-  /** The parts of the bar, which stand for amounts. */
+  /** The segments of the bar. */
   parts: { kind: 'first' | 'second'; value: number; label: string }[];
   value: string;
   more?: ReactNode;
 }
 
-/** A chart of horizontal bars: a table that shows its numbers, so that nobody needs to see it to read it. */
+/** A chart of horizontal bars. It is a table with its numbers, so that screen readers can read it. */
 export function Bars({ title, rows, empty }: { title: string; rows: BarRow[]; empty: string }) {
   const most = Math.max(1, ...rows.map((row) => row.parts.reduce((sum, part) => sum + part.value, 0)));
   return (

@@ -4,10 +4,10 @@
 import { useEffect, useRef, useState, type RefObject } from 'react';
 import { Icon } from './Icon';
 
-/** What the API takes. */
+/** The maximum length of a message in the API. */
 const longest = 65536;
 
-/** Where a person writes. Enter sends; Shift and Enter begin a new line. */
+/** The input for messages. Enter sends; Shift+Enter starts a new line. */
 export function Composer({
   onSend,
   onStop,
@@ -57,7 +57,7 @@ export function Composer({
           <span className="reply-text">
             Answering <strong>{reply.who}</strong>: {reply.text}
           </span>
-          <button type="button" className="button ghost icon-only small" aria-label="Do not answer this question" onClick={onCancelReply}>
+          <button type="button" className="button ghost icon-only small" aria-label="Cancel the answer" onClick={onCancelReply}>
             <Icon name="close" size={14} />
           </button>
         </div>

@@ -4,7 +4,7 @@
 import type { ReactNode } from 'react';
 import { Icon, type IconName } from './Icon';
 
-/** What stands where there is nothing to show: why, and what to do. */
+/** Shown when there is no content: explains why, and what to do. */
 export function Empty({ icon, title, children, actions, alert = false }: { icon: IconName; title: string; children?: ReactNode; actions?: ReactNode; alert?: boolean }) {
   return (
     <div className={`empty${alert ? ' alert' : ''}`} role={alert ? 'alert' : undefined}>
@@ -18,7 +18,7 @@ export function Empty({ icon, title, children, actions, alert = false }: { icon:
   );
 }
 
-/** What stands where something is on its way. */
+/** Shown while content is loading. */
 export function Loading({ what, lines = 3 }: { what: string; lines?: number }) {
   return (
     <div className="loading" role="status" aria-label={`Loading ${what}`}>

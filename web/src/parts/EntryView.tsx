@@ -14,7 +14,7 @@ const looks: Record<EntryKind, { label: string; icon: IconName; kind?: string }>
   Started: { label: 'Assignment', icon: 'chevron' },
   User: { label: 'Person', icon: 'chat' },
   Assistant: { label: 'Model', icon: 'dot' },
-  Summary: { label: 'Summary of what came before', icon: 'copy' },
+  Summary: { label: 'Summary of earlier messages', icon: 'copy' },
   ToolResult: { label: 'Tool result', icon: 'tool' },
   ChildResult: { label: 'Result of an agent', icon: 'branch' },
   Question: { label: 'Question of an agent', icon: 'hand', kind: 'waiting' },
@@ -111,12 +111,12 @@ function thought(text: string | undefined): string {
     const { thought: said } = JSON.parse(text ?? '') as { thought?: unknown };
     if (typeof said === 'string') return said;
   } catch {
-    // As it stands, then.
+    // Not JSON: shown unchanged.
   }
   return text ?? '';
 }
 
-/** What the model is saying right now. */
+/** The model's reply while it streams in. */
 export function SpeakingView({ speaking }: { speaking: Speaking }) {
   return (
     <article className="entry assistant speaking" aria-label="The model is writing">
@@ -132,7 +132,7 @@ export function SpeakingView({ speaking }: { speaking: Speaking }) {
           <Icon name="tool" size={14} /> <code>{call.tool}</code> <span>{call.arguments}</span>
         </p>
       ))}
-      {speaking.lost && <p className="muted">Some of it went by too fast; the whole comes with the reply.</p>}
+      {speaking.lost && <p className="muted">Parts of the stream were skipped; the complete reply follows.</p>}
     </article>
   );
 }

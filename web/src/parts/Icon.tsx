@@ -39,7 +39,7 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
-/** A picture beside words, or alone in a control that has a label. It says nothing by itself. */
+/** A decorative icon, beside a text or in a control that has a label. */
 export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
   return (
     <svg className={`icon icon-${name}`} viewBox="0 0 16 16" width={size} height={size} aria-hidden="true" focusable="false">

@@ -5,8 +5,8 @@ import { Lexer, type Token, type Tokens } from 'marked';
 import { Fragment, memo, type ReactNode } from 'react';
 
 /**
- * Shows markdown of models and tools. The text becomes elements, never HTML: markup in it is shown as the text that it is,
- * pictures are links (loading one would tell its server what is read here), and links lead to web pages and mail only.
+ * Renders markdown of models and tools. The text becomes elements, never HTML: markup is shown as text,
+ * images become links (loading one would reveal to its server what is read here), and links lead only to web pages and mail.
  */
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
   return <div className="markdown">{blocks(new Lexer({ gfm: true, breaks: false }).lex(text))}</div>;
@@ -14,13 +14,13 @@ export const Markdown = memo(function Markdown({ text }: { text: string }) {
 
 const safeSchemes = new Set(['http:', 'https:', 'mailto:']);
 
-/** The address of a link, or nothing if following it could do more than open a page. */
+/** Returns the address of a link, or nothing if following it could do more than open a page. */
 export function safeHref(href: string): string | undefined {
   try {
     const url = new URL(href);
     return safeSchemes.has(url.protocol) ? url.href : undefined;
   } catch {
-    return undefined; // a path of this page, or of nothing
+    return undefined; // a relative path, or not a URL
   }
 }
 
@@ -128,7 +128,7 @@ function link(href: string, words: ReactNode, raw: string): ReactNode {
 
 const named: Record<string, string> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'" };
 
-/** Markdown lets authors write a few characters by name. */
+/** Decodes the named character references of markdown. */
 const entities = (text: string) => text.replace(/&(amp|lt|gt|quot|#39);/g, (entity) => named[entity] ?? entity);
 
 export function Code({ text, language, label = 'Code' }: { text: string; language?: string; label?: string }) {

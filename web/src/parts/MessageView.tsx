@@ -26,7 +26,7 @@ export const MessageView = memo(function MessageView({
 }) {
   const { spec, status, metadata } = message;
   if (spec.approval) return shownWithRequest(message, messages, tree) ? null : <Decision message={message} />;
-  if (spec.cancel) return <Line message={message} text={`${spec.user ?? 'Somebody'} cancelled ${spec.cancel.task || 'all work'}`} />;
+  if (spec.cancel) return <Line message={message} text={`${spec.user ?? 'Someone'} cancelled ${spec.cancel.task || 'all work'}`} />;
   const request = requestIn(message, tree, messages);
   if (request) return <Approval chat={spec.chat!} request={request} />;
   if (isPart(message, messages)) return null;
@@ -46,9 +46,9 @@ export const MessageView = memo(function MessageView({
       <div className="bubble">{spec.content}</div>
       <span className="message-foot">
         {status?.phase === 'Rejected' ? (
-          <span className="rejected">Not taken: {reasonOf(message)}</span>
+          <span className="rejected">Rejected: {reasonOf(message)}</span>
         ) : (
-          status?.phase !== 'Handled' && <span className="pending">{status?.reason === 'ChatNotReady' ? 'Waits until the chat is ready' : 'Sent'}</span>
+          status?.phase !== 'Handled' && <span className="pending">{status?.reason === 'ChatNotReady' ? 'Waiting until the chat is ready' : 'Sent'}</span>
         )}
         {spec.user && <span>{spec.user}</span>}
         <time dateTime={metadata.creationTimestamp}>{clock(metadata.creationTimestamp)}</time>
@@ -57,7 +57,7 @@ export const MessageView = memo(function MessageView({
   );
 });
 
-/** A decision stands with the request that it decides. */
+/** Reports whether a decision is shown with its request. */
 function shownWithRequest({ spec, status }: Message, messages: Message[], tree: Tree): boolean {
   if (status?.phase === 'Rejected') return false;
   return messages.some((other) => {
@@ -99,16 +99,16 @@ function Question({ message, question, onAnswer, onInspect }: { message: Message
 function Decision({ message }: { message: Message }) {
   const { approval, user } = message.spec;
   const verb = approval!.decision === 'Approve' ? 'approved' : 'denied';
-  return <Line message={message} text={`${user ?? 'Somebody'} ${verb} a call of ${approval!.task}${approval!.comment ? `: “${approval!.comment}”` : ''}`} />;
+  return <Line message={message} text={`${user ?? 'Someone'} ${verb} a call of ${approval!.task}${approval!.comment ? `: “${approval!.comment}”` : ''}`} />;
 }
 
-/** Something that happened rather than was said. */
+/** A line for an action or a System message. */
 function Line({ message, text }: { message: Message; text: string }) {
   const rejected = message.status?.phase === 'Rejected';
   return (
     <p className={`line${rejected ? ' rejected' : ''}`}>
       <span>{text}</span>
-      {rejected && <span>Not taken: {reasonOf(message)}</span>}
+      {rejected && <span>Rejected: {reasonOf(message)}</span>}
       <time dateTime={message.metadata.creationTimestamp}>{clock(message.metadata.creationTimestamp)}</time>
     </p>
   );

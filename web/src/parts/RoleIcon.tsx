@@ -4,7 +4,7 @@
 import { useSite } from '../state/context';
 import { Icon } from './Icon';
 
-/** The picture of a role: its emoji, or the first letter of its name. */
+/** The icon of a role: its emoji, or the first letter of its name. */
 export function RoleIcon({ role, tool = false, large = false }: { role?: string; tool?: boolean; large?: boolean }) {
   const { roles } = useSite();
   const { icon, displayName, name } = roles(role);

@@ -6,10 +6,10 @@ import { finished, type Node } from '../model/tree';
 import { Icon } from './Icon';
 import { isDelegation, ToolCard } from './ToolCard';
 
-/** How many steps stand in a task block before somebody asks for more. */
+/** How many steps a task block shows at first. */
 const shown = 3;
 
-/** A question or a delegation does not run: it waits for somebody. */
+/** A question or a delegation does not run: it waits for a person or for children. */
 function standing({ tool, phase }: { tool: string; phase: string }): string {
   if (phase !== 'Running') return phase;
   return tool === 'ask_user' ? 'WaitingForUser' : isDelegation(tool) ? 'Delegated' : phase;
@@ -39,7 +39,7 @@ export function Steps({ node, inspect }: { node: Node; inspect: (name: string) =
       )}
       {all && (
         <button type="button" className="button ghost small" onClick={() => inspect(node.name)}>
-          <Icon name="eye" size={14} /> All in the inspector
+          <Icon name="eye" size={14} /> Show all in the inspector
         </button>
       )}
     </div>

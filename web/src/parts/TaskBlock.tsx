@@ -14,7 +14,7 @@ import { RoleIcon, useRoleName } from './RoleIcon';
 import { Steps } from './Steps';
 import { Arguments } from './Arguments';
 
-/** What a task block can ask the page to do. */
+/** The actions of a task block. */
 export interface TaskActions {
   inspect: (name: string) => void;
   cancel?: (name: string) => void;
@@ -22,7 +22,7 @@ export interface TaskActions {
   inspected?: string;
 }
 
-/** The tasks that one message caused; a fan-out is told as one. */
+/** The tasks that one message caused; a fan-out is shown as one. */
 export function TaskGroup({ nodes, actions }: { nodes: Node[]; actions: TaskActions }) {
   const done = nodes.filter(finished).length;
   return (
@@ -47,7 +47,7 @@ export function TaskGroup({ nodes, actions }: { nodes: Node[]; actions: TaskActi
   );
 }
 
-/** One task: who does it, how it stands, and what it delegated, to any depth. */
+/** One task: its role, its state, and the tasks below it, at any depth. */
 export function TaskBlock({ node, actions }: { node: Node; actions: TaskActions }) {
   const roleName = useRoleName();
   const body = useId();
@@ -214,7 +214,7 @@ function ResultView({ result, partial }: { result: Result; partial: boolean }) {
   );
 }
 
-/** IterationLimit as people say it. */
+/** Turns IterationLimit into words. */
 export const words = (kind: string) => {
   const spaced = kind.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
   return spaced.charAt(0).toUpperCase() + spaced.slice(1);

@@ -23,7 +23,7 @@ const delegations = new Set(['delegate_to_agent', 'spawn_agents', 'continue_agen
 
 export const isDelegation = (tool: string | undefined) => delegations.has(tool ?? '');
 
-/** A tool call with what went in and what came out. */
+/** A tool call with its input and output. */
 export function ToolCard({ call, open, onToggle, onInspect }: { call: Call; open: boolean; onToggle: () => void; onInspect?: (name: string) => void }) {
   const look = looks[call.phase] ?? looks.Running!;
   const isAgent = isDelegation(call.tool) || call.children.length > 0;
@@ -66,17 +66,17 @@ export function ToolCard({ call, open, onToggle, onInspect }: { call: Call; open
           {call.output !== undefined && (
             <>
               <h4>Output</h4>
-              {call.output === '' ? <p className="muted">Nothing.</p> : <Code text={pretty(call.output)} label={`Output of ${call.tool}`} />}
+              {call.output === '' ? <p className="muted">No output.</p> : <Code text={pretty(call.output)} label={`Output of ${call.tool}`} />}
             </>
           )}
-          {call.output === undefined && call.arguments === '' && <p className="muted">No input, no output yet.</p>}
+          {call.output === undefined && call.arguments === '' && <p className="muted">No input and no output yet.</p>}
         </div>
       )}
     </div>
   );
 }
 
-/** The arguments in a line: the values, since the names are in the card. */
+/** The values of the arguments on one line; the card has the names. */
 export function brief(text: string | undefined): string {
   if (!text) return '';
   try {

@@ -5,12 +5,12 @@ import { createContext, use, useSyncExternalStore } from 'react';
 import type { Catalog, Person, Role, RoleSpec } from '../api/types';
 import type { Snapshot, Store } from './store';
 
-/** What every part of the page may need. */
+/** The context that is shared by all components. */
 export interface Site {
   store: Store;
   person: Person;
   namespace: string;
-  /** Tells the person something in passing. */
+  /** Shows a notice. */
   toast: (text: string, kind?: 'info' | 'error') => void;
   roles: (name: string | undefined) => RoleSpec & { name: string };
 }
@@ -28,7 +28,7 @@ export function useSnapshot(): Snapshot {
   return useSyncExternalStore(store.subscribe, store.read);
 }
 
-/** Finds roles by name: those of the namespace win over the built-in ones. */
+/** Finds roles by name: those of the namespace take precedence over the built-in ones. */
 export function roleFinder(catalog: Catalog | undefined, roles: Role[]): Site['roles'] {
   const known = new Map<string, RoleSpec & { name: string }>();
   for (const role of catalog?.roles ?? []) known.set(role.name, role);

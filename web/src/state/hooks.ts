@@ -3,7 +3,7 @@
 
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 
-/** The time, as often as somebody looks at a clock. */
+/** The current time, updated at an interval. */
 export function useNow(active: boolean, every = 1000): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
@@ -29,13 +29,13 @@ export function useTheme(): [Theme, (theme: Theme) => void] {
       if (chosen === 'system') localStorage.removeItem(key);
       else localStorage.setItem(key, chosen);
     } catch {
-      // Without storage it holds until the page is closed.
+      // Without storage it lasts until the page is closed.
     }
   }, []);
   return [theme, choose];
 }
 
-/** Whether a media query matches. */
+/** Reports whether a media query matches. */
 export function useMedia(query: string): boolean {
   const list = useMemo(() => window.matchMedia(query), [query]);
   return useSyncExternalStore(
@@ -49,7 +49,7 @@ export function useMedia(query: string): boolean {
 
 export type Loaded<T> = { state: 'loading' } | { state: 'done'; value: T } | { state: 'failed'; error: Error };
 
-/** What a request brought. It is made again when one of the keys changes, or when asked to. */
+/** The result of a request. It is repeated when one of the keys changes, or on demand. */
 export function useLoad<T>(load: () => Promise<T>, keys: unknown[]): [Loaded<T>, () => void] {
   const [loaded, setLoaded] = useState<Loaded<T>>({ state: 'loading' });
   const [round, setRound] = useState(0);
@@ -65,12 +65,12 @@ export function useLoad<T>(load: () => Promise<T>, keys: unknown[]): [Loaded<T>,
     return () => {
       current = false;
     };
-    // The keys say when.
+    // The keys decide when to repeat it.
   }, [...keys, round]);
   return [loaded, useCallback(() => setRound((n) => n + 1), [])];
 }
 
-/** Single keys, where nobody is typing. */
+/** Handles single keys, unless the person is typing. */
 export function useKeys(keys: Record<string, (() => void) | undefined>): void {
   const latest = useRef(keys);
   latest.current = keys;
@@ -78,7 +78,7 @@ export function useKeys(keys: Record<string, (() => void) | undefined>): void {
     const pressed = (event: KeyboardEvent) => {
       if (event.metaKey || event.ctrlKey || event.altKey || event.defaultPrevented) return;
       const target = event.target as HTMLElement;
-      if (target.closest('dialog')) return; // it has keys of its own
+      if (target.closest('dialog')) return; // it has its own keys
       const typing = target.closest('input, textarea, select, [contenteditable]');
       if (typing && event.key !== 'Escape') return;
       const action = latest.current[event.key];

@@ -5,7 +5,7 @@ import { useCallback, useSyncExternalStore } from 'react';
 
 export type ChatView = 'chat' | 'timeline' | 'usage';
 
-/** Where in the page a person is. The address says all of it, so it can be shared and survives a reload. */
+/** The current location in the page. The URL contains all of it, so it can be shared and survives a reload. */
 export interface Route {
   namespace: string;
   page: 'home' | 'chat' | 'roles' | 'usage';
@@ -64,7 +64,7 @@ export function useRoute(): Route | undefined {
   return parseRoute(path, query);
 }
 
-/** Handlers of a link inside the page: a plain click stays in the page, any other is the browser's. */
+/** Handlers of a link inside the page: a plain click navigates in the page, other clicks are left to the browser. */
 export function useLink(href: string) {
   const onClick = useCallback(
     (event: React.MouseEvent) => {

@@ -16,34 +16,34 @@ interface Objects {
   subagents: SubAgent;
 }
 
-/** Why a source tells nothing at the moment. */
+/** Why a source currently sends nothing. */
 export interface Problem {
   code: number;
   message: string;
-  /** It will not be tried again. */
+  /** It will not be retried. */
   final: boolean;
 }
 
-/** What the page knows, at one moment. */
+/** A snapshot of the page's data. */
 export interface Snapshot {
   chats: Chat[];
   messages: Message[];
   tasks: Task[];
   agents: SubAgent[];
-  /** The kinds of which everything has arrived. */
+  /** The kinds whose objects have all arrived. */
   synced: ReadonlySet<Kind>;
   problems: ReadonlyMap<string, Problem>;
   transcripts: ReadonlyMap<string, TranscriptState>;
   connection: Connection;
 }
 
-/** Changes are shown together: a burst of events is one rendering. */
+/** Changes are batched: a burst of events renders once. */
 const batch = 40;
 
-/** Store keeps what the stream tells, and tells those who watch it when that has changed. */
+/** Store holds the objects from the stream and notifies its subscribers of changes. */
 export class Store {
   private objects: { [K in Kind]: Map<string, Objects[K]> } = { agentchats: new Map(), agentmessages: new Map(), agenttasks: new Map(), subagents: new Map() };
-  /** A new list takes the place of the old one only when it is whole. */
+  /** A new list replaces the old one only when it is complete. */
   private arriving = new Map<Kind, Map<string, Resource>>();
   private synced = new Set<Kind>();
   private problems = new Map<string, Problem>();
@@ -78,7 +78,7 @@ export class Store {
     this.stream.stop();
   }
 
-  /** Shows an object that was just written, before the stream tells of it. */
+  /** Adds an object that was just written, before it arrives on the stream. */
   put<K extends Kind>(kind: K, object: Objects[K]): void {
     if (this.objects[kind].has(object.metadata.uid)) return;
     this.objects[kind].set(object.metadata.uid, object);
@@ -147,7 +147,7 @@ export class Store {
         this.problems.set(source, { code: data.status!.code, message: data.status!.message, final: event.name === 'refused' });
         break;
       default:
-        return; // a ping, or news of a later version
+        return; // a ping, or an event of a later version
     }
     this.show();
   }
@@ -195,7 +195,7 @@ export class Store {
   }
 }
 
-/** Keeps the list that is shown if nothing in it has changed, so that what depends on it is not computed again. */
+/** Returns the old list if nothing in it has changed, so that derived values are not computed again. */
 function same<T>(before: T[] | undefined, now: T[]): T[] {
   return before && before.length === now.length && before.every((item, i) => item === now[i]) ? before : now;
 }

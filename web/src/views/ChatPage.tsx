@@ -21,7 +21,7 @@ import { Inspector } from './Inspector';
 import { Timeline } from './Timeline';
 import { WaitingBanner } from './WaitingBanner';
 
-/** A chat: what was said, what is being done about it, and where to write. */
+/** A chat: its messages, its tasks, and the composer. */
 export function ChatPage({ route, onMenu }: { route: Route & { chat: string }; onMenu: () => void }) {
   const site = useSite();
   const { chats, messages, tasks, agents, synced, problems } = useSnapshot();
@@ -97,7 +97,7 @@ export function ChatPage({ route, onMenu }: { route: Route & { chat: string }; o
   );
 }
 
-/** Leads to the oldest question that is open, or to the input. */
+/** Moves the focus to the oldest open question, or to the input. */
 function answerOldest(ordered: Message[], tree: ReturnType<typeof buildTree>, answer: (message?: Message) => void): void {
   answer(ordered.find((message) => questionIn(message, tree)?.open));
 }
@@ -123,7 +123,7 @@ function ChatHead({ chat, route, onMenu, onStop }: { chat: Chat; route: Route; o
   };
   return (
     <header className="chat-head">
-      <button type="button" className="button ghost icon-only menu" aria-label="Show the chats" onClick={onMenu}>
+      <button type="button" className="button ghost icon-only menu" aria-label="Show chats" onClick={onMenu}>
         <Icon name="menu" />
       </button>
       <h1 title={chat.metadata.name}>{chat.metadata.name}</h1>
@@ -153,7 +153,7 @@ function ChatHead({ chat, route, onMenu, onStop }: { chat: Chat; route: Route; o
       {asking && (
         <Confirm title="Delete this chat?" action="Delete" onConfirm={() => void remove()} onClose={() => setAsking(false)}>
           <p>
-            <strong>{chat.metadata.name}</strong> goes with all its messages, tasks and agents. What is running is stopped. The ledger keeps the record.
+            <strong>{chat.metadata.name}</strong> is deleted with all its messages, tasks and agents. Running work stops. The ledger keeps the history.
           </p>
         </Confirm>
       )}
@@ -169,12 +169,12 @@ function Tab({ href, current, icon, label }: { href: string; current: boolean; i
   );
 }
 
-/** Says why a chat cannot answer, and what to do. */
+/** Explains why a chat cannot answer, and what to do. */
 function NotReady({ chat }: { chat: Chat }) {
   const ready = chat.status?.conditions?.find((condition) => condition.type === 'Ready');
   if (!chat.status?.conditions) {
     const young = Date.now() - Date.parse(chat.metadata.creationTimestamp) < 10_000;
-    return young ? null : <p className="banner">No operator has looked at this chat yet. Is nestor-operator running?</p>;
+    return young ? null : <p className="banner">No operator has processed this chat yet. Is nestor-operator running?</p>;
   }
   if (ready?.status !== 'False' || ready.reason === 'Progressing' || standstillOf(chat.status.conditions)) return null;
   return (
@@ -185,7 +185,7 @@ function NotReady({ chat }: { chat: Chat }) {
   );
 }
 
-/** Says that a chat is paused, or what its work waits for, and what to do about it. */
+/** Explains that a chat is paused, or what its work waits for, and what to do about it. */
 function StandstillBanner({ chat }: { chat: Chat }) {
   const still = standstillOf(chat.status?.conditions);
   if (!still) return null;
@@ -193,7 +193,7 @@ function StandstillBanner({ chat }: { chat: Chat }) {
     <p className="banner" role="status">
       <Icon name={still.paused ? 'hand' : 'clock'} size={14} />
       <span>
-        <strong>{headOf(still)}.</strong> {still.message} {still.paused ? !still.message.includes('to go on') && 'Write a message to go on.' : 'Nothing has failed: it goes on by itself.'}
+        <strong>{headOf(still)}.</strong> {still.message} {still.paused ? !/to (go on|continue)/.test(still.message) && 'Send a message to continue.' : 'Nothing has failed. Work continues automatically.'}
       </span>
     </p>
   );
@@ -205,11 +205,11 @@ function Gone({ name, onMenu }: { name: string; onMenu: () => void }) {
   return (
     <main className="chat-main" id="main">
       <header className="chat-head bare">
-        <button type="button" className="button ghost icon-only menu" aria-label="Show the chats" onClick={onMenu}>
+        <button type="button" className="button ghost icon-only menu" aria-label="Show chats" onClick={onMenu}>
           <Icon name="menu" />
         </button>
       </header>
-      <Empty icon="chat" title="There is no such chat" actions={<a className="button primary" {...home}>New chat</a>}>
+      <Empty icon="chat" title="Chat not found" actions={<a className="button primary" {...home}>New chat</a>}>
         <strong>{name}</strong> does not exist in {namespace}, or it was deleted.
       </Empty>
     </main>

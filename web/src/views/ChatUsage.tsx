@@ -8,10 +8,10 @@ import { elapsed, flatten, ownUsage, type Node, type Tree } from '../model/tree'
 import { Bars, Tile, type BarRow } from '../parts/Bars';
 import { RoleIcon, useRoleName } from '../parts/RoleIcon';
 
-/** How many agents are listed by themselves. */
+/** How many agents are listed individually. */
 const top = 12;
 
-/** What a chat has used, and who used it. */
+/** The usage of a chat, by role and by agent. */
 export function ChatUsage({ chat, tree }: { chat: Chat; tree: Tree }) {
   const roleName = useRoleName();
   const usage = chat.status?.usage ?? {};
@@ -37,7 +37,7 @@ export function ChatUsage({ chat, tree }: { chat: Chat; tree: Tree }) {
       </div>
       <Bars
         title="Tokens by role"
-        empty="Nothing has been used yet."
+        empty="No usage yet."
         rows={byRole.map(({ role, own, count }) => bar(role, <><RoleIcon role={role} /> {roleName(role)}</>, own, plural(count, 'run')))}
       />
       {agents.length > 0 && (
@@ -69,7 +69,7 @@ function bar(key: string, label: React.ReactNode, usage: Usage, more: string): B
   };
 }
 
-/** What each role used; what the tasks did not use, the orchestrator did. */
+/** The usage of each role; the usage that belongs to no task is the orchestrator's. */
 function sumByRole(chat: Chat, nodes: Node[]): { role: string; own: Usage; count: number }[] {
   const sums = new Map<string, { own: Usage; count: number }>();
   const add = (role: string, own: Usage) => {

@@ -14,10 +14,10 @@ import { TaskGroup, type TaskActions } from '../parts/TaskBlock';
 import { useSnapshot } from '../state/context';
 import { useNow } from '../state/hooks';
 
-/** How many messages are shown before somebody asks for more. */
+/** How many messages are shown at first. */
 const page = 100;
 
-/** What was said in the main chat, each message with the tasks that it caused. */
+/** The messages of the main chat, each with the tasks that it caused. */
 export function Conversation({ chat, ordered, tree, actions, onAnswer }: { chat: Chat; ordered: Message[]; tree: Tree; actions: TaskActions; onAnswer: (message: Message) => void }) {
   const { synced, problems } = useSnapshot();
   const [shown, setShown] = useState(page);
@@ -37,8 +37,8 @@ export function Conversation({ chat, ordered, tree, actions, onAnswer }: { chat:
             </button>
           )}
           {ordered.length === 0 && (
-            <Empty icon="chat" title="Nothing has been said yet">
-              Write what you want done. The orchestrator answers, or gives the work to agents whose steps you can watch here.
+            <Empty icon="chat" title="No messages yet">
+              Describe the work. The orchestrator answers or delegates to agents, whose steps you can follow here.
             </Empty>
           )}
           {visible.map((message) => (
@@ -61,7 +61,7 @@ export function Conversation({ chat, ordered, tree, actions, onAnswer }: { chat:
   );
 }
 
-/** What the orchestrator is saying right now, word by word. */
+/** The orchestrator's reply while it streams in. */
 function Speaking({ chat, ordered, idle }: { chat: Chat; ordered: Message[]; idle: boolean }) {
   const { transcripts } = useSnapshot();
   const transcript = transcripts.get(transcriptOf('chat', chat.metadata.name));
@@ -84,7 +84,7 @@ function Speaking({ chat, ordered, idle }: { chat: Chat; ordered: Message[]; idl
   );
 }
 
-/** Keeps the newest in sight, unless the person has scrolled away from it. */
+/** Keeps the newest message visible, unless the person has scrolled away from it. */
 function useStickToEnd() {
   const scroller = useRef<HTMLDivElement>(null);
   const end = useRef<HTMLDivElement>(null);

@@ -5,9 +5,9 @@ import { Dialog } from '../parts/Dialog';
 
 const keys: [string, string][] = [
   ['n', 'New chat'],
-  ['j  k', 'Next, previous chat'],
-  ['/', 'Write'],
-  ['c  t  u', 'Chat, timeline, usage'],
+  ['j  k', 'Next or previous chat'],
+  ['/', 'Write a message'],
+  ['c  t  u', 'Chat, timeline or usage'],
   ['i', 'Inspect the newest task, or close the inspector'],
   ['Esc', 'Close'],
   ['Enter', 'Send'],

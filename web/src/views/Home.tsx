@@ -13,7 +13,7 @@ import { go, hrefOf } from '../state/route';
 
 const ideas = ['What can you do?', 'Research the history of the lighthouse of Alexandria.', 'Review the authentication module for potential issues.'];
 
-/** Where a chat begins: with what somebody wants done. */
+/** Starts a chat with its first message. */
 export function Home({ onMenu }: { onMenu: () => void }) {
   const site = useSite();
   const { chats } = useSnapshot();
@@ -45,20 +45,20 @@ export function Home({ onMenu }: { onMenu: () => void }) {
   return (
     <main className="home" id="main">
       <header className="chat-head bare">
-        <button type="button" className="button ghost icon-only menu" aria-label="Show the chats" onClick={onMenu}>
+        <button type="button" className="button ghost icon-only menu" aria-label="Show chats" onClick={onMenu}>
           <Icon name="menu" />
         </button>
       </header>
       <div className="home-inner">
-        <h1>What should be done?</h1>
-        <p className="lead">An orchestrator answers you, or gives the work to agents. You see every step they take, and decide what they may change.</p>
-        <Composer onSend={begin} disabled={may ? undefined : 'You may not begin chats in this namespace.'} placeholder="Write what you want done" input={input} />
+        <h1>What should your agents do?</h1>
+        <p className="lead">An orchestrator answers you or delegates to agents. You see every step, and you approve the changes.</p>
+        <Composer onSend={begin} disabled={may ? undefined : 'You may not create chats in this namespace.'} placeholder="Describe the work" input={input} />
         <details className="options">
           <summary>Options</summary>
           <div className="fields">
             <label>
               <span>Name</span>
-              <input className="input" value={name} placeholder="made of the message" pattern="[a-z0-9]([a-z0-9\-]*[a-z0-9])?" maxLength={63} spellCheck={false} autoCapitalize="none" onChange={(event) => setName(event.target.value)} />
+              <input className="input" value={name} placeholder="derived from the message" pattern="[a-z0-9]([a-z0-9\-]*[a-z0-9])?" maxLength={63} spellCheck={false} autoCapitalize="none" onChange={(event) => setName(event.target.value)} />
             </label>
             <label>
               <span>Role</span>
@@ -69,7 +69,7 @@ export function Home({ onMenu }: { onMenu: () => void }) {
               <input className="input" value={provider} placeholder="default" spellCheck={false} autoCapitalize="none" onChange={(event) => setProvider(event.target.value)} />
             </label>
             <label>
-              <span>Most tokens</span>
+              <span>Token limit</span>
               <input className="input" value={tokens} placeholder="no limit" inputMode="numeric" onChange={(event) => setTokens(event.target.value.replace(/\D/g, ''))} />
             </label>
           </div>

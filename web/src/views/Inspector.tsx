@@ -22,7 +22,7 @@ const filters: { filter: Filter; label: string }[] = [
   { filter: 'errors', label: 'Errors' },
 ];
 
-/** All that one agent heard, thought, said and did. It is to look at: people talk to agents by way of the main chat. */
+/** The whole transcript of one agent, read-only: people talk to agents in the main chat. */
 export function Inspector({ name, chat, tree, onClose, onInspect, onAnswer }: { name: string; chat: string; tree: Tree; onClose: () => void; onInspect: (name?: string) => void; onAnswer: () => void }) {
   const { transcripts, problems, synced } = useSnapshot();
   const [filter, setFilter] = useState<Filter>('all');
@@ -37,16 +37,16 @@ export function Inspector({ name, chat, tree, onClose, onInspect, onAnswer }: { 
     <aside className="inspector" aria-label={`Inspector of ${name}`}>
       <header className="inspector-head">
         {node ? <InspectorTitle node={node} chat={chat} onInspect={onInspect} /> : <h2>{name}</h2>}
-        <button type="button" className="button ghost icon-only" aria-label="Close the inspector" title="Close (Esc)" onClick={onClose}>
+        <button type="button" className="button ghost icon-only" aria-label="Close inspector" title="Close (Esc)" onClick={onClose}>
           <Icon name="close" />
         </button>
       </header>
       {node?.task.status?.phase === 'Waiting' && (
         <div className="inspector-note">
           <Icon name="hand" size={14} />
-          <span>This agent waits for you. Agents are answered in the main chat.</span>
+          <span>This agent is waiting for you. Answer it in the main chat.</span>
           <button type="button" className="button small" onClick={onAnswer}>
-            To the chat
+            Go to chat
           </button>
         </div>
       )}
@@ -66,11 +66,11 @@ export function Inspector({ name, chat, tree, onClose, onInspect, onAnswer }: { 
       {problem && state.entries.length === 0 ? (
         <Trouble problem={problem} />
       ) : state.absent && state.entries.length === 0 ? (
-        <Empty icon="clock" title="This agent has not begun">Its transcript appears here as soon as it does.</Empty>
+        <Empty icon="clock" title="This agent has not started">Its transcript appears here when it starts.</Empty>
       ) : state.entries.length === 0 && !state.speaking ? (
-        synced.has('agenttasks') && !node ? <Empty icon="eye" title="This agent is gone">Its task was removed. The ledger keeps its transcript.</Empty> : <Loading what="the transcript" lines={8} />
+        synced.has('agenttasks') && !node ? <Empty icon="eye" title="This agent was deleted">Its task was deleted. The ledger keeps its transcript.</Empty> : <Loading what="the transcript" lines={8} />
       ) : shown.length === 0 && (filter !== 'all' || search) ? (
-        <Empty icon="search" title="Nothing fits">{state.complete ? 'Nothing in this transcript is like that.' : 'Nothing in the part that is loaded is like that. Show everything and scroll up for more.'}</Empty>
+        <Empty icon="search" title="No matches">{state.complete ? 'Nothing in this transcript matches.' : 'Nothing in the loaded part matches. Show everything and scroll up to load more.'}</Empty>
       ) : (
         <TranscriptList transcript={transcript} rows={shown} state={state} filtered={filter !== 'all' || search !== ''} onInspect={onInspect} />
       )}
@@ -78,13 +78,13 @@ export function Inspector({ name, chat, tree, onClose, onInspect, onAnswer }: { 
   );
 }
 
-/** Why a transcript cannot be shown, and what to do. */
+/** Explains why a transcript cannot be shown, and what to do. */
 function Trouble({ problem }: { problem: Problem }) {
-  const title = problem.code === 403 ? 'You may not read transcripts' : problem.code === 404 ? 'There is no history API' : 'The transcript cannot be read';
+  const title = problem.code === 403 ? 'You may not read transcripts' : problem.code === 404 ? 'The history API is not available' : 'The transcript cannot be read';
   return (
     <Empty icon={problem.code === 403 ? 'key' : 'alert'} title={title} alert>
       <p>{problem.code === 404 ? 'history.nestor.dev is not served in this cluster.' : problem.message}</p>
-      <p>{problem.final ? 'The task in the chat shows the newest steps.' : 'It is tried again by itself.'}</p>
+      <p>{problem.final ? 'The task in the chat shows the newest steps.' : 'Retrying automatically.'}</p>
     </Empty>
   );
 }
@@ -97,7 +97,7 @@ function InspectorTitle({ node, chat, onInspect }: { node: Node; chat: string; o
   const above = ancestry(node).slice(0, -1);
   return (
     <div className="inspector-title">
-      <nav className="crumbs" aria-label="Who asked for it">
+      <nav className="crumbs" aria-label="Parents">
         <button type="button" onClick={() => onInspect(undefined)}>
           {chat}
         </button>

@@ -7,7 +7,7 @@ import { useSite } from '../state/context';
 import { useLoad } from '../state/hooks';
 import { go, hrefOf } from '../state/route';
 
-/** Chooses a namespace: from a list for those who may see it, by name for everybody else. */
+/** Selects a namespace: from a list if the person may list namespaces, otherwise by name. */
 export function NamespacePicker() {
   const { namespace } = useSite();
   const [known] = useLoad(namespaces, []);

@@ -12,7 +12,7 @@ interface Toast {
   kind: 'info' | 'error';
 }
 
-/** How long something is told in passing; errors stay until they are closed. */
+/** How long a notice is shown; errors stay until they are closed. */
 const passing = 5000;
 
 export function useToasts() {
@@ -46,14 +46,14 @@ export function Toasts({ toasts, onClose }: { toasts: Toast[]; onClose: (id: num
   );
 }
 
-/** Says when what is shown may be old, and that nothing has to be done about it. */
+/** Reports that the page may be outdated, and that it reconnects automatically. */
 export function ConnectionBanner({ connection }: { connection: Connection }) {
   if (connection.state === 'offline') {
     return (
       <p className="banner offline" role="status">
         <Icon name="alert" size={14} />
         <span>
-          Offline: what you see is from {clock(connection.since)}. {connection.why} It is tried again by itself.
+          Offline: this is the state of {clock(connection.since)}. {connection.why} Retrying automatically.
         </span>
       </p>
     );

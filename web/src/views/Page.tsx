@@ -4,12 +4,12 @@
 import type { ReactNode } from 'react';
 import { Icon } from '../parts/Icon';
 
-/** A page beside the chats. */
+/** The frame of a page other than a chat. */
 export function Page({ title, subtitle, onMenu, children }: { title: string; subtitle?: string; onMenu: () => void; children: ReactNode }) {
   return (
     <main className="page" id="main" tabIndex={0}>
       <header className="page-head">
-        <button type="button" className="button ghost icon-only menu" aria-label="Show the chats" onClick={onMenu}>
+        <button type="button" className="button ghost icon-only menu" aria-label="Show chats" onClick={onMenu}>
           <Icon name="menu" />
         </button>
         <div>

@@ -11,12 +11,12 @@ import { useSite } from '../state/context';
 import { useLoad } from '../state/hooks';
 import { Page } from './Page';
 
-/** Who the agents can be, and what they can use. */
+/** The roles, tools and model providers of a namespace. */
 export function RolesPage({ onMenu }: { onMenu: () => void }) {
   const { namespace } = useSite();
   const [loaded, again] = useLoad(() => loadAll(namespace), [namespace]);
   return (
-    <Page title="Roles and tools" subtitle="Who the agents of this namespace can be, and what they can use" onMenu={onMenu}>
+    <Page title="Roles and tools" subtitle="The roles, tools and model providers of this namespace" onMenu={onMenu}>
       {loaded.state === 'loading' && <Loading what="roles" lines={6} />}
       {loaded.state === 'failed' && (
         <Empty alert icon="alert" title="Roles cannot be read" actions={<button type="button" className="button" onClick={again}>Try again</button>}>
@@ -28,7 +28,7 @@ export function RolesPage({ onMenu }: { onMenu: () => void }) {
   );
 }
 
-/** What somebody may not list is told as such, and the rest is shown. */
+/** Kinds that the person may not list are reported; the rest is shown. */
 async function loadAll(namespace: string) {
   const quiet = <T,>(list: Promise<T[]>) => list.catch((error: Error) => error.message);
   const [builtin, ours, servers, models] = await Promise.all([catalog(), quiet(roles(namespace)), quiet(toolServers(namespace)), quiet(providers(namespace))]);
@@ -58,7 +58,7 @@ function Everything({ all: { builtin, ours, servers, models } }: { all: Awaited<
       {typeof servers === 'string' ? (
         <p className="note">{servers}</p>
       ) : servers.length === 0 ? (
-        <p className="muted">No tool server in this namespace. A ToolServer gives agents the tools of an MCP server.</p>
+        <p className="muted">No tool servers in this namespace. A ToolServer adds the tools of an MCP server.</p>
       ) : (
         servers.map((server) => (
           <ToolTable key={server.metadata.name} title={server.metadata.name} prefix={`${server.metadata.name}__`} tools={server.status?.tools ?? []} conditions={server.status?.conditions} />
@@ -68,7 +68,7 @@ function Everything({ all: { builtin, ours, servers, models } }: { all: Awaited<
       {typeof models === 'string' ? (
         <p className="note">{models}</p>
       ) : models.length === 0 ? (
-        <p className="muted">No model provider in this namespace. Without one named default, chats use a shared one, or wait.</p>
+        <p className="muted">No model providers in this namespace. Without one named default, chats use a shared one, or wait for one.</p>
       ) : (
         <ul className="plain">
           {models.map((provider) => (
@@ -84,7 +84,7 @@ function Everything({ all: { builtin, ours, servers, models } }: { all: Awaited<
   );
 }
 
-/** A role of the namespace says what differs from the built-in one of its name. */
+/** A role of the namespace contains only the differences to the built-in role of the same name. */
 const overlay = (builtIn: RoleSpec | undefined, spec: RoleSpec): RoleSpec => ({ ...builtIn, ...spec, limits: { ...builtIn?.limits, ...spec.limits } });
 
 function RoleCard({ name, spec, source, conditions }: { name: string; spec: RoleSpec; source: string; conditions?: Condition[] }) {
@@ -145,7 +145,7 @@ function ToolTable({ title, tools, prefix = '', conditions }: { title: string; t
 
 const firstSentence = (text: string) => /^.*?[.!?](?=\s|$)/s.exec(text)?.[0] ?? text;
 
-/** Says that tools of a server differ from those that were pinned, and how to accept them. */
+/** Reports that tools of a server differ from the pinned ones, and how to accept them. */
 function Changed({ conditions }: { conditions?: Condition[] }) {
   const changed = conditions?.find((condition) => condition.type === 'ToolsChanged' && condition.status === 'True');
   if (!changed) return null;

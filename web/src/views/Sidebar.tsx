@@ -14,7 +14,7 @@ import { useNow, useTheme, type Theme } from '../state/hooks';
 import { go, hrefOf, useLink, type Route } from '../state/route';
 import { NamespacePicker } from './NamespacePicker';
 
-/** The chats of a namespace, and the way to everything else. */
+/** The chats of a namespace, and the navigation. */
 export function Sidebar({ route, onHelp }: { route: Route; onHelp: () => void }) {
   const { namespace, person } = useSite();
   const home = useLink(hrefOf({ namespace }));
@@ -81,7 +81,7 @@ function ThemeButton() {
   );
 }
 
-/** How many chats make a search worth its place. */
+/** The number of chats from which the search is shown. */
 const searchable = 8;
 
 function ChatList({ current }: { current?: string }) {
@@ -94,7 +94,7 @@ function ChatList({ current }: { current?: string }) {
   const problem = problems.get('agentchats');
   if (problem?.final || !person.may.readChats) return <p className="sidebar-note">You may not list the chats of this namespace.</p>;
   if (!synced.has('agentchats')) return <Loading what="chats" lines={5} />;
-  if (chats.length === 0) return <Empty icon="chat" title="No chats yet">Write a message to begin the first one.</Empty>;
+  if (chats.length === 0) return <Empty icon="chat" title="No chats yet">Send a message to start one.</Empty>;
   return (
     <>
       {chats.length >= searchable && (
@@ -107,7 +107,7 @@ function ChatList({ current }: { current?: string }) {
         {shown.map((chat) => (
           <ChatItem key={chat.metadata.uid} chat={chat} current={chat.metadata.name === current} now={now} />
         ))}
-        {shown.length === 0 && <li className="sidebar-note">No chat is called that.</li>}
+        {shown.length === 0 && <li className="sidebar-note">No matching chats.</li>}
       </ul>
     </>
   );
@@ -152,7 +152,7 @@ function ChatItem({ chat, current, now }: { chat: Chat; current: boolean; now: n
   );
 }
 
-/** How a chat stands, in one sign. */
+/** The state of a chat as one badge. */
 export function standing(chat: Chat): [Badge | 'idle', string] {
   const ready = chat.status?.conditions?.find((condition) => condition.type === 'Ready');
   if (chat.status?.phase === 'Waiting') return ['waiting', 'Waiting for you'];

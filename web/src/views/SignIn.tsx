@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { signIn } from '../api/client';
 import { Empty } from '../parts/Empty';
 
-/** What somebody sees who is not signed in. */
+/** Shown to a person who is not signed in. */
 export function SignIn({ by, onDone }: { by: 'link' | 'token'; onDone: () => void }) {
   const [token, setToken] = useState('');
   const [problem, setProblem] = useState('');
@@ -13,10 +13,10 @@ export function SignIn({ by, onDone }: { by: 'link' | 'token'; onDone: () => voi
   if (by === 'link') {
     return (
       <main className="center" id="main">
-        <Empty icon="key" title="This page needs its link">
-          <p>The link that opens it works once, in one browser.</p>
+        <Empty icon="key" title="This page needs a link">
+          <p>Each link works once, in one browser.</p>
           <p>
-            Run <code>kubectl nestor ui</code> again and open the link that it prints.
+            Run <code>kubectl nestor ui</code> again and open the new link.
           </p>
         </Empty>
       </main>
@@ -45,7 +45,7 @@ export function SignIn({ by, onDone }: { by: 'link' | 'token'; onDone: () => voi
         <img src="/icon.svg" alt="" width={40} height={40} />
         <h1>Sign in to Nestor</h1>
         <p>
-          Everything here is done as you. Use a token of your cluster, for example from <code>kubectl create token NAME</code>.
+          This page acts with your identity. Use a token for your cluster, for example from <code>kubectl create token NAME</code>.
         </p>
         <label>
           <span>Token</span>
@@ -53,7 +53,7 @@ export function SignIn({ by, onDone }: { by: 'link' | 'token'; onDone: () => voi
         </label>
         {problem && (
           <p className="note failed" id="sign-in-problem" role="alert">
-            {problem === 'Unauthorized' ? 'The cluster does not know this token, or it has ended. Make a new one.' : problem}
+            {problem === 'Unauthorized' ? 'The cluster does not accept this token, or it has expired. Create a new one.' : problem}
           </p>
         )}
         <button type="submit" className="button primary" disabled={!token.trim() || busy}>

@@ -12,10 +12,10 @@ import { RoleIcon, useRoleName } from '../parts/RoleIcon';
 import { useNow } from '../state/hooks';
 
 const rowHeight = 36;
-/** The picture's own width; it is stretched to the room there is. */
+/** The width of the view box; the drawing is stretched to the available width. */
 const width = 1000;
 
-/** Who ran when, as a picture: bars for runs, lines for delegation and for results that came back. */
+/** Draws when each agent ran: bars for runs, lines for delegations and results. */
 export function Timeline({ tree, ordered, inspect }: { tree: Tree; ordered: Message[]; inspect: (name: string) => void }) {
   const roleName = useRoleName();
   const triggers = useMemo(() => ordered.filter((message) => tree.byTrigger.has(message.metadata.name)), [ordered, tree]);
@@ -28,7 +28,7 @@ export function Timeline({ tree, ordered, inspect }: { tree: Tree; ordered: Mess
   if (!picture) {
     return (
       <Empty icon="timeline" title="Nothing has run yet">
-        When the orchestrator gives work to agents, this picture shows who ran when.
+        When the orchestrator delegates work, the timeline shows when each agent ran.
       </Empty>
     );
   }

@@ -9,12 +9,12 @@ import { EntryView, SpeakingView } from '../parts/EntryView';
 import { Icon } from '../parts/Icon';
 import { useSite } from '../state/context';
 
-/** How many numbers back the next older page begins. Not every number is an entry, so a page may have fewer. */
+/** How many sequence numbers the next older page covers. Not every number is an entry, so a page may have fewer entries. */
 const page = 300;
 
 /**
- * The rows of a transcript. Only those in sight are in the document, so ten thousand cost no more than twenty; older ones
- * are asked for when somebody scrolls up to them.
+ * The rows of a transcript. Only visible rows are in the document, so ten thousand cost no more than twenty; older rows
+ * are loaded when the person scrolls up to them.
  */
 export function TranscriptList({ transcript, rows, state, filtered, onInspect }: { transcript: string; rows: Row[]; state: TranscriptState; filtered: boolean; onInspect: (name: string) => void }) {
   const site = useSite();
@@ -49,7 +49,7 @@ export function TranscriptList({ transcript, rows, state, filtered, onInspect }:
     }
   }, [loading, state.complete, state.entries, site, transcript]);
 
-  // Older rows push the others down: what the person looks at must stay where it is.
+  // Older rows push the others down: the visible rows must stay where they are.
   const total = list.getTotalSize();
   const before = useRef({ total, count });
   useLayoutEffect(() => {

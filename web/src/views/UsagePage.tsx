@@ -11,12 +11,12 @@ import { useSite } from '../state/context';
 import { useLoad } from '../state/hooks';
 import { Page } from './Page';
 
-/** What a namespace has used, from the ledger: it counts chats that are long deleted, too. */
+/** The usage of a namespace, from the ledger: it includes deleted chats. */
 export function UsagePage({ onMenu }: { onMenu: () => void }) {
   const { namespace } = useSite();
   const [loaded, again] = useLoad(() => usages(namespace), [namespace]);
   return (
-    <Page title="Usage" subtitle={`All model calls and runs in ${namespace} that the ledger keeps`} onMenu={onMenu}>
+    <Page title="Usage" subtitle={`All model calls and runs of ${namespace} in the ledger`} onMenu={onMenu}>
       {loaded.state === 'loading' && <Loading what="usage" lines={6} />}
       {loaded.state === 'failed' && <Failed error={loaded.error} again={again} />}
       {loaded.state === 'done' && <Report reports={loaded.value} />}
@@ -31,7 +31,7 @@ function Failed({ error, again }: { error: Error; again: () => void }) {
     <Empty
       alert
       icon={forbidden ? 'key' : 'alert'}
-      title={forbidden ? 'You may not read usage here' : missing ? 'There is no history API' : 'Usage cannot be read'}
+      title={forbidden ? 'You may not read usage in this namespace' : missing ? 'The history API is not available' : 'Usage cannot be read'}
       actions={
         <button type="button" className="button" onClick={again}>
           Try again
@@ -47,7 +47,7 @@ function Report({ reports }: { reports: UsageReport[] }) {
   const roleName = useRoleName();
   const total = reports.find((report) => report.by === 'Total');
   const by = (dimension: UsageReport['by']) => reports.filter((report) => report.by === dimension).sort((a, b) => (b.modelCalls.totalTokens ?? 0) - (a.modelCalls.totalTokens ?? 0));
-  if (!total || (total.modelCalls.total === 0 && total.runs.total === 0)) return <Empty icon="chart" title="Nothing has been used yet">Usage appears with the first model call.</Empty>;
+  if (!total || (total.modelCalls.total === 0 && total.runs.total === 0)) return <Empty icon="chart" title="No usage yet">Usage appears after the first model call.</Empty>;
   const { modelCalls, runs } = total;
   return (
     <div className="usage">
@@ -55,11 +55,11 @@ function Report({ reports }: { reports: UsageReport[] }) {
         <Tile label="Tokens" value={tokens(modelCalls.totalTokens ?? 0)} more={`${tokens(modelCalls.promptTokens ?? 0)} in, ${tokens(modelCalls.completionTokens ?? 0)} out`} />
         <Tile label="Cost" value={money(modelCalls.costMicros)} more={modelCalls.unknownCostCalls ? `${plural(modelCalls.unknownCostCalls, 'call')} without a price` : undefined} />
         <Tile label="Model calls" value={whole(modelCalls.total)} more={modelCalls.meanDurationMillis !== undefined ? `${duration(modelCalls.meanDurationMillis)} on average` : undefined} />
-        <Tile label="Runs" value={whole(runs.total)} more={runs.successPercent !== undefined ? `${runs.successPercent}% of those that ended succeeded` : undefined} />
+        <Tile label="Runs" value={whole(runs.total)} more={runs.successPercent !== undefined ? `${runs.successPercent}% of finished runs succeeded` : undefined} />
       </div>
-      <Bars title="By role" empty="No role has been used." rows={by('Role').map((report) => row(report, <><RoleIcon role={report.value} /> {roleName(report.value)}</>))} />
-      <Bars title="By model" empty="No model has been called." rows={by('Model').map((report) => row(report, <span className="mono">{report.value}</span>))} />
-      <Bars title="By chat" empty="No chat has used anything." rows={by('Chat').slice(0, 20).map((report) => row(report, <span className="mono">{report.value || 'standalone tasks'}</span>))} />
+      <Bars title="By role" empty="No roles used." rows={by('Role').map((report) => row(report, <><RoleIcon role={report.value} /> {roleName(report.value)}</>))} />
+      <Bars title="By model" empty="No models called." rows={by('Model').map((report) => row(report, <span className="mono">{report.value}</span>))} />
+      <Bars title="By chat" empty="No chats with usage." rows={by('Chat').slice(0, 20).map((report) => row(report, <span className="mono">{report.value || 'standalone tasks'}</span>))} />
       <p className="chart-key">
         <span className="swatch first" /> in <span className="swatch second" /> out
       </p>

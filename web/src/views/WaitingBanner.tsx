@@ -7,7 +7,7 @@ import { Icon } from '../parts/Icon';
 import { useRoleName } from '../parts/RoleIcon';
 import { go, hrefOf, type Route } from '../state/route';
 
-/** Says what waits for the person, and leads to where it is answered: the main chat. */
+/** Shows what waits for the person, and links to the main chat, where it is answered. */
 export function WaitingBanner({ chat, ordered, tree, route, onAnswer }: { chat: Chat; ordered: Message[]; tree: Tree; route: Route; onAnswer: (message?: Message) => void }) {
   const roleName = useRoleName();
   const requests = ordered.map((message) => requestIn(message, tree, ordered)).filter((request) => request?.state === 'open');
@@ -34,7 +34,7 @@ export function WaitingBanner({ chat, ordered, tree, route, onAnswer }: { chat: 
           </>
         ) : (
           <>
-            <strong>{request!.who}</strong> wants to run <code>{request!.tool}</code>
+            <strong>{request!.who}</strong> requests approval to run <code>{request!.tool}</code>
           </>
         )}
         {count > 1 && <span className="more"> and {count - 1} more</span>}
