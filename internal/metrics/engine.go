@@ -10,10 +10,10 @@ import (
 )
 
 var (
-	inMemory     = prometheus.NewDesc("nestor_agents_in_memory", "Agents that the engine holds in memory; those that only wait are not kept.", nil, nil)
-	quotaWaiting = prometheus.NewDesc("nestor_quota_waiting", "Runs that wait for an AgentQuota now.", nil, nil)
+	inMemory     = prometheus.NewDesc("nestor_agents_in_memory", "Agents in the engine's memory; waiting agents are evicted.", nil, nil)
+	quotaWaiting = prometheus.NewDesc("nestor_quota_waiting", "Runs that currently wait for an AgentQuota.", nil, nil)
 	ledgerFull   = prometheus.NewDesc("nestor_ledger_full_namespaces", "Namespaces that have filled their share of the ledger (`--ledger-namespace-quota`): their model calls wait.", nil, nil)
-	inFlight     = prometheus.NewDesc("nestor_effects_in_flight", "Model calls, tool calls and timers that the engine has begun.", nil, nil)
+	inFlight     = prometheus.NewDesc("nestor_effects_in_flight", "Model calls, tool calls and timers in flight.", nil, nil)
 )
 
 // Engine reads what the engine holds whenever it is asked.

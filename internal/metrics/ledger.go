@@ -14,9 +14,9 @@ import (
 )
 
 var (
-	ledgerBatches      = prometheus.NewDesc("nestor_ledger_batches_total", "Batches that agents appended to the ledger.", nil, nil)
+	ledgerBatches      = prometheus.NewDesc("nestor_ledger_batches_total", "Batches that were appended to the ledger.", nil, nil)
 	ledgerTransactions = prometheus.NewDesc("nestor_ledger_transactions_total", "Transactions that those batches shared.", nil, nil)
-	ledgerQueue        = prometheus.NewDesc("nestor_ledger_queue", "Batches that wait to be written to the ledger now.", nil, nil)
+	ledgerQueue        = prometheus.NewDesc("nestor_ledger_queue", "Batches that currently wait to be written to the ledger.", nil, nil)
 )
 
 // Ledger reads what the ledger has written whenever it is asked.

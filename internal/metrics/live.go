@@ -14,9 +14,9 @@ import (
 )
 
 var (
-	agents = prometheus.NewDesc("nestor_agents", "Agents that have not ended, by kind and by where they stand, such as `Active`, `Idle`, `WaitingForUser` or `AwaitingApproval`.",
+	agents = prometheus.NewDesc("nestor_agents", "Agents that have not ended, by kind and phase, such as `Active`, `Idle`, `WaitingForUser` or `AwaitingApproval`.",
 		[]string{"kind", "standing"}, nil)
-	longestWait = prometheus.NewDesc("nestor_longest_wait_for_person_seconds", "How long the agent that has waited longest for an answer or a decision has waited; 0 if none does.", nil, nil)
+	longestWait = prometheus.NewDesc("nestor_longest_wait_for_person_seconds", "The longest current wait of an agent for an answer or a decision; 0 if none waits.", nil, nil)
 )
 
 // live knows where every agent stands that has not ended, also those that are not in memory: an engine that takes over tells of all

@@ -51,39 +51,39 @@ func TestMetricsCountWhatAgentsDo(t *testing.T) {
 	m.BackedOff("ns/default", time.Unix(100, 0))
 	m.Trouble()
 	want := `
-# HELP nestor_agents_in_memory Agents that the engine holds in memory; those that only wait are not kept.
+# HELP nestor_agents_in_memory Agents in the engine's memory; waiting agents are evicted.
 # TYPE nestor_agents_in_memory gauge
 nestor_agents_in_memory 3
-# HELP nestor_agents_started_total Agents that began, by kind: ` + "`AgentChat`, `SubAgent` or `AgentTask`" + ` (a task of type Tool).
+# HELP nestor_agents_started_total Agents that started, by kind: ` + "`AgentChat`, `SubAgent` or `AgentTask`" + ` (a task of type Tool).
 # TYPE nestor_agents_started_total counter
 nestor_agents_started_total{kind="SubAgent"} 1
-# HELP nestor_ledger_failures_total Writes that the ledger refused or could not take; agents wait and try again.
+# HELP nestor_ledger_failures_total Writes that the ledger refused or failed; agents wait and retry.
 # TYPE nestor_ledger_failures_total counter
 nestor_ledger_failures_total 1
-# HELP nestor_model_calls_total Model calls that were made, by provider and status.
+# HELP nestor_model_calls_total Model calls, by provider and status.
 # TYPE nestor_model_calls_total counter
 nestor_model_calls_total{provider="ns/default",status="Failed"} 1
 nestor_model_calls_total{provider="ns/default",status="Success"} 1
-# HELP nestor_model_cost_micros_total What model calls cost in millionths of the currency, where the price is known.
+# HELP nestor_model_cost_micros_total Cost of model calls in millionths of the currency, as far as prices are known.
 # TYPE nestor_model_cost_micros_total counter
 nestor_model_cost_micros_total{provider="ns/default"} 300
 # HELP nestor_model_failures_total Model calls that failed, by provider and kind, such as ` + "`RateLimited`, `Unauthorized` or `Cancelled`" + `.
 # TYPE nestor_model_failures_total counter
 nestor_model_failures_total{kind="RateLimited",provider="ns/default"} 1
-# HELP nestor_model_queue Model calls that wait for their turn now.
+# HELP nestor_model_queue Model calls that currently wait in the queue.
 # TYPE nestor_model_queue gauge
 nestor_model_queue{provider="ns/default"} 4
-# HELP nestor_model_tokens_total Tokens that model calls used, by provider and type: ` + "`prompt` or `completion`" + `.
+# HELP nestor_model_tokens_total Tokens used by model calls, by provider and type: ` + "`prompt` or `completion`" + `.
 # TYPE nestor_model_tokens_total counter
 nestor_model_tokens_total{provider="ns/default",type="completion"} 5
 nestor_model_tokens_total{provider="ns/default",type="prompt"} 7
-# HELP nestor_streams Streams that are open now, by server: ` + "`web` (pages) or `history`" + ` (transcripts that are followed).
+# HELP nestor_streams Open streams, by server: ` + "`web` (pages) or `history`" + ` (followed transcripts).
 # TYPE nestor_streams gauge
 nestor_streams{server="web"} 2
-# HELP nestor_streams_refused_total Streams that were refused because there were too many, by server.
+# HELP nestor_streams_refused_total Streams that were refused because of a limit, by server.
 # TYPE nestor_streams_refused_total counter
 nestor_streams_refused_total{server="web"} 1
-# HELP nestor_tool_calls_total Tool calls that were made, by status.
+# HELP nestor_tool_calls_total Tool calls, by status.
 # TYPE nestor_tool_calls_total counter
 nestor_tool_calls_total{status="Failed"} 1
 `
@@ -180,7 +180,7 @@ func TestAWaitOutlastsTheOperator(t *testing.T) {
 func checkStands(t *testing.T, registry prometheus.Gatherer, want string) {
 	t.Helper()
 	if want != "" {
-		want = "# HELP nestor_agents Agents that have not ended, by kind and by where they stand, such as `Active`, `Idle`, `WaitingForUser` or `AwaitingApproval`.\n# TYPE nestor_agents gauge" + want
+		want = "# HELP nestor_agents Agents that have not ended, by kind and phase, such as `Active`, `Idle`, `WaitingForUser` or `AwaitingApproval`.\n# TYPE nestor_agents gauge" + want
 	}
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "nestor_agents"); err != nil {
 		t.Error(err)

@@ -10,8 +10,8 @@ import (
 )
 
 var (
-	streamsOpen    = prometheus.NewDesc("nestor_streams", "Streams that are open now, by server: `web` (pages) or `history` (transcripts that are followed).", []string{"server"}, nil)
-	streamsRefused = prometheus.NewDesc("nestor_streams_refused_total", "Streams that were refused because there were too many, by server.", []string{"server"}, nil)
+	streamsOpen    = prometheus.NewDesc("nestor_streams", "Open streams, by server: `web` (pages) or `history` (followed transcripts).", []string{"server"}, nil)
+	streamsRefused = prometheus.NewDesc("nestor_streams_refused_total", "Streams that were refused because of a limit, by server.", []string{"server"}, nil)
 )
 
 // Streams reads how many streams servers hold whenever it is asked.

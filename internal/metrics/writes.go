@@ -10,9 +10,9 @@ import (
 )
 
 var (
-	writesLimit    = prometheus.NewDesc("nestor_kube_api_writes_limit", "Writes of Nestor's objects that may be on their way to the API server at once; see `--kube-api-writes`.", nil, nil)
-	writesInFlight = prometheus.NewDesc("nestor_kube_api_writes_in_flight", "Writes that are on their way to the API server now.", nil, nil)
-	writesWaiting  = prometheus.NewDesc("nestor_kube_api_writes_waiting", "Writes that wait because as many as may are on their way.", nil, nil)
+	writesLimit    = prometheus.NewDesc("nestor_kube_api_writes_limit", "Maximum number of concurrent writes of Nestor's objects to the API server; see `--kube-api-writes`.", nil, nil)
+	writesInFlight = prometheus.NewDesc("nestor_kube_api_writes_in_flight", "Writes to the API server in flight.", nil, nil)
+	writesWaiting  = prometheus.NewDesc("nestor_kube_api_writes_waiting", "Writes that wait because the limit is reached.", nil, nil)
 )
 
 // Writes reads how many writes the operator has on their way whenever it is asked.
