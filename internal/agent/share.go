@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nestor-dev/nestor/internal/shorten"
 	"github.com/nestor-dev/nestor/internal/tokens"
 )
 
@@ -160,7 +161,7 @@ func cutTo(text string, bytes int64) string {
 	if int64(len(text)) <= bytes {
 		return text
 	}
-	return strings.ToValidUTF8(text[:bytes], "") + fmt.Sprintf("\n(%d bytes left out)", int64(len(text))-bytes)
+	return shorten.HeadBytes(text, int(bytes)) + fmt.Sprintf("\n(%d bytes left out)", int64(len(text))-bytes)
 }
 
 // ContextRoom returns how many tokens of the model's context may be used for shared context: half of what its replies leave.

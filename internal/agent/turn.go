@@ -6,7 +6,8 @@ package agent
 import (
 	"fmt"
 	"slices"
-	"strings"
+
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 // InputKind is the kind of an input of an orchestrator.
@@ -95,7 +96,7 @@ func (s State) take(inputs []Input) State {
 		case InputMessage:
 			s.Turn.InReplyTo = in.Message
 			said := s.Turn.Said + "\n" + in.Text
-			s.Turn.Said = strings.ToValidUTF8(said[:min(len(said), maxSaid)], "")
+			s.Turn.Said = shorten.HeadBytes(said, maxSaid)
 			s = s.send(Item{ID: "handled/" + in.Message, Kind: ItemHandled, Message: in.Message})
 			s = s.personSpoke()
 		case InputResults, InputResumed:

@@ -15,6 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli/live"
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 // awaitTask waits until a standalone task has ended, prints the result and returns an error with the matching exit
@@ -116,7 +117,7 @@ func (s *session) printResult(name string, result *v1alpha1.TaskResult) {
 	for _, warning := range result.Warnings {
 		s.say("warning: %s", terminal.Line(warning))
 	}
-	if strings.HasSuffix(result.Summary, "…") || strings.HasSuffix(result.Details, "…") {
+	if strings.HasSuffix(result.Summary, shorten.Ellipsis) || strings.HasSuffix(result.Details, shorten.Ellipsis) {
 		s.say("the result is truncated; `kubectl nestor transcript %s` prints all of it", name)
 	}
 }

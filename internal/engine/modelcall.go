@@ -15,6 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 // plan builds the request for a model call.
@@ -266,21 +267,15 @@ func (a *actor) complete(ctx context.Context, grant *schedule.Grant, record ledg
 	total := made.Usage.Total()
 	grant.Release(schedule.Result{Tokens: &total})
 	row.Response = encode(reply)
-	row.Summary = shortened(reply.Text)
+	row.Summary = shorten.Head(reply.Text, maxSummary)
 	if len(reply.ToolCalls) > 0 {
 		row.ToolCalls = encode(reply.ToolCalls)
 	}
 	a.finish(e, delivery{fact: fact, modelResult: row, reserved: e.Reserve, call: made})
 }
 
-// shortened returns the beginning of a reply. The response contains all of it.
-func shortened(text string) string {
-	const most = 500
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
-}
+// maxSummary is how much of a reply the row of a model call shows, in characters. The response holds all of it.
+const maxSummary = 500
 
 // replied converts a reply to a fact. A refusal is a failure, whatever else it contains, but its usage counts.
 func replied(e agent.CallModel, reply model.Reply, usage agent.Usage) agent.Fact {

@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 // An agent whose history cannot be read, or on which the engine panics, is quarantined: agent.Quarantined is recorded as its
@@ -31,7 +31,7 @@ const faultReason = 512
 func faulty(record ledger.Agent, seq int64, q agent.Quarantined) *agent.Quarantined {
 	q.Kind, q.Name = kinds[record.Kind], record.Name
 	q.Requests = int(max(record.LastSeq, seq)) // an event leads to at most one model call
-	q.Reason = valid(strings.ToValidUTF8(q.Reason[:min(len(q.Reason), faultReason)], ""))
+	q.Reason = valid(shorten.HeadBytes(q.Reason, faultReason))
 	return &q
 }
 

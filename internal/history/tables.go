@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 // What kubectl prints. A column that begins with + is for -o wide.
@@ -162,10 +163,6 @@ func age(created metav1.Time) string { return duration.HumanDuration(time.Since(
 
 // line is the beginning of a text, in one line.
 func line(text string) string {
-	const most = 60
-	runes := []rune(strings.Join(strings.Fields(text), " "))
-	if len(runes) <= most {
-		return string(runes)
-	}
-	return string(runes[:most-1]) + "…"
+	const limit = 60
+	return shorten.Head(shorten.Line(text), limit)
 }

@@ -19,7 +19,7 @@ import (
 // its end from the endpoint's timeout. response may be nil.
 func (c *Client) sortError(ctx context.Context, key string, response *http.Response, err error) *Error {
 	sorted := c.judge(ctx, response, err)
-	sorted.Message = shorten(redact(sorted.Message, key))
+	sorted.Message = providerLine(redact(sorted.Message, key))
 	return sorted
 }
 

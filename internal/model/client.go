@@ -148,7 +148,7 @@ func (c *Client) key(ctx context.Context) (string, error) {
 		return "", cancelled(ctx)
 	}
 	if err != nil {
-		return "", &Error{Kind: NoKey, Message: "read the API key: " + shorten(err.Error())}
+		return "", &Error{Kind: NoKey, Message: "read the API key: " + providerLine(err.Error())}
 	}
 	return key, nil
 }
@@ -157,7 +157,7 @@ func (c *Client) key(ctx context.Context) (string, error) {
 func (c *Client) try(ctx context.Context, key string, req Request, spoken dialect, listen func(Delta)) (Reply, error) {
 	body, err := translate(req, spoken)
 	if err != nil {
-		return Reply{}, &Error{Kind: BadRequest, Message: shorten(err.Error())}
+		return Reply{}, &Error{Kind: BadRequest, Message: providerLine(err.Error())}
 	}
 	limited, cancel := context.WithTimeout(ctx, c.endpoint.Timeout)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nestor-dev/nestor/internal/outbound"
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 // statement is the error that a provider reported.
@@ -92,14 +92,14 @@ func plainText(body []byte) string {
 		return ""
 	}
 	line, _, _ := bytes.Cut(body, []byte("\n"))
-	return outbound.Line(string(line), maxPlain)
+	return shorten.UntrustedLine(string(line), maxPlain)
 }
 
 // maxMessage bounds the provider's message, in characters.
 const maxMessage = 500
 
-// shorten makes the provider's message safe to show.
-func shorten(s string) string { return outbound.Line(s, maxMessage) }
+// providerLine returns a message of the provider as one line that can be shown.
+func providerLine(s string) string { return shorten.UntrustedLine(s, maxMessage) }
 
 // keyShaped matches texts that may be a key: providers repeat a wrong key in part, with stars in the middle.
 var keyShaped = regexp.MustCompile(`(?i)\b(?:bearer\s+|sk-)[a-z0-9_\-.*]{6,}`)

@@ -6,6 +6,8 @@ package outbound
 import (
 	"fmt"
 	"net/netip"
+
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 // NotAllowedError says that an endpoint is where the operator does not connect to.
@@ -16,7 +18,7 @@ type NotAllowedError struct {
 
 // Error implements error.
 func (e *NotAllowedError) Error() string {
-	return fmt.Sprintf("the operator does not connect to %s: it is %s", Line(e.Address, 255), e.Why)
+	return fmt.Sprintf("the operator does not connect to %s: it is %s", shorten.UntrustedLine(e.Address, 255), e.Why)
 }
 
 // metadata are the addresses at which clouds hand out credentials to whoever runs on a machine, as far as they are not link-local.

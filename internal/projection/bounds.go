@@ -5,11 +5,11 @@ package projection
 
 import (
 	"time"
-	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 // The bounds of the API, in characters and entries. A test holds them to the generated CRDs.
@@ -36,29 +36,6 @@ const (
 	maxCondition     = 1024
 )
 
-// ellipsis marks what was shortened.
-const ellipsis = "…"
-
-// shorten cuts a text to a number of characters. Text that is not valid UTF-8 would be refused by the API server, so what
-// is broken in it is replaced.
-func shorten(text string, limit int) string {
-	count := 0
-	for i := range text {
-		if count == limit-1 && utf8.RuneCountInString(text[i:]) > 1 {
-			return toValid(text[:i]) + ellipsis
-		}
-		count++
-	}
-	return toValid(text)
-}
-
-func toValid(text string) string {
-	if utf8.ValidString(text) {
-		return text
-	}
-	return string([]rune(text))
-}
-
 // shortenAll shortens a list of paths or remarks.
 func shortenAll(texts []string, entries int) []string {
 	if len(texts) == 0 {
@@ -66,7 +43,7 @@ func shortenAll(texts []string, entries int) []string {
 	}
 	kept := make([]string, 0, min(len(texts), entries))
 	for _, text := range texts[:min(len(texts), entries)] {
-		kept = append(kept, shorten(text, maxEntry))
+		kept = append(kept, shorten.Head(text, maxEntry))
 	}
 	return kept
 }

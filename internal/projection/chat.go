@@ -8,6 +8,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 // ChatFacts are what a chat's status shows of other objects.
@@ -53,10 +54,10 @@ func chatWaiting(s agent.State) []v1alpha1.ChatWaitingItem {
 			continue
 		}
 		item := v1alpha1.ChatWaitingItem{Task: ask.Task, Waiting: v1alpha1.Waiting{
-			Kind: v1alpha1.WaitingQuestion, Text: shorten(ask.Text, maxWaitingText), ToolCall: ask.Call, Since: moment(ask.Since),
+			Kind: v1alpha1.WaitingQuestion, Text: shorten.Head(ask.Text, maxWaitingText), ToolCall: ask.Call, Since: moment(ask.Since),
 		}}
 		if ask.Kind == agent.AskApproval {
-			item.Kind, item.Text, item.ArgumentsDigest = v1alpha1.WaitingApproval, shorten(ask.Tool+" "+ask.Arguments, maxWaitingText), ask.Digest()
+			item.Kind, item.Text, item.ArgumentsDigest = v1alpha1.WaitingApproval, shorten.Head(ask.Tool+" "+ask.Arguments, maxWaitingText), ask.Digest()
 			item.Separation = ask.Separation
 		}
 		// The call of a task of type Tool has the task's name; it has no agent.

@@ -10,11 +10,12 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 // withCondition returns the conditions with one of them set. The time of the last transition changes only with the status.
 func withCondition(conditions []metav1.Condition, c metav1.Condition, at agent.Time) []metav1.Condition {
-	c.Message = shorten(c.Message, maxCondition)
+	c.Message = shorten.Head(c.Message, maxCondition)
 	c.LastTransitionTime = *moment(max(at, 1))
 	next := slices.Clone(conditions)
 	i := slices.IndexFunc(next, func(old metav1.Condition) bool { return old.Type == c.Type })

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 // Nested shows at a standalone task that is at work what an agent below it needs a person for. What its own agent needs, and a
@@ -25,7 +26,7 @@ func Nested(status v1alpha1.AgentTaskStatus, asking string, ask agent.AskPerson,
 		waiting.Kind, waiting.ArgumentsDigest, waiting.Separation = v1alpha1.WaitingApproval, ask.Digest(), ask.Separation
 		c.Reason, c.Message = v1alpha1.ReasonAwaitingApproval, "Decide for the sub-agent "+asking+" with an AgentMessage to this task about: "+text
 	}
-	waiting.Text = shorten(text, maxWaitingText)
+	waiting.Text = shorten.Head(text, maxWaitingText)
 	status.Phase, status.Waiting = v1alpha1.TaskWaiting, waiting
 	status.Conditions = withCondition(status.Conditions, c, since)
 	return status

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 const (
@@ -50,7 +51,7 @@ func progress(s agent.State, w Work) (reason, message string) {
 		if !known {
 			reason = v1alpha1.ReasonRetrying
 		}
-		words := strings.TrimRight(shorten(r.Words, maxWords), ". ")
+		words := strings.TrimRight(shorten.Head(r.Words, maxWords), ". ")
 		return reason, fmt.Sprintf("Attempt %d of %d of the model call failed: %s. The next attempt begins at %s.",
 			r.Attempt, s.Config.Limits.MaxRetries+1, words, clock(r.RetryAt))
 	case r.RetryAt == 0 && w.Queued != nil:

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -19,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"pgregory.net/rapid"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/config/crd"
@@ -178,19 +176,6 @@ func TestAChatShowsWhatItWaitsFor(t *testing.T) {
 	if ready.Status != metav1.ConditionFalse || ready.Reason != v1alpha1.ReasonModelError || ready.Message != "bad key" {
 		t.Errorf("ready is %+v, want False with the provider's words", ready)
 	}
-}
-
-func TestShortenKeepsToCharacters(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		text, limit := rapid.String().Draw(t, "text"), rapid.IntRange(1, 20).Draw(t, "limit")
-		got := shorten(text, limit)
-		if n := utf8.RuneCountInString(got); n > limit || !utf8.ValidString(got) {
-			t.Fatalf("%q has %d characters, want at most %d", got, n, limit)
-		}
-		if utf8.RuneCountInString(text) <= limit && utf8.ValidString(text) && got != text {
-			t.Fatalf("%q became %q although it fits", text, got)
-		}
-	})
 }
 
 // A model that overdoes everything must not lead to a status that the API server refuses.

@@ -6,6 +6,7 @@ package projection
 import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 // SubAgent is the status of an agent. Conditions of the old status that are not ours are kept.
@@ -15,15 +16,15 @@ func SubAgent(s agent.State, w Work, old v1alpha1.SubAgentStatus, generation int
 		Messages:   messages(s),
 		ToolCalls:  toolCalls(s),
 		Children:   v1alpha1.ChildCounts{Pending: int32(s.Children.Pending()), Completed: int32(s.Children.Completed)},
-		Summary:    shorten(s.Summary, maxSummary),
-		Question:   shorten(question(s), maxQuestion),
+		Summary:    shorten.Head(s.Summary, maxSummary),
+		Question:   shorten.Head(question(s), maxQuestion),
 		Iterations: int32(s.Iterations),
 		Usage:      usage(s.Usage),
 		StartTime:  moment(s.Clock.Started),
 		Conditions: withProgress(withCondition(old.Conditions, succeeded(s, w, generation), s.Clock.Now), s, w, generation),
 	}
 	if s.Bailout != nil {
-		status.BailoutReason = shorten(s.Bailout.Reason, maxBailout)
+		status.BailoutReason = shorten.Head(s.Bailout.Reason, maxBailout)
 	}
 	if s.Phase.Terminal() {
 		status.Result, status.Error = result(s.Outcome.Result), runError(*s.Outcome)
@@ -79,7 +80,7 @@ func waiting(s agent.State) *v1alpha1.Waiting {
 	case agent.StandingWaitingForUser:
 		for _, c := range s.Batch {
 			if c.State == agent.CallAsked {
-				return &v1alpha1.Waiting{Kind: v1alpha1.WaitingQuestion, SubAgent: s.Config.Name, Text: shorten(question(s), maxWaitingText), ToolCall: c.ID, Since: moment(c.At)}
+				return &v1alpha1.Waiting{Kind: v1alpha1.WaitingQuestion, SubAgent: s.Config.Name, Text: shorten.Head(question(s), maxWaitingText), ToolCall: c.ID, Since: moment(c.At)}
 			}
 		}
 	}
@@ -91,7 +92,7 @@ func approval(s agent.State) *v1alpha1.Waiting {
 		if c.State != agent.CallUndecided {
 			continue
 		}
-		w := &v1alpha1.Waiting{Kind: v1alpha1.WaitingApproval, SubAgent: s.Config.Name, Text: shorten(c.Tool+" "+c.Arguments, maxWaitingText), ToolCall: c.ID,
+		w := &v1alpha1.Waiting{Kind: v1alpha1.WaitingApproval, SubAgent: s.Config.Name, Text: shorten.Head(c.Tool+" "+c.Arguments, maxWaitingText), ToolCall: c.ID,
 			ArgumentsDigest: agent.CallDigest(c.Tool, c.Arguments), Separation: s.Config.Role.Separation, Since: moment(c.At)}
 		if s.Config.Kind == agent.ToolRun {
 			w.ToolCall, w.SubAgent = "", "" // a task of type Tool is one call
@@ -120,7 +121,7 @@ func runError(o agent.Outcome) *v1alpha1.RunError {
 	if o.Succeeded() {
 		return nil
 	}
-	return &v1alpha1.RunError{Kind: v1alpha1.ErrorKind(o.Kind), Message: shorten(o.Error, maxErrorMessage)}
+	return &v1alpha1.RunError{Kind: v1alpha1.ErrorKind(o.Kind), Message: shorten.Head(o.Error, maxErrorMessage)}
 }
 
 // result shortens a result to what the API takes. A plain final answer is its own summary; a result that has a summary
@@ -134,8 +135,8 @@ func result(r *agent.Result) *v1alpha1.TaskResult {
 		details = r.Text
 	}
 	return &v1alpha1.TaskResult{
-		Summary:       shorten(r.Brief(), maxResultSummary),
-		Details:       shorten(details, maxResultDetails),
+		Summary:       shorten.Head(r.Brief(), maxResultSummary),
+		Details:       shorten.Head(details, maxResultDetails),
 		FilesModified: shortenAll(r.FilesModified, maxFiles),
 		FilesCreated:  shortenAll(r.FilesCreated, maxFiles),
 		TestsRun:      count(r.TestsRun),

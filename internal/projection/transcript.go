@@ -8,6 +8,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 var speakers = map[agent.Speaker]v1alpha1.TranscriptRole{
@@ -20,7 +21,7 @@ func messages(s agent.State) []v1alpha1.TranscriptMessage {
 	shown := make([]v1alpha1.TranscriptMessage, len(newest))
 	for i, m := range newest {
 		shown[i] = v1alpha1.TranscriptMessage{
-			Seq: int64(s.History.Len() - len(newest) + i), Role: speakers[m.Speaker], Content: shorten(m.Text, maxContent),
+			Seq: int64(s.History.Len() - len(newest) + i), Role: speakers[m.Speaker], Content: shorten.Head(m.Text, maxContent),
 			ToolCall: m.Call, At: moment(m.At),
 		}
 	}
@@ -65,7 +66,7 @@ func toolCalls(s agent.State) []v1alpha1.ToolCallStatus {
 
 func callStatus(c agent.Call) v1alpha1.ToolCallStatus {
 	status := v1alpha1.ToolCallStatus{
-		ID: c.ID, Tool: shorten(c.Tool, maxToolName), Arguments: shorten(c.Arguments, maxArguments), Phase: callPhase(c), At: moment(c.At),
+		ID: c.ID, Tool: shorten.Head(c.Tool, maxToolName), Arguments: shorten.Head(c.Arguments, maxArguments), Phase: callPhase(c), At: moment(c.At),
 	}
 	if c.State == agent.CallUndecided {
 		status.ArgumentsDigest = agent.CallDigest(c.Tool, c.Arguments)
@@ -74,10 +75,10 @@ func callStatus(c agent.Call) v1alpha1.ToolCallStatus {
 		return status
 	}
 	if c.Outcome == agent.ToolSucceeded {
-		status.Result = shorten(c.Answer, maxToolResult)
+		status.Result = shorten.Head(c.Answer, maxToolResult)
 		return status
 	}
-	status.Error = shorten(c.Answer, maxToolError)
+	status.Error = shorten.Head(c.Answer, maxToolError)
 	return status
 }
 

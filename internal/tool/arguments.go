@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 // Bounds of arguments. A model's arguments are far smaller; larger ones are a mistake or an attack and must not reach
@@ -132,14 +134,9 @@ func explainSyntax(raw []byte, err error) error {
 	}
 	at := min(int(syntax.Offset), len(raw))
 	if at == len(raw) && strings.Contains(err.Error(), "unexpected end") {
-		return fmt.Errorf("not valid JSON: it ends too early, after %q", tail(raw, 24))
+		return fmt.Errorf("not valid JSON: it ends too early, after %q", shorten.TailBytes(string(raw), 24))
 	}
-	return fmt.Errorf("not valid JSON: %w (byte %d, after %q)", err, at, tail(raw[:max(at-1, 0)], 24))
-}
-
-// tail returns the last n bytes of text or less, without a broken first rune.
-func tail(text []byte, n int) string {
-	return strings.ToValidUTF8(string(text[max(0, len(text)-n):]), "")
+	return fmt.Errorf("not valid JSON: %w (byte %d, after %q)", err, at, shorten.TailBytes(string(raw[:max(at-1, 0)]), 24))
 }
 
 // where describes a JSON pointer for a model.

@@ -15,6 +15,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 // schema checks arguments. The library was chosen because it reports every violation with its place in the arguments,
@@ -115,7 +117,7 @@ func describe(v *jsonschema.ValidationError) string {
 	for _, key := range v.InstanceLocation {
 		pointer.WriteString("/" + escapePointer(key))
 	}
-	words, _ := Page(v.ErrorKind.LocalizedString(message.NewPrinter(language.English)), 0, maxViolation)
+	words := shorten.HeadBytes(v.ErrorKind.LocalizedString(message.NewPrinter(language.English)), maxViolation)
 	return where(pointer.String()) + ": " + words
 }
 

@@ -59,34 +59,6 @@ func TestCutKeepsHeadAndTailWithinTheLimit(t *testing.T) {
 	})
 }
 
-func TestPagesGiveTheWholeText(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.String().Draw(t, "text")
-		limit := rapid.IntRange(utf8.UTFMax, 50).Draw(t, "limit")
-		var whole strings.Builder
-		for offset := 0; offset < len(text); {
-			page, next := tool.Page(text, offset, limit)
-			if next <= offset || len(page) > limit || !utf8.ValidString(page) {
-				t.Fatalf("page at %d: %q, next %d", offset, page, next)
-			}
-			whole.WriteString(page)
-			offset = next
-		}
-		if whole.String() != text {
-			t.Fatalf("pages give %q, want %q", whole.String(), text)
-		}
-	})
-}
-
-func TestPageOutOfRangeIsEmptyOrTheStart(t *testing.T) {
-	if page, next := tool.Page("abc", 10, 5); page != "" || next != 3 {
-		t.Errorf("beyond the end: %q, %d", page, next)
-	}
-	if page, next := tool.Page("abc", -1, 2); page != "ab" || next != 2 {
-		t.Errorf("before the start: %q, %d", page, next)
-	}
-}
-
 func TestLongOutputIsTruncatedForTheModelAndKeptInFull(t *testing.T) {
 	whole := fmt.Sprintf("first line\n%s\nexit status 1", strings.Repeat("noise\n", 1000))
 	set := makeSet(t, makeTool(t, tool.Spec{Name: "bash"}, say(whole)))

@@ -15,6 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/live"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 // writeBlock writes a task as one line and below it its activity or, if the block is open, the details of its status
@@ -67,7 +68,7 @@ func (m Model) activity(n *live.Node) string {
 	case status.Waiting != nil:
 		return "wants to run: " + terminal.Line(status.Waiting.Text)
 	case m.streams[n.Task.Name] != "":
-		return tail(terminal.Line(m.streams[n.Task.Name]), m.width)
+		return shorten.Tail(terminal.Line(m.streams[n.Task.Name]), m.width/2+1)
 	}
 	if n.Agent != nil {
 		if calls := n.Agent.Status.ToolCalls; len(calls) > 0 {
@@ -75,15 +76,6 @@ func (m Model) activity(n *live.Node) string {
 		}
 	}
 	return terminal.Line(instruction(n))
-}
-
-// tail returns the end of a text that is too long.
-func tail(text string, width int) string {
-	runes := []rune(text)
-	if len(runes) <= width/2 {
-		return text
-	}
-	return "…" + string(runes[len(runes)-width/2:])
 }
 
 func instruction(n *live.Node) string {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 // Ask is a question or an approval that waits for a person.
@@ -123,15 +124,12 @@ func otherCalls(first Ask, calls []v1alpha1.ToolCallStatus) []Ask {
 	return asks
 }
 
-// cutMark ends a text that the operator truncated to fit into a status.
-const cutMark = "…"
-
 // isCut reports whether arguments from a status are truncated.
 func (a Ask) isCut(arguments string) bool {
 	if a.Digest != "" {
 		return agent.CallDigest(a.Tool, arguments) != a.Digest
 	}
-	return strings.HasSuffix(arguments, cutMark)
+	return strings.HasSuffix(arguments, shorten.Ellipsis)
 }
 
 // top returns the standalone task at the root of a task.
@@ -148,7 +146,7 @@ func (s Snapshot) top(task v1alpha1.AgentTask) v1alpha1.AgentTask {
 }
 
 func newAsk(chat, task string, w v1alpha1.Waiting) Ask {
-	ask := Ask{Kind: w.Kind, Chat: chat, Task: task, Call: w.ToolCall, Digest: w.ArgumentsDigest, Separation: w.Separation, Cut: strings.HasSuffix(w.Text, cutMark)}
+	ask := Ask{Kind: w.Kind, Chat: chat, Task: task, Call: w.ToolCall, Digest: w.ArgumentsDigest, Separation: w.Separation, Cut: strings.HasSuffix(w.Text, shorten.Ellipsis)}
 	if w.Kind == v1alpha1.WaitingQuestion {
 		ask.Question = w.Text
 		return ask

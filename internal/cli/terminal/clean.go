@@ -9,6 +9,8 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 const (
@@ -64,7 +66,7 @@ func Exact(text string) string {
 
 // Line returns text as one clean line: line breaks and runs of spaces become one space.
 func Line(text string) string {
-	return strings.Join(strings.Fields(Clean(text)), " ")
+	return shorten.Line(Clean(text))
 }
 
 // isPlain reports whether text needs no cleaning, which is the usual case.

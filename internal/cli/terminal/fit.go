@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 // Width returns the number of columns of a text, without its colours.
@@ -17,7 +19,7 @@ func Fit(line string, width int) string {
 	if width <= 0 {
 		return ""
 	}
-	return ansi.Truncate(line, width, "…")
+	return ansi.Truncate(line, width, shorten.Ellipsis)
 }
 
 // Pad pads a line with spaces to a width, or truncates it.

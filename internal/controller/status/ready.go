@@ -19,6 +19,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 // maxMessage is the longest message of a condition that the API takes.
@@ -27,19 +28,19 @@ const maxMessage = 1024
 // Ready returns the condition of an object that can be used.
 func Ready(generation int64, message string) metav1.Condition {
 	return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonReady,
-		Message: cut(message), ObservedGeneration: generation}
+		Message: shorten.Head(message, maxMessage), ObservedGeneration: generation}
 }
 
 // NotReady returns the condition of an object that cannot be used, and why.
 func NotReady(generation int64, reason, message string) metav1.Condition {
 	return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason,
-		Message: cut(message), ObservedGeneration: generation}
+		Message: shorten.Head(message, maxMessage), ObservedGeneration: generation}
 }
 
 // Progressing returns the condition of an object that is looked at for the first time.
 func Progressing(generation int64, message string) metav1.Condition {
 	return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonProgressing,
-		Message: cut(message), ObservedGeneration: generation}
+		Message: shorten.Head(message, maxMessage), ObservedGeneration: generation}
 }
 
 // FromMissing turns a missing reference into a condition. Other errors are the reconciler's.
@@ -84,12 +85,4 @@ func Result(err error) (ctrl.Result, error) {
 		return ctrl.Result{RequeueAfter: reread}, nil
 	}
 	return ctrl.Result{}, err
-}
-
-func cut(message string) string {
-	runes := []rune(message)
-	if len(runes) <= maxMessage {
-		return message
-	}
-	return string(runes[:maxMessage-1]) + "…"
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/poke"
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/status"
-	"github.com/nestor-dev/nestor/internal/outbound"
+	"github.com/nestor-dev/nestor/internal/shorten"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
@@ -149,7 +149,7 @@ func toolsOf(known mcp.Status, pins mcp.Pins) []v1alpha1.ToolInfo {
 		if len([]rune(t.Name)) > maxName {
 			continue
 		}
-		info := v1alpha1.ToolInfo{Name: t.Name, Description: outbound.Line(t.Description, maxDescription), ReadOnly: t.ReadOnly}
+		info := v1alpha1.ToolInfo{Name: t.Name, Description: shorten.UntrustedLine(t.Description, maxDescription), ReadOnly: t.ReadOnly}
 		pinned, ok := pins[t.Pin]
 		if info.Withheld = !ok || pinned.Digest != t.Digest; info.Withheld || pinned.Added {
 			info.ReadOnly = t.Cautious

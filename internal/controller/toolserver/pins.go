@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/outbound"
+	"github.com/nestor-dev/nestor/internal/shorten"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
@@ -109,7 +109,7 @@ func names(tools []string) string {
 	const most, longest = 4, 48
 	var shown []string
 	for _, name := range tools[:min(len(tools), most)] {
-		shown = append(shown, outbound.Line(name, longest))
+		shown = append(shown, shorten.UntrustedLine(name, longest))
 	}
 	if more := len(tools) - most; more > 0 {
 		shown = append(shown, fmt.Sprintf("and %d more", more))

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 // overdue is how long after its time a pod that is being deleted may still be there. Then its node is taken for lost.
@@ -110,15 +112,12 @@ func failure(status corev1.ContainerStatus) *corev1.ContainerStateTerminated {
 	return nil
 }
 
-// oneLine makes a message of a node or of git fit for a sentence.
+// oneLine makes a message of a node or of git fit for a sentence. The end of a long one says the most.
 func oneLine(message string) string {
-	const most = 500
-	message = strings.Join(strings.Fields(message), " ")
+	const limit = 500
+	message = shorten.Tail(shorten.Line(message), limit)
 	if message == "" {
 		return "no reason is known"
-	}
-	if runes := []rune(message); len(runes) > most {
-		message = "…" + string(runes[len(runes)-most:])
 	}
 	return strings.TrimSuffix(message, ".")
 }

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 // chatRequest is the body of POST /v1/chat/completions. Unused fields are declared too, so that strict decoding
@@ -247,12 +249,5 @@ func (c *conversation) String() string {
 	}
 	last := c.last()
 	return fmt.Sprintf("role %q, turn %d, model %q, last message (%s) %q, tools %v",
-		c.role, c.turn, c.Model, last.Role, shorten(last.Content.text, 300), offered)
-}
-
-func shorten(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "..."
+		c.role, c.turn, c.Model, last.Role, shorten.Head(last.Content.text, 300), offered)
 }

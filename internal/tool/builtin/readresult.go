@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/nestor-dev/nestor/internal/shorten"
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
@@ -75,7 +76,7 @@ func page(whole string, offset, limit int) tool.Output {
 	if offset > 0 && offset >= len(whole) {
 		return refused("The offset %d is beyond the end: the output has %d bytes.", offset, len(whole))
 	}
-	text, next := tool.Page(whole, offset, min(limit, maxPage))
+	text, next := shorten.PageBytes(whole, offset, min(limit, maxPage))
 	footer := fmt.Sprintf("\n[bytes %d to %d of %d; this is the end]", next-len(text), next, len(whole))
 	if next < len(whole) {
 		footer = fmt.Sprintf("\n[bytes %d to %d of %d; to go on: offset %d]", next-len(text), next, len(whole), next)

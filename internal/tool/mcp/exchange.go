@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/nestor-dev/nestor/internal/outbound"
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 const (
@@ -175,5 +176,5 @@ func (e *exchange) line(err error, limit int) string {
 			text = strings.ReplaceAll(text, secret, "[secret]")
 		}
 	}
-	return outbound.Line(text, limit)
+	return shorten.UntrustedLine(text, limit)
 }

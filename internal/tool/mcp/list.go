@@ -17,7 +17,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/nestor-dev/nestor/internal/outbound"
+	"github.com/nestor-dev/nestor/internal/shorten"
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
@@ -69,7 +69,7 @@ func (s *Session) list(ctx context.Context, session *sdk.ClientSession) (listing
 			err = errors.New("another tool has its name")
 		}
 		if err != nil {
-			leave(fmt.Sprintf("%s: %s", outbound.Line(o.Name, maxToolName/2), outbound.Line(err.Error(), maxWords/2)))
+			leave(fmt.Sprintf("%s: %s", shorten.UntrustedLine(o.Name, maxToolName/2), shorten.UntrustedLine(err.Error(), maxWords/2)))
 			continue
 		}
 		names[made.pin], names[made.trusting.Name()] = true, true
@@ -169,7 +169,7 @@ func (s *Session) makeTool(offered offeredTool, trusted bool) (*tool.Tool, error
 		return nil, fmt.Errorf("its schema is larger than %d KiB", maxSchema>>10)
 	}
 	description := strings.TrimSpace(cmp.Or(offered.Description, offered.Title, offered.Name))
-	description, _ = tool.Page(description, 0, maxDescription)
+	description = shorten.HeadBytes(description, maxDescription)
 	spec := tool.Spec{
 		Name:        toolName(s.server.Prefix, offered.Name),
 		Description: description,

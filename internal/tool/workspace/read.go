@@ -9,10 +9,10 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/nestor-dev/nestor/internal/shorten"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/fsroot"
 )
 
@@ -78,11 +78,8 @@ func clipLine(line []byte) string {
 	if len(line) <= maxReadLine {
 		return strings.ToValidUTF8(string(line), "\ufffd")
 	}
-	end := maxReadLine
-	for end > 0 && !utf8.RuneStart(line[end]) {
-		end--
-	}
-	return fmt.Sprintf("%s [... %d more bytes in this line]", strings.ToValidUTF8(string(line[:end]), "\ufffd"), len(line)-end)
+	head := shorten.HeadBytes(string(line), maxReadLine)
+	return fmt.Sprintf("%s [... %d more bytes in this line]", strings.ToValidUTF8(head, "\ufffd"), len(line)-len(head))
 }
 
 func describeBinary(name string, data []byte) string {

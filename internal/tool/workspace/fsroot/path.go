@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 // Limits of Linux file systems, checked here for better messages.
@@ -81,9 +83,9 @@ func Display(name string) string {
 }
 
 func clip(name string) string {
-	const most = 120
-	if len(name) > most {
-		return strconv.Quote(name[:most]) + "..."
+	const limit = 120
+	if len(name) > limit {
+		return strconv.Quote(shorten.HeadBytes(name, limit)) + "..."
 	}
 	return strconv.Quote(name)
 }

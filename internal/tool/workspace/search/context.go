@@ -6,7 +6,8 @@ package search
 import (
 	"bytes"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 // maxLine is the maximum number of bytes of a line in results; minified files have lines of megabytes.
@@ -55,16 +56,8 @@ func linesAfter(data []byte, match span, n int) []Line {
 // show returns a line for display: valid UTF-8, without a carriage return, of limited length.
 func show(line []byte) string {
 	line = bytes.TrimSuffix(line, []byte{'\r'})
-	more := false
+	text := strings.ToValidUTF8(shorten.HeadBytes(string(line[:min(len(line), maxLine+1)]), maxLine), "\ufffd")
 	if len(line) > maxLine {
-		end := maxLine
-		for end > 0 && !utf8.RuneStart(line[end]) {
-			end--
-		}
-		line, more = line[:end], true
-	}
-	text := strings.ToValidUTF8(string(line), "\ufffd")
-	if more {
 		text += " [line cut]"
 	}
 	return text

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package outbound
+package shorten
 
 import (
 	"strings"
@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestALineIsFitToBeShown(t *testing.T) {
+func TestUntrustedLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"no such model":                                  "no such model",
 		"  two\n\tlines\r\n":                             "two lines",
@@ -24,19 +24,19 @@ func TestALineIsFitToBeShown(t *testing.T) {
 		strings.Repeat("é", 50):                          strings.Repeat("é", 39) + "…",
 		strings.Repeat("a", 39) + strings.Repeat(" ", 9): strings.Repeat("a", 39),
 	} {
-		if got := Line(text, 40); got != want {
+		if got := UntrustedLine(text, 40); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 }
 
-func FuzzLine(f *testing.F) {
+func FuzzUntrustedLine(f *testing.F) {
 	f.Add("<a", 3)
 	f.Fuzz(func(t *testing.T, text string, limit int) {
 		limit = limit&1023 + 2
-		got := Line(text, limit)
+		got := UntrustedLine(text, limit)
 		if utf8.RuneCountInString(got) > limit || !utf8.ValidString(got) || strings.ContainsAny(got, "\n\r\x1b\x00\u202e") {
-			t.Errorf("Line(%q, %d) = %q", text, limit, got)
+			t.Errorf("UntrustedLine(%q, %d) = %q", text, limit, got)
 		}
 	})
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package outbound
+package shorten
 
 import (
 	"regexp"
@@ -12,10 +12,10 @@ import (
 // tag is an HTML tag, comment or declaration, also one that a cut left open.
 var tag = regexp.MustCompile(`<[a-zA-Z/!?][^<>]*(?:>|$)`)
 
-// Line makes text of an endpoint fit to be shown to people: one line of at most limit characters, without HTML tags and without control
-// and format characters, which could hide or reorder what is shown.
-func Line(text string, limit int) string {
-	// What is far beyond the limit need not be looked at: a server may send megabytes.
+// UntrustedLine returns the beginning of a text that another system sent, so that it can be shown to people: one line of at most limit
+// characters, without HTML tags and without control and format characters, which could hide or reorder the text.
+func UntrustedLine(text string, limit int) string {
+	// A server may send megabytes: the text far beyond the limit is not read.
 	if most := 16*limit + 1024; len(text) > most {
 		text = text[:most]
 	}
@@ -36,7 +36,7 @@ func Line(text string, limit int) string {
 			space = false
 		}
 		if length >= limit-1 {
-			return line.String() + "…"
+			return line.String() + Ellipsis
 		}
 		line.WriteRune(r)
 		length++
