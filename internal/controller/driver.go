@@ -25,24 +25,24 @@ const (
 	drainTimeout = 20 * time.Second
 	// idleAfter is how long an agent that has nothing to do stays in memory: to read it again takes a few milliseconds.
 	idleAfter = 15 * time.Second
-	// tidyEvery is how often to look for such agents, and for an end of the work.
+	// tidyEvery is how often idle agents are evicted and unused memory is returned.
 	tidyEvery = 2 * time.Second
 )
 
-// driver takes over the agents of the operator that was at work before, keeps memory free of those that only wait, and
-// lets what is in flight finish at the end. It runs in the leader alone.
+// driver takes over the agents of the previous operator, evicts agents that only wait, and drains calls in flight at shutdown. It runs
+// only in the leader.
 type driver struct {
 	engine     *engine.Engine
 	workspaces *workspace.Workspaces
 	idle       time.Duration
-	// suspects are the agents whose objects the cache did not have when they were to be taken over, and hasObject asks the API server.
+	// suspects are the agents whose objects were not in the cache at takeover; hasObject reads them from the API server.
 	suspects  *suspects
 	hasObject func(context.Context, ledger.Agent, bool) (bool, error)
-	// wake lets the controllers look at everything: an operator that was at work in between may not have shown all that it did.
+	// wake enqueues every object: an operator that owned the ledger in between may not have written every status.
 	wake func(context.Context) error
 }
 
-// suspects are agents whose objects may have been deleted while no operator was at work.
+// suspects are agents whose objects may have been deleted while no operator was running.
 type suspects struct {
 	mu   sync.Mutex
 	list []ledger.Agent
@@ -62,8 +62,8 @@ func (s *suspects) take() []ledger.Agent {
 	return list
 }
 
-// judge ends the suspects whose objects are gone, and takes over the others. The API server is asked for each of them, so this comes
-// after the others have been taken over; those of which it cannot say anything now are looked at again.
+// judge ends the suspects whose objects no longer exist and takes over the others. It reads each object from the API server, so it runs
+// after all other agents have been taken over. Agents whose object cannot be read are retried later.
 func (d driver) judge(ctx context.Context) error {
 	var errs []error
 	for _, a := range d.suspects.take() {
@@ -83,8 +83,8 @@ func (d driver) judge(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Start implements manager.Runnable. An operator that starts asks the one at work to hand over, so that a replacement has its turn at once;
-// one that was followed only takes over again from an operator that is gone.
+// Start implements manager.Runnable. A starting operator asks the current owner to hand over, so that a replacement can work at once. An
+// operator that was superseded takes over again only after the new owner has ended.
 func (d driver) Start(ctx context.Context) error {
 	log := ctrl.LoggerFrom(ctx)
 	for handOver := true; ; handOver = false {
@@ -92,7 +92,7 @@ func (d driver) Start(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return d.end(ctx)
 			}
-			return fmt.Errorf("wait for the operator that is at work: %w", err)
+			return fmt.Errorf("wait for the operator that owns the ledger: %w", err)
 		}
 		switch err := d.takeOver(ctx); {
 		case errors.Is(err, engine.ErrFollowed):
@@ -100,7 +100,7 @@ func (d driver) Start(ctx context.Context) error {
 		case err != nil:
 			return err
 		}
-		if !handOver { // the controllers have looked at everything before
+		if !handOver { // the controllers reconciled everything before this operator owned the ledger
 			if err := d.wake(ctx); err != nil {
 				return err
 			}
@@ -112,19 +112,19 @@ func (d driver) Start(ctx context.Context) error {
 	}
 }
 
-// takeOver goes on with what the operator that was at work before has left.
+// takeOver resumes the agents that the previous operator left.
 func (d driver) takeOver(ctx context.Context) error {
 	d.workspaces.Resume()
 	if _, err := d.engine.Recover(ctx); err != nil {
 		return fmt.Errorf("take over the live agents: %w", err)
 	}
 	if err := d.judge(ctx); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Cannot tell whether the objects of some agents still exist")
+		ctrl.LoggerFrom(ctx).Error(err, "Cannot confirm whether the objects of some agents still exist")
 	}
 	return nil
 }
 
-// work tidies up until ctx ends or another operator has taken over.
+// work evicts idle agents and returns memory until ctx ends or another operator takes over.
 func (d driver) work(ctx context.Context) error {
 	held := make(chan error, 1)
 	go func() { held <- d.engine.Hold(ctx) }()
@@ -135,7 +135,7 @@ func (d driver) work(ctx context.Context) error {
 		select {
 		case <-ticker.C:
 			d.engine.Evict(cmp.Or(d.idle, idleAfter))
-			_ = d.judge(ctx) // it has said so once
+			_ = d.judge(ctx) // the first failure was logged by takeOver
 			if b.over(allocated()) {
 				debug.FreeOSMemory()
 			}
@@ -148,7 +148,7 @@ func (d driver) work(ctx context.Context) error {
 	}
 }
 
-// end lets what is in flight finish.
+// end waits for effects in flight.
 func (d driver) end(ctx context.Context) error {
 	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
@@ -156,17 +156,17 @@ func (d driver) end(ctx context.Context) error {
 }
 
 const (
-	// much is how many bytes a burst of work allocates at least: what it leaves behind is worth giving back.
+	// much is the number of bytes that a burst of work allocates at least; returning its memory is worth a collection.
 	much = 256 << 20
-	// little is how many bytes are allocated between two looks while there is nothing to do.
+	// little bounds the bytes allocated between two checks of an idle operator.
 	little = 4 << 20
 )
 
-// burst notices when much work has come to its end. Go would keep the memory for the next time; an operator whose agents all wait
-// needs little, and may wait for days.
+// burst detects the end of a burst of allocations. The Go runtime keeps freed memory for reuse; an operator whose agents all wait needs
+// little of it and may wait for days.
 type burst struct{ seen, before uint64 }
 
-// over says whether hardly anything has been allocated since the last look, and much before that.
+// over reports whether little was allocated since the last check and much before it.
 func (b *burst) over(allocated uint64) bool {
 	quiet := allocated-b.seen < little
 	b.seen = allocated
@@ -177,7 +177,7 @@ func (b *burst) over(allocated uint64) bool {
 	return true
 }
 
-// allocated is how many bytes the process has allocated since it began.
+// allocated returns the number of bytes that the process has allocated since it started.
 func allocated() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)

@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller puts Nestor's controllers and the engine together. Each kind has a package of its own; resolve finds what
-// objects refer to, backend gives the engine its models and tools, and run is what chats, tasks and sub-agents share.
+// Package controller connects Nestor's controllers with the engine. Each kind has a package of its own; resolve looks up referenced
+// objects, backend provides the engine with models and tools, and run is shared by chats, tasks and sub-agents.
 package controller
 
 import (
@@ -46,57 +46,57 @@ import (
 	"github.com/nestor-dev/nestor/internal/version"
 )
 
-// Options say how the controllers work.
+// Options configure the controllers.
 type Options struct {
-	// OperatorNamespace is where shared roles, providers and tool servers stand.
+	// OperatorNamespace is the namespace of shared roles, providers and tool servers.
 	OperatorNamespace string
-	// Ledger keeps the history of every agent.
+	// Ledger stores the history of every agent.
 	Ledger ledger.Ledger
-	// Metrics is where the operator's own metrics are registered; nil keeps them to itself.
+	// Metrics is the registry for the operator's own metrics. If nil, they are not exported.
 	Metrics prometheus.Registerer
-	// Observer hears what agents do while they do it; nil: nobody does.
+	// Observer receives changes of agents and streamed replies; optional.
 	Observer Observer
-	// WorkspaceImage is the image of workspace pods; without it, chats with such a workspace wait.
+	// WorkspaceImage is the image of workspace pods. Without it, chats that need a workspace pod wait.
 	WorkspaceImage string
-	// WorkspaceEgress is what workspace pods may connect to besides their git server, and WorkspaceMaxSize bounds their files; zero is the
-	// default.
+	// WorkspaceEgress lists the destinations that workspace pods may connect to besides their git server. WorkspaceMaxSize bounds their
+	// files; zero means the default.
 	WorkspaceEgress  []networkingv1.NetworkPolicyEgressRule
 	WorkspaceMaxSize resource.Quantity
-	// OperatorLabels are those of the operator's own pods: only they may connect to workspaces. None: DefaultLabels.
+	// OperatorLabels are the labels of the operator's own pods, which alone may connect to workspaces. The default is DefaultLabels.
 	OperatorLabels map[string]string
-	// LocalWorkspaces are the directories of this machine in which workspaces may be, and WorkspaceScratch is where their
-	// commands have their homes.
+	// LocalWorkspaces are the directories of this machine that may contain workspaces. WorkspaceScratch contains the home directories of
+	// their commands.
 	LocalWorkspaces  []string
 	WorkspaceScratch string
-	// LedgerNamespaceQuota is how many bytes of the ledger the agents of a namespace may take; 0 is no limit.
+	// LedgerNamespaceQuota limits the bytes of ledger that the agents of a namespace may use; 0 means no limit.
 	LedgerNamespaceQuota int64
-	// IdleAfter is how long an agent that waits stays in memory; 0 is 15 seconds.
+	// IdleAfter is how long a waiting agent stays in memory; 0 means 15 seconds.
 	IdleAfter time.Duration
-	// AllowLoopbackEndpoints lets ModelProviders and ToolServers name this machine: for local mode and tests.
+	// AllowLoopbackEndpoints permits ModelProviders and ToolServers on loopback addresses, for local mode and tests.
 	AllowLoopbackEndpoints bool
-	// Telemetry tells OpenTelemetry what agents do; nil tells nothing.
+	// Telemetry exports spans and metrics through OpenTelemetry; optional.
 	Telemetry *telemetry.Telemetry
-	// Holder is the name of this operator, for others that work with the same ledger.
+	// Holder identifies this operator to others that use the same ledger.
 	Holder string
-	// Reached is the engine's; see there.
+	// Reached is engine.Options.Reached.
 	Reached func(engine.Point)
 }
 
-// Cache narrows a manager's cache to what the controllers need. Use it for a manager that Setup is given.
+// Cache restricts a manager's cache to what the controllers need. Use it for the manager that is passed to Setup.
 //
-// Nobody here reads who manages which field, and that is a third of a small object: without it the cache is smaller, and so is every
-// update. The API server takes its own record then.
+// Managed fields are stripped: no controller reads them, and they are a third of a small object. The API server keeps its own record when
+// an update has none.
 func Cache(options cache.Options) cache.Options {
 	options.DefaultTransform = cache.TransformStripManagedFields()
 	return workspace.Cache(options)
 }
 
-// DefaultLabels are those that the operator's pods have unless it was told otherwise.
+// DefaultLabels returns the labels of the operator's pods in the default installation.
 func DefaultLabels() map[string]string {
 	return map[string]string{"app.kubernetes.io/name": "nestor-operator"}
 }
 
-// countIn makes the metrics, in a registry that nobody reads if none is given.
+// countIn returns metrics registered with registry, or with a private registry if it is nil.
 func countIn(registry prometheus.Registerer) (*metrics.Metrics, error) {
 	if registry == nil {
 		registry = prometheus.NewRegistry()
@@ -108,21 +108,21 @@ func countIn(registry prometheus.Registerer) (*metrics.Metrics, error) {
 	return counted, nil
 }
 
-// Observer hears what agents do while they do it. Its methods must not block.
+// Observer receives changes of agents as they happen. Its methods must not block.
 type Observer interface {
-	// Changed is told of an agent whose state has moved on.
+	// Changed is called when the state of an agent has changed.
 	Changed(a ledger.Agent)
-	// Listen is told the pieces of a reply while they stream in, with the ledger's key of the model call.
+	// Listen is called with each delta of a streamed reply and the ledger's key of the model call.
 	Listen(uid, call string, piece model.Delta)
 }
 
-// nobody is an observer that does not listen.
+// nobody is an Observer that ignores everything.
 type nobody struct{}
 
 func (nobody) Changed(ledger.Agent)               {}
 func (nobody) Listen(string, string, model.Delta) {}
 
-// The operator that leads holds a lease in its own namespace.
+// The leader holds a Lease in the operator's namespace.
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update,namespace=nestor-system
 
 // Setup registers all controllers, and the engine, with a manager.
@@ -150,9 +150,9 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	}
 	scheduler := schedule.New(schedule.Options{Observer: counted})
 	tools := &backend.Tools{Finder: finder, Pool: pool, Workspaces: workspaces, Results: backend.WholeOutputs{Ledger: options.Ledger}}
-	atOnce, err := builtin.New(builtin.Options{}) // those that need nothing from outside
+	atOnce, err := builtin.New(builtin.Options{}) // the tools without external dependencies
 	if err != nil {
-		return fmt.Errorf("make the built-in tools: %w", err)
+		return fmt.Errorf("create the built-in tools: %w", err)
 	}
 	quotas, quotaUsed := backend.Quotas{Reader: mgr.GetClient()}, poke.New()
 	c, runner, lost := mgr.GetClient(), &run.Runner{}, &suspects{}
@@ -174,7 +174,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 			if err == nil && !there {
 				lost.add(a)
 			}
-			return err != nil || there // what cannot be judged goes on
+			return err != nil || there // after an error the agent continues
 		},
 		Reached: options.Reached,
 		Called:  counted.Called,
@@ -183,14 +183,14 @@ func Setup(mgr ctrl.Manager, options Options) error {
 			counted.Recorded(c)
 			options.Telemetry.Recorded(c)
 			if c.Gone {
-				wake.asked(c.Agent) // what it asked is asked no more
+				wake.asked(c.Agent) // its asks are resolved
 			}
 		},
 		Scope:  options.Telemetry.Scope,
 		Listen: observer.Listen,
 		Trouble: func(err error) {
 			counted.Trouble()
-			log.Error(err, "An agent cannot go on")
+			log.Error(err, "An agent cannot continue")
 		},
 		Changed: func(c engine.Change) {
 			observer.Changed(c.Agent)
@@ -253,7 +253,7 @@ func newWorkspaces(mgr ctrl.Manager, options Options, retry func(namespace strin
 	})
 }
 
-// closer ends the sessions with tool servers.
+// closer closes the sessions with tool servers.
 type closer struct{ pool *mcp.Pool }
 
 // Start implements manager.Runnable.
@@ -262,7 +262,7 @@ func (c closer) Start(ctx context.Context) error {
 	return c.pool.Close(context.WithoutCancel(ctx))
 }
 
-// atWork says whether an agent is one of those that a quota of active agents counts.
+// atWork reports whether a quota of active agents counts an agent.
 func atWork(s agent.State) bool {
 	return s.Config.Kind == agent.SubAgent && s.Standing() == agent.StandingActive
 }

@@ -18,16 +18,16 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// wakers wake the controllers when something in process has moved on.
+// wakers enqueue objects when the state of an agent or session in this process changes.
 type wakers struct {
 	chats, messages, tasks, agents, servers *poke.Queue
-	// chatBegan is told of chats that take messages from now on.
+	// chatBegan is called for each chat that accepts messages from now on.
 	chatBegan func(context.Context, types.NamespacedName)
 	// known finds a live agent.
 	known func(uid string) (ledger.Agent, bool)
 }
 
-// waits wakes who shows that an agent's model call waits for its provider, or no longer does.
+// waits enqueues the objects whose status shows that a model call waits for its provider, or no longer waits.
 func (w *wakers) waits(a ledger.Agent) {
 	name := types.NamespacedName{Namespace: a.Namespace, Name: a.Name}
 	if a.Kind == "AgentChat" {
@@ -38,7 +38,7 @@ func (w *wakers) waits(a ledger.Agent) {
 	w.tasks.AddSoon(w.taskOf(a))
 }
 
-// taskOf is the task of a sub-agent: the two have different names if the agent's was taken.
+// taskOf returns the task of a sub-agent. Their names differ if the sub-agent's name was taken.
 func (w *wakers) taskOf(a ledger.Agent) types.NamespacedName {
 	if known, ok := w.known(a.UID); ok {
 		a = known // the directory names the task
@@ -46,8 +46,8 @@ func (w *wakers) taskOf(a ledger.Agent) types.NamespacedName {
 	return types.NamespacedName{Namespace: a.Namespace, Name: a.Name}
 }
 
-// changed wakes who shows an agent's step, or brings about what it wants: at once if somebody waits for it, else within about a
-// second. So an agent costs a bounded number of looks and writes, however fast it is.
+// changed enqueues the objects that show an agent's step or act on it: at once if a person or parent waits for it, otherwise within
+// about a second. This bounds the reconciles and writes of an agent, however fast it steps.
 func (w *wakers) changed(c engine.Change) {
 	name := types.NamespacedName{Namespace: c.Agent.Namespace, Name: c.Agent.Name}
 	add := (*poke.Queue).AddSoon
@@ -62,7 +62,7 @@ func (w *wakers) changed(c engine.Change) {
 		}
 		return
 	case "SubAgent":
-		if c.After.Phase.Terminal() { // people and programs watch the task: when its end is written, the agent's turn comes
+		if c.After.Phase.Terminal() { // users watch the task: its end is written before the agent's
 			w.agents.AddSoon(name)
 		} else {
 			add(w.agents, name)
@@ -74,7 +74,7 @@ func (w *wakers) changed(c engine.Change) {
 	}
 }
 
-// blocked wakes who shows that the ledger keeps an agent from going on, or no longer does.
+// blocked enqueues the objects whose status shows that the ledger blocks an agent, or no longer blocks it.
 func (w *wakers) blocked(a ledger.Agent) {
 	name := types.NamespacedName{Namespace: a.Namespace, Name: a.Name}
 	switch a.Kind {
@@ -88,8 +88,8 @@ func (w *wakers) blocked(a ledger.Agent) {
 	}
 }
 
-// asked wakes the standalone task at the top of a tree in which somebody asked something, or no longer does. A chat's orchestrator hears of
-// it inside the engine.
+// asked enqueues the standalone task at the root of a tree in which an ask was opened or resolved. The orchestrator of a chat receives
+// asks inside the engine.
 func (w *wakers) asked(a ledger.Agent) {
 	if a.Chat != "" {
 		return
@@ -99,7 +99,7 @@ func (w *wakers) asked(a ledger.Agent) {
 	}
 }
 
-// all lets the controllers look at every chat, task and sub-agent that has not ended.
+// all enqueues every chat, and every task, sub-agent and message that has not ended.
 func (w *wakers) all(ctx context.Context, reader client.Reader) error {
 	var chats v1alpha1.AgentChatList
 	var tasks v1alpha1.AgentTaskList
@@ -107,7 +107,7 @@ func (w *wakers) all(ctx context.Context, reader client.Reader) error {
 	var messages v1alpha1.AgentMessageList
 	for _, list := range []client.ObjectList{&chats, &tasks, &agents, &messages} {
 		if err := reader.List(ctx, list); err != nil {
-			return fmt.Errorf("list what there is: %w", err)
+			return fmt.Errorf("list %T: %w", list, err)
 		}
 	}
 	for i := range chats.Items {

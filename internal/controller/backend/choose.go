@@ -21,8 +21,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
-// ForObject returns all tools that the agent of an object could have, before its role's policy is applied. What is missing is
-// a *resolve.Missing.
+// ForObject returns all tools that the agent of an object could have, before its role's policy is applied. The error for a missing
+// reference is a *resolve.Missing.
 func (t *Tools) ForObject(ctx context.Context, object client.Object, r role.Role) (tool.Set, error) {
 	set, err := t.ForRole(ctx, object.GetNamespace(), r)
 	if err != nil {
@@ -35,7 +35,7 @@ func (t *Tools) ForObject(ctx context.Context, object client.Object, r role.Role
 	return set.Union(files)
 }
 
-// filesOf are the tools of the workspace of an object, if it has one.
+// filesOf returns the tools of an object's workspace, or none if it has no workspace.
 func (t *Tools) filesOf(ctx context.Context, object client.Object) (tool.Set, error) {
 	place, err := t.Workspaces.Of(ctx, object)
 	if err != nil {
@@ -47,8 +47,8 @@ func (t *Tools) filesOf(ctx context.Context, object client.Object) (tool.Set, er
 	return t.Workspaces.Tools(place)
 }
 
-// ForTool returns tools of an object's namespace and workspace, among them the one of this name, whatever a role allows: a task of type Tool
-// names the very tool. A tool that does not exist is a *resolve.Missing.
+// ForTool returns a set that contains the named tool, regardless of any role's policy: a task of type Tool names its tool itself. The
+// error for a tool that does not exist is a *resolve.Missing.
 func (t *Tools) ForTool(ctx context.Context, object client.Object, name string) (tool.Set, error) {
 	set, where, err := t.holding(ctx, object, name)
 	if err != nil {
@@ -61,7 +61,7 @@ func (t *Tools) ForTool(ctx context.Context, object client.Object, name string) 
 	return set, nil
 }
 
-// holding returns the set of tools that a name belongs to, and a text that says which it is.
+// holding returns the set that the named tool would belong to, and a clause for the message if the tool is not in it.
 func (t *Tools) holding(ctx context.Context, object client.Object, name string) (set tool.Set, where string, err error) {
 	if server, _, ok := strings.Cut(name, "__"); ok {
 		used, err := t.server(ctx, object.GetNamespace(), server)
@@ -79,8 +79,8 @@ func (t *Tools) holding(ctx context.Context, object client.Object, name string) 
 	return set, "it is not one of the built-in tools that the namespace has", err
 }
 
-// ForRole returns all tools that agents with a role could have, before its policy is applied. A tool server that the role names and that is
-// missing or not ready is a *resolve.Missing. A glob names no server: it brings the tools of those that are ready.
+// ForRole returns all tools that agents with a role could have, before its policy is applied. The error is a *resolve.Missing if a tool
+// server that the role names does not exist or is not ready. A glob names no server: it selects from the servers that are ready.
 func (t *Tools) ForRole(ctx context.Context, namespace string, r role.Role) (tool.Set, error) {
 	set, err := t.builtIn(ctx, namespace)
 	if err != nil {
@@ -103,7 +103,7 @@ func (t *Tools) ForRole(ctx context.Context, namespace string, r role.Role) (too
 	return t.addMatching(ctx, namespace, r, named, set)
 }
 
-// addMatching adds the tools of ToolServers that the role's globs match, but for those that are named.
+// addMatching adds the tools of the ToolServers that match the role's globs and are not in named.
 func (t *Tools) addMatching(ctx context.Context, namespace string, r role.Role, named []string, set tool.Set) (tool.Set, error) {
 	globs := globsOf(r)
 	if len(globs) == 0 {
@@ -122,11 +122,11 @@ func (t *Tools) addMatching(ctx context.Context, namespace string, r role.Role, 
 		session := t.sessionWith(namespace, object)
 		ready := meta.IsStatusConditionTrue(object.Status.Conditions, v1alpha1.ConditionReady)
 		if status := session.Status(); ready && status.Reason == mcp.Connecting {
-			// The server works, and this namespace begins to use it only now: that takes a moment, and the session tells when it is over.
+			// This namespace has just started to use the server. The session wakes the waiting agents when its tools are listed.
 			return tool.Set{}, &resolve.Missing{Reason: v1alpha1.ReasonToolServerNotReady,
 				Message: fmt.Sprintf("The ToolServer %q is being asked for its tools.", object.Name)}
 		}
-		pins, _ := toolserver.Pins(object) // without pins none is offered
+		pins, _ := toolserver.Pins(object) // without pins no tool is offered
 		more, err := session.Offered(pins)
 		if err != nil {
 			return tool.Set{}, err
@@ -138,7 +138,7 @@ func (t *Tools) addMatching(ctx context.Context, namespace string, r role.Role, 
 	return set, nil
 }
 
-// serversOf returns the ToolServers that a role's policy names: the part of an entry before "__".
+// serversOf returns the names of ToolServers in a role's policy: the part of an entry before "__".
 func serversOf(r role.Role) []string {
 	if r.Tools == nil {
 		return nil
@@ -153,7 +153,7 @@ func serversOf(r role.Role) []string {
 	return servers
 }
 
-// globsOf returns the entries of a role's policy that may match tools of servers that they do not name.
+// globsOf returns the entries of a role's policy whose server part is a glob.
 func globsOf(r role.Role) []string {
 	if r.Tools == nil {
 		return nil
@@ -169,7 +169,7 @@ func globsOf(r role.Role) []string {
 
 func isGlob(text string) bool { return strings.ContainsAny(text, "*?[\\") }
 
-// mayMatchToolsOf says whether a glob is meant for tools of a server. Which of them it allows is decided by their whole names.
+// mayMatchToolsOf reports whether a glob can match tools of a server. The full names of the tools decide which of them it allows.
 func mayMatchToolsOf(glob, server string) bool {
 	prefix, _, ok := strings.Cut(glob, "__")
 	if !ok {
@@ -179,7 +179,7 @@ func mayMatchToolsOf(glob, server string) bool {
 	return err == nil && matched
 }
 
-// server is a ToolServer that a namespace uses.
+// server returns a ToolServer with the session that a namespace has with it.
 func (t *Tools) server(ctx context.Context, namespace, name string) (usedServer, error) {
 	object, err := t.Finder.ToolServer(ctx, namespace, name)
 	if err != nil {

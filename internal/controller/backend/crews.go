@@ -15,13 +15,13 @@ import (
 	"github.com/nestor-dev/nestor/internal/quota"
 )
 
-// Crews says with which others a sub-agent shares a limit of agents at work.
+// Crews finds the slot groups of sub-agents.
 type Crews struct{ Reader client.Reader }
 
-// Of is Options.Crews of the engine: the sub-agents of the namespace, which AgentQuotas may limit, and those of the chat, at any depth. A
-// chat that cannot be read has no limit to keep: it is being deleted, and its agents with it.
+// Of implements engine.Options.Crews. The groups are all sub-agents of the namespace, limited by AgentQuotas, and all sub-agents of the
+// chat at any depth. A chat that cannot be read is being deleted with its agents, so it adds no limit.
 func (c Crews) Of(ctx context.Context, a ledger.Agent) []engine.Crew {
-	quotas, _ := Quotas(c).Quotas(ctx, a.Namespace) // the cache answers, or the engine is about to end
+	quotas, _ := Quotas(c).Quotas(ctx, a.Namespace) // a read from the cache fails only at shutdown
 	least, _ := quota.ActiveLimit(quotas)
 	crews := []engine.Crew{{Key: engine.NamespaceCrew(a.Namespace), Limit: least.MaxActiveAgents}}
 	if a.Chat == "" {

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package backend gives the engine what it needs of the cluster: the models and tools that agents may use.
+// Package backend implements what the engine needs from the cluster: models, tools, quotas and slot groups.
 package backend
 
 import (
@@ -24,13 +24,13 @@ import (
 	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
-// Models finds the clients of ModelProviders, and keeps the scheduler's limits up to theirs.
+// Models provides clients of ModelProviders and updates the scheduler with their limits.
 type Models struct {
 	Finder    resolve.Finder
 	Scheduler *schedule.Scheduler
-	// Outbound says where providers may be.
+	// Outbound restricts the addresses of providers.
 	Outbound outbound.Options
-	// Transport is put around what carries the calls.
+	// Transport wraps the HTTP transport of the clients; optional.
 	Transport func(http.RoundTripper) http.RoundTripper
 
 	mu      sync.Mutex
@@ -43,20 +43,20 @@ type known struct {
 	client   *model.Client
 }
 
-// Route implements engine.Models. A provider is named by its namespace and name. It is looked for before each call, so that an
-// agent cannot go on with a provider that was deleted or is no longer shared with its namespace.
+// Route implements engine.Models. A provider is identified by namespace/name. It is read before each call, so that an agent cannot continue
+// to use a provider that was deleted or is no longer shared with its namespace.
 func (m *Models) Route(ctx context.Context, a ledger.Agent) (string, error) {
 	object, err := m.permitted(ctx, a)
 	if err != nil {
 		return a.Provider, err
 	}
 	for _, name := range fallbacks(object) {
-		_, _ = m.provider(ctx, name) // the scheduler leaves out one that it does not know; the provider's own condition names it
+		_, _ = m.provider(ctx, name) // the scheduler skips a fallback that it does not know; the provider's condition names it
 	}
 	return a.Provider, nil
 }
 
-// fallbacks are where a provider's calls may go, in its own namespace.
+// fallbacks returns the fallbacks of a provider, which are in its own namespace.
 func fallbacks(object *v1alpha1.ModelProvider) []string {
 	names := make([]string, 0, len(object.Spec.Fallback))
 	for _, name := range object.Spec.Fallback {
@@ -80,12 +80,12 @@ func (m *Models) Endpoint(ctx context.Context, a ledger.Agent, name string) (eng
 	}
 	endpoint := engine.Endpoint{Client: client, Model: a.Model, Prices: Prices(object)}
 	if name != a.Provider && object.Spec.DefaultModel != "" {
-		endpoint.Model = object.Spec.DefaultModel // a fallback need not know the model of the one it stands in for
+		endpoint.Model = object.Spec.DefaultModel // a fallback need not have the model of the provider that it replaces
 	}
 	return endpoint, nil
 }
 
-// permitted reads the provider of an agent, if the agent's namespace may use it. A fallback needs no permission of its own: the
+// permitted returns the provider of an agent if the agent's namespace may use it. A fallback needs no permission of its own because the
 // provider names it.
 func (m *Models) permitted(ctx context.Context, a ledger.Agent) (*v1alpha1.ModelProvider, error) {
 	object, err := m.provider(ctx, a.Provider)
@@ -101,7 +101,7 @@ func (m *Models) permitted(ctx context.Context, a ledger.Agent) (*v1alpha1.Model
 	return object, nil
 }
 
-// provider reads a provider and tells the scheduler its limits.
+// provider reads a provider and passes its limits to the scheduler.
 func (m *Models) provider(ctx context.Context, name string) (*v1alpha1.ModelProvider, error) {
 	namespace, short, _ := strings.Cut(name, "/")
 	var object v1alpha1.ModelProvider
@@ -155,7 +155,7 @@ func (m *Models) client(object *v1alpha1.ModelProvider, name string) (*model.Cli
 	return client, nil
 }
 
-// Prices are what a provider says of its models.
+// Prices returns the prices and properties of a provider's models.
 func Prices(object *v1alpha1.ModelProvider) model.Prices {
 	prices := make(model.Prices, 0, len(object.Spec.Models))
 	for _, info := range object.Spec.Models {

@@ -11,11 +11,11 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// Roles knows which roles agents may still use.
+// Roles checks whether agents may still use their roles.
 type Roles struct{ Finder resolve.Finder }
 
-// MayAct is engine.Options.MayAct. An agent keeps the role that it started with, but not beyond the moment that a role of another
-// namespace is deleted or no longer shared with its own.
+// MayAct implements engine.Options.MayAct. An agent keeps the role that it started with until a role of another namespace is deleted or no
+// longer shared with the agent's namespace.
 func (r Roles) MayAct(ctx context.Context, a ledger.Agent, c agent.Config) error {
 	if c.Role.SharedBy == "" {
 		return nil

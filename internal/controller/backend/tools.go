@@ -23,29 +23,29 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
-// Tools finds the tools that agents use: the built-in ones, those of the ToolServers that their role names, and those of the
-// workspace that their chat or task has.
+// Tools finds the tools of agents: the built-in tools, the tools of the ToolServers that the role names, and the tools of the workspace of
+// the chat or task.
 type Tools struct {
 	Finder resolve.Finder
 	Pool   *mcp.Pool
-	// Workspaces has the tools of agents that were given files.
+	// Workspaces provides the tools of agents with a workspace.
 	Workspaces *workspace.Workspaces
-	// Results finds whole outputs for read_result.
+	// Results reads full outputs for read_result.
 	Results builtin.Results
-	// SearchURL is where web searches go; empty is the usual place.
+	// SearchURL is the endpoint of web searches; empty means the default.
 	SearchURL string
 
 	mu   sync.Mutex
 	sets map[bool]tool.Set // the built-in tools, without and with web searches
 }
 
-// secretName and searchKey are where a namespace keeps the key for web searches.
+// secretName and searchKey name the Secret of a namespace, and the key in it, that hold the API key for web searches.
 const (
 	secretName = "nestor-tools"
 	searchKey  = "TAVILY_API_KEY"
 )
 
-// Set implements engine.Tools. Which tools an agent has was settled when it began: here its role does not matter any more.
+// Set implements engine.Tools. The tools of an agent were decided when it started, so its role is not consulted again.
 func (t *Tools) Set(ctx context.Context, a ledger.Agent, name string) (tool.Set, error) {
 	if server, _, ok := strings.Cut(name, "__"); ok {
 		used, err := t.server(ctx, a.Namespace, server)
@@ -56,7 +56,7 @@ func (t *Tools) Set(ctx context.Context, a ledger.Agent, name string) (tool.Set,
 		if err != nil {
 			return tool.Set{}, err
 		}
-		used.session.Settle(ctx) // an operator that has just started is still connecting, which is no failure of the server's
+		used.session.Settle(ctx) // after a restart of the operator the session may still be connecting, which is no failure of the server
 		if used, err = t.pinned(ctx, a.Namespace, used); err != nil {
 			return tool.Set{}, err
 		}
@@ -68,7 +68,7 @@ func (t *Tools) Set(ctx context.Context, a ledger.Agent, name string) (tool.Set,
 	return t.builtIn(ctx, a.Namespace)
 }
 
-// builtIn returns the built-in tools of a namespace: with web searches where it has a key for them.
+// builtIn returns the built-in tools of a namespace, including web search if the namespace has a key for it.
 func (t *Tools) builtIn(ctx context.Context, namespace string) (tool.Set, error) {
 	_, err := t.SearchKey(ctx, namespace)
 	searches := err == nil
@@ -83,7 +83,7 @@ func (t *Tools) builtIn(ctx context.Context, namespace string) (tool.Set, error)
 	}
 	set, err := builtin.New(options)
 	if err != nil {
-		return tool.Set{}, fmt.Errorf("make the built-in tools: %w", err)
+		return tool.Set{}, fmt.Errorf("create the built-in tools: %w", err)
 	}
 	if t.sets == nil {
 		t.sets = map[bool]tool.Set{}
@@ -98,11 +98,11 @@ type usedServer struct {
 	session *mcp.Session
 }
 
-// firstListing is how long a call waits until the tools of a server that works are listed for the first time.
+// firstListing is how long a call waits for the first list of a ready server's tools.
 const firstListing = 15 * time.Second
 
-// pinned waits until the tools of a server are listed that has just been created, or that an operator knows that pinned none. Its agents
-// may be in the middle of their work then.
+// pinned waits until the tools of a server are pinned. They are not for a new server, and for one last reconciled by a release that had
+// no pins, whose agents may be running.
 func (t *Tools) pinned(ctx context.Context, namespace string, used usedServer) (usedServer, error) {
 	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, firstListing, true, func(ctx context.Context) (bool, error) {
 		if toolserver.Pinned(used.object) || !used.session.Status().Ready {
@@ -115,12 +115,12 @@ func (t *Tools) pinned(ctx context.Context, namespace string, used usedServer) (
 		return false, err
 	})
 	if wait.Interrupted(err) {
-		err = nil // what it offers says why
+		err = nil // offered reports why
 	}
 	return used, err
 }
 
-// offered are the tools of a ToolServer that are as they were pinned.
+// offered returns the tools of a ToolServer that match their pins.
 func (s usedServer) offered() (tool.Set, error) {
 	if status := s.session.Status(); !status.Ready && s.session.Tools().Len() == 0 {
 		return tool.Set{}, &resolve.Missing{Reason: v1alpha1.ReasonToolServerNotReady,
@@ -128,7 +128,7 @@ func (s usedServer) offered() (tool.Set, error) {
 	}
 	if !toolserver.Pinned(s.object) {
 		return tool.Set{}, &resolve.Missing{Reason: v1alpha1.ReasonToolServerNotReady,
-			Message: fmt.Sprintf("The tools of the ToolServer %q are listed for the first time.", s.object.Name)}
+			Message: fmt.Sprintf("The tools of the ToolServer %q are being listed for the first time.", s.object.Name)}
 	}
 	version := string(s.object.UID) + "/" + s.object.ResourceVersion
 	return s.session.OfferedAt(version, func() mcp.Pins {
@@ -147,10 +147,10 @@ func (t *Tools) SearchKey(ctx context.Context, namespace string) (string, error)
 	return strings.TrimSpace(string(value)), err
 }
 
-// WholeOutputs finds what tools gave back in the ledger.
+// WholeOutputs reads full outputs of tools from the ledger.
 type WholeOutputs struct{ Ledger ledger.Calls }
 
-// maxOutput is how much of one output is read into memory.
+// maxOutput bounds how much of an output is read into memory.
 const maxOutput = 16 << 20
 
 // WholeOutput implements builtin.Results.

@@ -17,31 +17,31 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// absentFor is how long a list of the objects that exist is trusted: by then the cache has caught up.
+// absentFor is how long a list of existing objects is trusted. The cache catches up within that time.
 const absentFor = 2 * time.Second
 
-// Absent confirms with a live read that what the cache lacks does not exist. The caches of different kinds are not in order: a
-// chat may be there before the role that was created before it. An agent keeps what it starts with, so it must not start without
-// an object that existed before its chat or standalone task did.
+// Absent confirms with a live read that an object missing from the cache does not exist. The caches of different kinds are not
+// synchronized: a chat may appear before a role that was created earlier. An agent keeps the configuration it starts with, so it must not
+// start without an object that is older than its chat or standalone task.
 //
-// A live read is one list of names for a kind and a namespace, which all lookups share for a short time. It is not shared by what
-// was created after it began: see Begin.
+// A live read lists the names of one kind in one namespace, and all lookups share it for a short time. Objects created after the read
+// started do not use it: see Begin.
 type Absent struct {
 	mu    sync.Mutex
 	lists map[place]*names
-	begun map[string]time.Time // by the namespace that asks
+	begun map[string]time.Time // by the namespace of the referring object
 }
 
 type place struct{ kind, namespace string }
 
-// names are the objects of a place as of a moment.
+// names are the objects of one kind and namespace at a time.
 type names struct {
 	mu    sync.Mutex
 	at    time.Time
 	exist map[string]bool
 }
 
-// begin makes lookups of a namespace disregard what was read before this moment.
+// begin makes lookups for a namespace ignore lists that were read before now.
 func (a *Absent) begin(namespace string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -49,17 +49,17 @@ func (a *Absent) begin(namespace string) {
 		a.begun = map[string]time.Time{}
 	}
 	for other, at := range a.begun {
-		if time.Since(at) >= absentFor { // no list is trusted for so long
+		if time.Since(at) >= absentFor { // every list that old has expired
 			delete(a.begun, other)
 		}
 	}
 	a.begun[namespace] = time.Now()
 }
 
-// exists says whether an object exists, for one that asks in a namespace.
+// exists reports whether an object exists, on behalf of an object in the namespace asking.
 func (a *Absent) exists(ctx context.Context, live client.Reader, asking, kind string, name types.NamespacedName) (bool, error) {
 	list, since := a.list(asking, place{kind, name.Namespace})
-	list.mu.Lock() // those who wait share the next list
+	list.mu.Lock() // concurrent lookups share the next list
 	defer list.mu.Unlock()
 	if list.at.Before(since) || time.Since(list.at) >= absentFor {
 		at := time.Now()
@@ -72,7 +72,7 @@ func (a *Absent) exists(ctx context.Context, live client.Reader, asking, kind st
 	return list.exist[name.Name], nil
 }
 
-// list returns the names of a place, and how new they must be.
+// list returns the shared list for a key, and the time that it must not be older than.
 func (a *Absent) list(asking string, where place) (*names, time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -100,14 +100,14 @@ func readNames(ctx context.Context, live client.Reader, kind, namespace string) 
 	return exist, nil
 }
 
-// Begin is called when a chat or a standalone task is about to start: from now on its namespace sees everything that existed before.
+// Begin is called before a chat or standalone task starts: later lookups for its namespace see every object that exists now.
 func (f Finder) Begin(namespace string) {
 	if f.Absent != nil {
 		f.Absent.begin(namespace)
 	}
 }
 
-// get reads an object from the cache, or from the API server if only the cache lacks it.
+// get reads an object from the cache, or from the API server if it exists and only the cache lacks it.
 func (f Finder) get(ctx context.Context, asking string, name types.NamespacedName, object client.Object) error {
 	err := f.Reader.Get(ctx, name, object)
 	if f.Absent == nil || !apierrors.IsNotFound(err) {

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// NamespaceUID is the UID of the namespace that an object was created in. A cache that still knows an earlier namespace of the name is
-// not trusted: what is recorded under the wrong UID is never shown.
+// NamespaceUID returns the UID of the namespace that an object was created in. The cache may still hold a deleted namespace of the same
+// name, and records under the wrong UID would never be shown, so the namespace must be at least as old as the object.
 func (f Finder) NamespaceUID(ctx context.Context, namespace string, created time.Time) (string, error) {
 	var ns corev1.Namespace
 	name := types.NamespacedName{Name: namespace}
@@ -26,12 +26,12 @@ func (f Finder) NamespaceUID(ctx context.Context, namespace string, created time
 		return string(ns.UID), nil
 	}
 	if apierrors.IsNotFound(err) {
-		return "", nil // it is going, and the object with it
+		return "", nil // the namespace is deleted, and the object with it
 	}
 	return "", fmt.Errorf("get namespace %s: %w", namespace, err)
 }
 
-// KnownNamespaceUID is the UID of a namespace as the cache has it, or empty.
+// KnownNamespaceUID returns the UID of a namespace in the cache, or "".
 func (f Finder) KnownNamespaceUID(namespace string) string {
 	var ns corev1.Namespace
 	if err := f.Reader.Get(context.Background(), types.NamespacedName{Name: namespace}, &ns); err != nil {

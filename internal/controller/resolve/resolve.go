@@ -1,12 +1,11 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package resolve finds what objects refer to by name: roles, model providers, tool servers, and keys of Secrets and
-// ConfigMaps.
+// Package resolve looks up references by name: roles, model providers, tool servers, and keys of Secrets and ConfigMaps.
 //
-// Roles, providers and tool servers are looked for in the namespace of the one that asks, then in the operator's own
-// namespace if the object there allows it, and roles then among the built-in ones. What is missing is not a failure: it
-// is a *Missing, which has the reason and the message of a condition, and the one that asks goes on when it appears.
+// Roles, providers and tool servers are looked up in the namespace of the referring object, then in the operator's namespace if the object
+// there is shared with it; roles then among the built-in roles. A reference that does not exist is not a failure: the error is a *Missing,
+// with the reason and message of a condition, and the referring object continues when the reference appears.
 package resolve
 
 import (
@@ -24,22 +23,21 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// Finder finds what is referred to.
+// Finder looks up references.
 type Finder struct {
 	// Reader reads Nestor's kinds and namespaces, from a cache.
 	Reader client.Reader
-	// Live reads from the API server: Secrets and ConfigMaps, since those that nobody uses are not kept in memory, and what the
-	// cache lacks.
+	// Live reads from the API server: Secrets and ConfigMaps, whose contents are not cached, and objects missing from the cache.
 	Live client.Reader
-	// Secrets keeps the Secrets that are in use. Nil: every use reads them from the API server.
+	// Secrets caches the Secrets in use. If nil, every use reads them from the API server.
 	Secrets *Secrets
-	// Absent asks the API server whether an object that is missing from the cache exists. If nil, the cache is trusted.
+	// Absent confirms that an object missing from the cache does not exist. If nil, the cache is trusted.
 	Absent *Absent
-	// OperatorNamespace is where shared objects stand.
+	// OperatorNamespace is the namespace of shared objects.
 	OperatorNamespace string
 }
 
-// Missing says that a reference leads nowhere yet, in the words of a condition.
+// Missing is the error for a reference that does not exist or is not ready, with the reason and message of a condition.
 type Missing struct {
 	Reason  string
 	Message string
@@ -54,7 +52,7 @@ func (f Finder) Provider(ctx context.Context, namespace, name string) (*v1alpha1
 		func(p *v1alpha1.ModelProvider) *v1alpha1.AllowedNamespaces { return p.Spec.AllowedNamespaces })
 }
 
-// MayUse says whether a namespace may use a ModelProvider: its own, or one that is shared with it.
+// MayUse reports whether a namespace may use a ModelProvider: its own, or one that is shared with it.
 func (f Finder) MayUse(ctx context.Context, namespace string, provider *v1alpha1.ModelProvider) (bool, error) {
 	if provider.Namespace == namespace {
 		return true, nil
@@ -68,7 +66,7 @@ func (f Finder) ToolServer(ctx context.Context, namespace, name string) (*v1alph
 		func(s *v1alpha1.ToolServer) *v1alpha1.AllowedNamespaces { return s.Spec.AllowedNamespaces })
 }
 
-// ToolServers lists the ToolServers that a namespace may use, its own first. One of its own hides a shared one of the same name.
+// ToolServers lists the ToolServers that a namespace may use, its own first. Its own hide shared ones of the same name.
 func (f Finder) ToolServers(ctx context.Context, namespace string) ([]v1alpha1.ToolServer, error) {
 	var own, shared v1alpha1.ToolServerList
 	if err := f.Reader.List(ctx, &own, client.InNamespace(namespace)); err != nil {
@@ -96,7 +94,7 @@ func (f Finder) ToolServers(ctx context.Context, namespace string) ([]v1alpha1.T
 	return servers, nil
 }
 
-// find looks for an object in a namespace, then among the shared ones.
+// find looks up an object in a namespace, then among the shared objects.
 func find[T client.Object](ctx context.Context, f Finder, namespace, name string, object T, reason string,
 	allowed func(T) *v1alpha1.AllowedNamespaces,
 ) (T, error) {
@@ -142,7 +140,7 @@ func kindOf(object client.Object) string {
 	return "ToolServer"
 }
 
-// allows says whether a shared object may be used in a namespace.
+// allows reports whether a shared object may be used in a namespace.
 func (f Finder) allows(ctx context.Context, allowed *v1alpha1.AllowedNamespaces, namespace string) (bool, error) {
 	if allowed == nil {
 		return false, nil

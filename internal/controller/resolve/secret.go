@@ -16,8 +16,8 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// Secrets keeps the Secrets that model calls and tools use, as long as their version is the one that the cache of metadata
-// knows: a call need not ask the API server for its key, and a key that was changed is used at once.
+// Secrets caches the Secrets that model calls and tools use. An entry is valid while its version is the one in the metadata cache, so most
+// calls need no read from the API server, and a changed key takes effect at once.
 type Secrets struct {
 	mu   sync.Mutex
 	kept map[types.NamespacedName]*corev1.Secret
@@ -57,7 +57,7 @@ func (f Finder) secret(ctx context.Context, name types.NamespacedName) (*corev1.
 	return &secret, nil
 }
 
-// version is what the cache of metadata knows of a Secret.
+// version returns the resource version of a Secret in the metadata cache.
 func (f Finder) version(ctx context.Context, name types.NamespacedName) (string, error) {
 	var known metav1.PartialObjectMetadata
 	known.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
@@ -71,7 +71,7 @@ func (s *Secrets) get(name types.NamespacedName) *corev1.Secret {
 	return s.kept[name]
 }
 
-// keep remembers a Secret; nil forgets it.
+// keep stores a Secret; nil removes it.
 func (s *Secrets) keep(name types.NamespacedName, secret *corev1.Secret) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
