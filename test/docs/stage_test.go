@@ -22,6 +22,7 @@ import (
 	"github.com/nestor-dev/nestor/config/operator"
 	"github.com/nestor-dev/nestor/internal/localmode"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
+	"github.com/nestor-dev/nestor/test/stack"
 )
 
 // stage is what the pages run on.
@@ -109,13 +110,7 @@ func (s *stage) build(ctx context.Context) error {
 	if err := s.putHelm(ctx); err != nil {
 		return err
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-o", s.bin+string(filepath.Separator),
-		"./cmd/nestor-operator", "./cmd/nestor-workspace", "./cmd/nestor-scripted-model")
-	build.Dir = root
-	if words, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the programs: %w\n%s", err, words)
-	}
-	return nil
+	return stack.Build(ctx, s.bin, "./cmd/nestor-workspace")
 }
 
 // putHelm makes the pinned Helm answer to its usual name.
