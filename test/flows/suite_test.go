@@ -4,6 +4,10 @@
 package flows
 
 import (
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,7 +17,11 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
+// ledgerVariable names the ledger of the specs; they run with SQLite without it.
+const ledgerVariable = "NESTOR_TEST_FLOWS_LEDGER"
+
 func TestFlows(t *testing.T) {
+	t.Parallel()
 	RegisterFailHandler(Fail)
 	// The machine may be busy: what takes long is not wrong.
 	SetDefaultEventuallyTimeout(45 * time.Second)
@@ -22,9 +30,30 @@ func TestFlows(t *testing.T) {
 	RunSpecs(t, "Flows")
 }
 
-var _ = Describe("With SQLite", Ordered, ContinueOnFailure, func() { flows(stack.SQLite) })
+// TestFlowsWithPostgreSQL runs the specs with PostgreSQL beside the others, in a process of its own: Ginkgo runs the specs of one process one
+// after the other, and most of their time is spent waiting.
+func TestFlowsWithPostgreSQL(t *testing.T) {
+	t.Parallel()
+	if os.Getenv(ledgerVariable) != "" {
+		t.Skip("this is the other process")
+	}
+	// The log of what a test opens is for the go command, from one process.
+	args := slices.DeleteFunc(slices.Clone(os.Args[1:]), func(arg string) bool { return strings.HasPrefix(arg, "-test.testlogfile=") })
+	cmd := exec.CommandContext(t.Context(), os.Args[0], append(args, "-test.run=^TestFlows$")...)
+	cmd.Env = append(os.Environ(), ledgerVariable+"="+stack.PostgreSQL)
+	output, err := cmd.CombinedOutput()
+	t.Logf("%s", output)
+	if err != nil {
+		t.Error(err)
+	}
+}
 
-var _ = Describe("With PostgreSQL", Ordered, ContinueOnFailure, func() { smoke(stack.PostgreSQL) })
+var _ = func() bool {
+	if ledger := os.Getenv(ledgerVariable); ledger != "" {
+		return Describe("With "+ledger, Ordered, ContinueOnFailure, func() { smoke(ledger) })
+	}
+	return Describe("With SQLite", Ordered, ContinueOnFailure, func() { flows(stack.SQLite) })
+}()
 
 func begin(ledger string) *world {
 	w := &world{}
