@@ -5,37 +5,38 @@ package ledger
 
 import "time"
 
-// Agent is the record of one agent: an orchestrator of a chat, or a sub-agent.
+// Agent is the record of one agent: an orchestrator, a sub-agent or a tool run.
 type Agent struct {
-	// UID is the unique identity of the agent, the UID of its Kubernetes object.
+	// UID is the UID of the agent's Kubernetes object.
 	UID string
 	// Kind, Namespace and Name are those of its object. A name may be used again after a deletion; a UID is not.
 	Kind      string
 	Namespace string
 	Name      string
-	// NamespaceUID is the UID of the namespace, which a namespace that is created again does not have; empty in records of earlier releases.
+	// NamespaceUID is the UID of the namespace, which distinguishes it from another namespace with the same name; empty in
+	// records of earlier releases.
 	NamespaceUID string
-	// Parent is the UID of the agent that asked for this one; empty at the top of a tree.
+	// Parent is the UID of the parent; empty for the root of a tree.
 	Parent string
-	// Root is the UID of the agent at the top of the tree, which is the agent itself at the top.
+	// Root is the UID of the root of the tree, which may be the agent itself.
 	Root string
 	// Chat is the name of the chat; empty for a standalone task.
 	Chat string
-	// Role, Depth, Provider and Model are what the agent was created with, or what Batch.Update last said of it.
+	// Role, Depth, Provider and Model are the values at creation, or those of the last Batch.Update.
 	Role     string
 	Depth    int
 	Provider string
 	Model    string
-	// CreatedAt is when the agent began. The ledger keeps microseconds.
+	// CreatedAt is when the agent started. The ledger stores microseconds.
 	CreatedAt time.Time
 
-	// What follows is kept by the ledger and ignored in Batch.Create.
+	// The following fields are set by the ledger and ignored in Batch.Create.
 
-	// LastSeq is the sequence of the newest event.
+	// LastSeq is the sequence number of the newest event.
 	LastSeq int64
-	// Status is Running until a batch carries a Finish.
+	// Status is Running until a batch contains a Finish.
 	Status Status
-	// ErrorKind says why an agent failed.
+	// ErrorKind is why the agent failed.
 	ErrorKind string
 	// FinishedAt is zero while the agent is live.
 	FinishedAt time.Time
@@ -44,7 +45,7 @@ type Agent struct {
 // Live reports whether the agent has not finished.
 func (a Agent) Live() bool { return a.FinishedAt.IsZero() }
 
-// Status is how far an agent or a call has come.
+// Status is the status of an agent or a call.
 type Status string
 
 // The statuses. Everything but Running is final.
@@ -54,13 +55,13 @@ const (
 	StatusFailed    Status = "Failed"
 	StatusCancelled Status = "Cancelled"
 	StatusTimedOut  Status = "TimedOut"
-	// StatusDenied is the status of a tool call that a person did not allow.
+	// StatusDenied: a person denied the tool call.
 	StatusDenied Status = "Denied"
-	// StatusUnknown is the status of an effect that was started and whose outcome nobody can tell.
+	// StatusUnknown: the effect was started, and its outcome is unknown.
 	StatusUnknown Status = "Unknown"
 )
 
-// Final reports whether s is a status in which an agent or a call can end.
+// Final reports whether s is a final status.
 func (s Status) Final() bool {
 	switch s {
 	case StatusSuccess, StatusFailed, StatusCancelled, StatusTimedOut, StatusDenied, StatusUnknown:
@@ -69,33 +70,33 @@ func (s Status) Final() bool {
 	return false
 }
 
-// Scope narrows a query; the zero value allows everything.
+// Scope narrows a query; the zero value matches everything.
 type Scope struct {
 	Namespace string
-	// NamespaceUID leaves out what belongs to earlier namespaces of the name. NamespaceSince is when the namespace was created: records
-	// of earlier releases, which have no UID, are its own from then on.
+	// NamespaceUID excludes records of earlier namespaces with the same name. Records of earlier releases have no UID; they match
+	// if they are not older than NamespaceSince, the creation time of the namespace.
 	NamespaceUID   string
 	NamespaceSince time.Time
 	Chat           string
-	// Root is the UID at the top of a tree.
+	// Root is the UID of the root of a tree.
 	Root  string
 	Role  string
 	Model string
-	// Since and Until bound when an agent was created or a call started: Since <= time < Until.
+	// Since and Until bound the creation time of agents or the start time of calls: Since <= time < Until.
 	Since time.Time
 	Until time.Time
 }
 
-// AgentFilter chooses agents; the zero value allows all of them.
+// AgentFilter selects agents; the zero value matches all of them.
 type AgentFilter struct {
 	Scope
 	UID  string
 	Kind string
 	Name string
-	// Parent is the UID of the agent that asked for them.
+	// Parent is the UID of the parent.
 	Parent string
-	// Newest leaves out agents whose name a newer one of the same kind has taken.
+	// Newest excludes agents if a newer agent of the same kind has their name.
 	Newest bool
-	// Live leaves out agents that have finished, as an engine does that recovers at its start.
+	// Live excludes agents that have finished.
 	Live bool
 }

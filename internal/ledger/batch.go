@@ -10,49 +10,50 @@ import (
 	"unicode/utf8"
 )
 
-// Batch is what one agent appends at once: events, the intents of the effects that they cause, and the results of
-// effects that they tell about.
+// Batch is one append of an agent: events, the intents of the effects that they cause, and the results of the effects that they
+// report.
 type Batch struct {
 	// Agent is the UID of the agent.
 	Agent string
-	// Fence is the epoch in which the writer may append.
+	// Fence is the epoch of the writer.
 	Fence Fence
-	// Create is the record of a new agent; set it with the agent's first events and only then.
+	// Create is the record of a new agent. It is set with the agent's first events and only then.
 	Create *Agent
-	// After is the sequence of the last event that the writer has seen; the events are numbered from After+1.
+	// After is the sequence number of the last event that the writer has seen; the new events are numbered from After+1.
 	After int64
-	// Events may be empty, to record the late result of an effect that no longer matters to the state.
+	// Events may be empty, to record a late result that no longer matters to the state.
 	Events []Event
 
-	// ModelCalls and ToolCalls are intents: they are in the ledger before the effect is performed.
+	// ModelCalls and ToolCalls are intents: they are recorded before the effect is performed.
 	ModelCalls []ModelCall
 	ToolCalls  []ToolCall
 	// ModelResults and ToolResults end calls whose intents are in the ledger or in this batch.
 	ModelResults []ModelResult
 	ToolResults  []ToolResult
 
-	// Images are those that the events of the batch refer to.
+	// Images are the images that the events of the batch refer to.
 	Images []Image
 
-	// Snapshot is the state after the last event of the batch; nil keeps the snapshot that there is.
+	// Snapshot is the state after the last event of the batch; nil keeps the existing snapshot.
 	Snapshot json.RawMessage
-	// Update changes the agent's record, in the moment of the last event.
+	// Update changes the agent's record together with the last event.
 	Update *AgentUpdate
 	// Finish ends the agent.
 	Finish *Finish
 }
 
-// AgentUpdate is what may change of an agent's record: the configuration of an orchestrator can be edited.
+// AgentUpdate contains the fields of an agent's record that may change, because the configuration of an orchestrator can be
+// edited.
 type AgentUpdate struct{ Role, Provider, Model string }
 
-// Finish says how an agent ended.
+// Finish is the end of an agent.
 type Finish struct {
 	Status    Status
 	ErrorKind string
 	At        time.Time
 }
 
-// Size is about the number of bytes that the batch writes.
+// Size returns the approximate number of bytes that the batch writes.
 func (b *Batch) Size() int {
 	size := len(b.Snapshot)
 	for i := range b.Events {
@@ -76,10 +77,10 @@ func (b *Batch) Size() int {
 	return size
 }
 
-// Added is about the number of bytes by which the ledger grows: a snapshot takes the place of the one before.
+// Added returns the approximate number of bytes by which the ledger grows: a snapshot replaces the previous one.
 func (b *Batch) Added() int { return b.Size() - len(b.Snapshot) }
 
-// Validate reports a batch that no ledger would take, as an error that is ErrInvalid.
+// Validate returns an ErrInvalid for a batch that no ledger accepts.
 func (b *Batch) Validate() error {
 	if err := b.validateAgent(); err != nil {
 		return err
@@ -95,7 +96,7 @@ func (b *Batch) Validate() error {
 
 func (b *Batch) validateAgent() error {
 	if b.Agent == "" {
-		return invalid("a batch without an agent")
+		return invalid("batch without an agent")
 	}
 	if b.After < 0 {
 		return invalid("agent %s: after %d: sequences start at 1", b.Agent, b.After)
@@ -104,16 +105,16 @@ func (b *Batch) validateAgent() error {
 		return invalid("agent %s: a finish needs a final status and a time", b.Agent)
 	}
 	if b.Update != nil && len(b.Events) == 0 {
-		return invalid("agent %s: an update of the record comes with the events that caused it", b.Agent)
+		return invalid("agent %s: an update of the record needs the events that caused it", b.Agent)
 	}
 	if b.Create == nil {
 		return nil
 	}
 	if b.Create.UID != b.Agent {
-		return invalid("agent %s: the record is of agent %s", b.Agent, b.Create.UID)
+		return invalid("agent %s: the record belongs to agent %s", b.Agent, b.Create.UID)
 	}
 	if b.After != 0 || len(b.Events) == 0 {
-		return invalid("agent %s: a record comes with the first events of its agent", b.Agent)
+		return invalid("agent %s: a record must come with the first events of its agent", b.Agent)
 	}
 	if b.Create.Root == "" || b.Create.CreatedAt.IsZero() {
 		return invalid("agent %s: a record needs a root and a creation time", b.Agent)
@@ -198,7 +199,7 @@ func (b *Batch) wantResult(kind, key string, status Status, finished time.Time) 
 	return nil
 }
 
-// validJSON also wants UTF-8, which encoding/json lets pass and PostgreSQL does not.
+// validJSON also requires UTF-8, which encoding/json does not and PostgreSQL does.
 func validJSON(data json.RawMessage) bool { return utf8.Valid(data) && json.Valid(data) }
 
 func invalid(format string, args ...any) error {

@@ -13,28 +13,29 @@ import (
 	"unicode/utf8"
 )
 
-// Edit is how a request is made of the one before it in its chain: its pieces, in order. A conversation goes on by a few messages at a
-// time, so that an edit is small however long the request is.
+// Edit describes a request as a list of pieces of the previous request in its chain and new pieces. A conversation grows by a few
+// messages at a time, so edits are small however long the request is.
 type Edit []Piece
 
-// ChainRest is how long ago the newest request of a chain must have begun for the chain to be deleted: until then the next request may
-// be an edit of it. ChainReach is how old the request before may be.
+// ChainRest is the minimum age of the newest request of a chain before the chain may be deleted: until then the next request may
+// be an edit of it. ChainReach is the maximum age of the previous request.
 const (
 	ChainRest  = 2 * time.Hour
 	ChainReach = time.Hour
 )
 
-// Piece is a part of a request: bytes of the request before, a text, or values that are added to a list.
+// Piece is a part of a request: bytes of the previous request, a text, or values that are added to a list.
 type Piece struct {
-	// From and To bound the bytes of the request before; both are 0 for another kind of piece.
+	// From and To bound the bytes of the previous request; both are 0 for other pieces.
 	From, To int64
-	// Text is inserted as it is.
+	// Text is inserted unchanged.
 	Text string
-	// Values are inserted each with a comma before it.
+	// Values are inserted, each with a comma before it.
 	Values []json.RawMessage
 }
 
-// Encode writes the edit as a JSON list: bytes of the request before as [from,to], a text as a string, and values as {"add":[...]}.
+// Encode encodes the edit as a JSON list: bytes of the previous request as [from,to], a text as a string, and values as
+// {"add":[...]}.
 func (e Edit) Encode() json.RawMessage {
 	out := []byte{'['}
 	for i, p := range e {
@@ -62,11 +63,11 @@ func (p Piece) append(out []byte) []byte {
 		out = strconv.AppendInt(append(out, ','), p.To, 10)
 		return append(out, ']')
 	}
-	text, _ := json.Marshal(p.Text) // A string always has a JSON form.
+	text, _ := json.Marshal(p.Text) // Encoding a string cannot fail.
 	return append(out, text...)
 }
 
-// UnmarshalJSON reads a piece of an encoded edit.
+// UnmarshalJSON decodes a piece of an edit.
 func (p *Piece) UnmarshalJSON(data []byte) error {
 	*p = Piece{}
 	switch {
@@ -91,13 +92,13 @@ func (p *Piece) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &p.Text)
 }
 
-// ErrBrokenChain says that a request cannot be built from those before it.
+// ErrBrokenChain: a request cannot be rebuilt from the previous ones.
 var ErrBrokenChain = errors.New("the request does not follow from the one before it")
 
-// document is a request as a list of its parts, so that an edit of a long one copies none of its bytes.
+// document is a request as a list of parts, so that an edit copies no bytes.
 type document [][]byte
 
-// slice is the document between two bytes.
+// slice returns the document between two offsets.
 func (d document) slice(from, to int64) (document, error) {
 	if from < 0 || to < from {
 		return nil, fmt.Errorf("%w: bytes %d to %d", ErrBrokenChain, from, to)
@@ -138,10 +139,10 @@ func (d document) edit(edit Edit) (document, error) {
 	return next, nil
 }
 
-// Rebuild returns the request that a chain ends with: the first one is whole, each other one an edit of the one before.
+// Rebuild returns the last request of a chain. The first request is complete, each other one is an edit of the previous one.
 func Rebuild(chain []json.RawMessage) (json.RawMessage, error) {
 	if len(chain) == 0 {
-		return nil, fmt.Errorf("%w: there is none", ErrBrokenChain)
+		return nil, fmt.Errorf("%w: the chain is empty", ErrBrokenChain)
 	}
 	whole := document{chain[0]}
 	for place, data := range chain[1:] {
@@ -157,7 +158,7 @@ func Rebuild(chain []json.RawMessage) (json.RawMessage, error) {
 	return bytes.Join(whole, nil), nil
 }
 
-// Compare returns the edit that makes one request of another, if it continues it: if its messages begin with those of the other one.
+// Compare returns the edit that makes request from before, if request continues it: its messages start with those of before.
 func Compare(before, request json.RawMessage) (Edit, bool) {
 	old, ok := endOfMessages(before)
 	if !ok || old == 0 {
@@ -186,7 +187,7 @@ func Compare(before, request json.RawMessage) (Edit, bool) {
 	return edit, true
 }
 
-// CommonPrefix returns how many bytes a and b have in common at the beginning. It does not split a character of b.
+// CommonPrefix returns the length of the common prefix of a and b in bytes. It does not split a character of b.
 func CommonPrefix(a, b []byte) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
@@ -198,7 +199,7 @@ func CommonPrefix(a, b []byte) int {
 	return n
 }
 
-// endOfMessages is where the bracket stands that ends the messages of a request.
+// endOfMessages returns the offset of the bracket that ends the messages of a request.
 func endOfMessages(request json.RawMessage) (int, bool) {
 	decoder := json.NewDecoder(bytes.NewReader(request))
 	if t, err := decoder.Token(); err != nil || t != json.Delim('{') {

@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// body is a request as an engine writes it.
+// body is a request as the engine encodes it.
 type body struct {
 	Model    string   `json:"model"`
 	Messages []string `json:"messages"`
@@ -68,7 +68,7 @@ func TestAnEditIsAsLargeAsWhatIsNew(t *testing.T) {
 	b.Messages, b.Key = append(b.Messages, "new"), "a/2"
 	edit, ok := ledger.Compare(before, b.encode())
 	if size := len(edit.Encode()); !ok || size > 80 {
-		t.Errorf("an edit that adds a word has %d bytes: %s", size, edit.Encode())
+		t.Errorf("an edit that adds one word has %d bytes: %s", size, edit.Encode())
 	}
 }
 
@@ -89,7 +89,7 @@ func TestABrokenChainIsAnError(t *testing.T) {
 	whole := json.RawMessage(`{"messages":[]}`)
 	for _, edit := range []string{`[[0,99]]`, `[[5,2]]`, `[[-1,2]]`, `{}`, `[{"add":1}]`, `[3]`, `null2`} {
 		if got, err := ledger.Rebuild([]json.RawMessage{whole, json.RawMessage(edit)}); !errors.Is(err, ledger.ErrBrokenChain) {
-			t.Errorf("%s rebuilds %s (%v), want ErrBrokenChain", edit, got, err)
+			t.Errorf("%s rebuilds to %s (%v), want ErrBrokenChain", edit, got, err)
 		}
 	}
 	if _, err := ledger.Rebuild(nil); !errors.Is(err, ledger.ErrBrokenChain) {

@@ -8,29 +8,29 @@ import (
 	"fmt"
 )
 
-// The errors that callers tell apart with errors.Is.
+// Errors for errors.Is.
 var (
-	// ErrUnavailable: the database cannot be reached or is busy. It passes; try again.
+	// ErrUnavailable: the database is busy or cannot be reached. The condition is transient; retry.
 	ErrUnavailable = errors.New("ledger unavailable")
-	// ErrNeedsAttention: the database refuses until a person acts. Trying again now and then notices that they did.
+	// ErrNeedsAttention: the database fails until a person acts. Retry occasionally to detect that.
 	ErrNeedsAttention = errors.New("ledger needs attention")
-	// ErrNotFound: there is no such agent or call, or retention has taken it.
+	// ErrNotFound: there is no such agent or call, or it was pruned.
 	ErrNotFound = errors.New("not in the ledger")
-	// ErrPruned: the call is there, but its body was deleted because of its age.
+	// ErrPruned: the call exists, but its body was deleted because of its age.
 	ErrPruned = errors.New("deleted because of its age")
-	// ErrInvalid: the caller asked for something that no ledger can do.
+	// ErrInvalid: the arguments are invalid for any ledger.
 	ErrInvalid = errors.New("invalid")
-	// ErrNoIntent: a result for a call that was never started, or that has its result already.
+	// ErrNoIntent: a result for a call that was never started, or that already has a result.
 	ErrNoIntent = errors.New("no open intent")
-	// ErrKeyTaken: an intent under an idempotency key that is in use.
+	// ErrKeyTaken: an intent whose idempotency key is already in use.
 	ErrKeyTaken = errors.New("idempotency key taken")
-	// ErrClosed: the ledger was closed; what waited was not written.
+	// ErrClosed: the ledger was closed; waiting batches were not written.
 	ErrClosed = errors.New("ledger closed")
 )
 
-// ConflictError says that another writer has appended first. The writer must load the agent again.
+// ConflictError: another writer has appended first. The writer must load the agent again.
 type ConflictError struct {
-	// Agent is the UID of the agent, Seq the sequence that the writer wanted for its first event.
+	// Agent is the UID of the agent, Seq the sequence number of the writer's first event.
 	Agent string
 	Seq   int64
 	// LastSeq is the newest event of the agent shortly after the conflict; 0 if that could not be read.
@@ -43,7 +43,7 @@ func (e *ConflictError) Error() string {
 		e.Seq, e.Agent, e.LastSeq)
 }
 
-// Reason says why a database refuses, in a word that fits the reason of a condition.
+// Reason is why the database failed, usable as the reason of a condition.
 type Reason string
 
 // The reasons of an Error.
@@ -58,21 +58,21 @@ const (
 	ReasonIOError       Reason = "LedgerIOError"
 	// ReasonMissing: the file of the ledger was deleted or replaced while it was open.
 	ReasonMissing Reason = "LedgerMissing"
-	// ReasonQuota: the namespace has filled its share of the ledger. It is the only reason that concerns one namespace alone.
+	// ReasonQuota: the namespace has reached its ledger quota. It is the only reason that concerns a single namespace.
 	ReasonQuota Reason = "LedgerQuota"
-	// ReasonFailed is a failure that the driver does not know.
+	// ReasonFailed: a failure that the driver cannot classify.
 	ReasonFailed Reason = "LedgerFailed"
 )
 
-// Advice tells a person what to do about the reason.
+// Advice is a text for people about what to do.
 func (r Reason) Advice() string {
 	switch r {
 	case ReasonUnavailable:
-		return "it is tried again; check that the database runs and can be reached"
+		return "it is retried automatically; check that the database is running and reachable"
 	case ReasonFull:
-		return "free space or enlarge the volume; work goes on by itself"
+		return "free space or enlarge the volume; work continues automatically"
 	case ReasonReadOnly:
-		return "make the database writable for the operator; work goes on by itself"
+		return "make the database writable for the operator; work continues automatically"
 	case ReasonCorrupt:
 		return "stop the operator and restore the database from a backup"
 	case ReasonDenied:
@@ -84,20 +84,20 @@ func (r Reason) Advice() string {
 	case ReasonIOError:
 		return "check the volume of the database"
 	case ReasonQuota:
-		return "raise --ledger-namespace-quota, or let the retention delete old histories; work goes on by itself"
+		return "raise --ledger-namespace-quota, or wait until retention deletes old histories; work continues automatically"
 	case ReasonMissing:
 		return "the file was deleted or replaced while the operator was running: put the same file back, or restore a backup and restart the operator"
 	}
 	return "see the cause"
 }
 
-// Error is a failure of the database. It never carries a secret of the connection string.
+// Error is a failure of the database. It never contains secrets of the connection string.
 type Error struct {
-	// Ledger is the name of the ledger, Op what was attempted.
+	// Ledger is the name of the ledger, Op the operation.
 	Ledger string
 	Op     string
 	Reason Reason
-	// Err is the cause in the database's words. Driver errors are not in its chain, as they may hold secrets.
+	// Err is the cause as reported by the database. It does not wrap driver errors, because they may contain secrets.
 	Err error
 }
 
@@ -106,10 +106,10 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: ledger %s: %v (%s)", e.Op, e.Ledger, e.Err, e.Reason.Advice())
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is makes an Error an ErrUnavailable or an ErrNeedsAttention, by its reason.
+// Is reports whether the reason is one of ErrUnavailable or ErrNeedsAttention.
 func (e *Error) Is(target error) bool {
 	switch target {
 	case ErrUnavailable:

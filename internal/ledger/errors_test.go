@@ -26,14 +26,14 @@ func TestReasonDecidesWhoMustAct(t *testing.T) {
 		cause := errors.New("its own words")
 		err := error(&ledger.Error{Ledger: "sqlite:/ledger.db", Op: "append", Reason: reason, Err: cause})
 		if got := errors.Is(err, ledger.ErrUnavailable); got != test.passes {
-			t.Errorf("%s: is unavailable %v, want %v", reason, got, test.passes)
+			t.Errorf("%s: ErrUnavailable is %v, want %v", reason, got, test.passes)
 		}
 		if got := errors.Is(err, ledger.ErrNeedsAttention); got != test.person {
-			t.Errorf("%s: needs attention %v, want %v", reason, got, test.person)
+			t.Errorf("%s: ErrNeedsAttention is %v, want %v", reason, got, test.person)
 		}
 		for _, part := range []string{"append", "sqlite:/ledger.db", "its own words", reason.Advice()} {
 			if !strings.Contains(err.Error(), part) {
-				t.Errorf("%s: the message %q does not have %q", reason, err, part)
+				t.Errorf("%s: the message %q does not contain %q", reason, err, part)
 			}
 		}
 	}

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Event is one fact in the history of an agent.
+// Event is one event in the history of an agent.
 type Event struct {
-	// Seq is the place of the event in its agent's history, from 1. Append numbers the events itself.
+	// Seq is the sequence number of the event within its agent, from 1. Append assigns it.
 	Seq int64
-	// Type names what happened. Data carries its own version: the ledger does not look inside.
+	// Type is the type of the fact. Data contains its own version: the ledger does not interpret it.
 	Type string
 	At   time.Time
 	Data json.RawMessage
@@ -24,7 +24,8 @@ type Snapshot struct {
 	Data json.RawMessage
 }
 
-// History is what rebuilds the state of an agent: start from the snapshot, if there is one, and apply the events.
+// History contains what is needed to rebuild the state of an agent: start with the snapshot, if there is one, and apply the
+// events.
 type History struct {
 	Agent    Agent
 	Snapshot *Snapshot

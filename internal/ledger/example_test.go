@@ -16,8 +16,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 )
 
-// A writer puts the intent of a call into the ledger, makes the call, and puts the result there together with the
-// event that tells the agent about it.
+// A writer records the intent of a call, makes the call, and records the result together with the event that reports it to the
+// agent.
 func Example() {
 	dir, err := os.MkdirTemp("", "ledger-")
 	if err != nil {

@@ -3,11 +3,11 @@
 
 package ledger
 
-// Image is a picture that events of agents refer to. Each content is kept once, for as long as an agent that refers to it is kept.
+// Image is an image that events refer to. Each content is stored once, and kept while an agent that refers to it is kept.
 type Image struct {
 	// Digest identifies the content.
 	Digest    string
 	MediaType string
-	// Data is the content. In a batch it is nil for an image that the ledger has already: the agent then refers to that one.
+	// Data is the content. In a batch it is nil for an image that the ledger already has.
 	Data []byte
 }

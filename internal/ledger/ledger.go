@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Ledger is an open ledger. It is safe for concurrent use. A consumer that needs less asks for one of the
-// interfaces below.
+// Ledger is an open ledger. It is safe for concurrent use. Consumers should depend on the smaller interfaces below.
 type Ledger interface {
 	Writer
 	Histories
@@ -20,19 +19,19 @@ type Ledger interface {
 	Sizes
 	Upkeep
 
-	// Name is the connection string without its secrets, fit for logs and conditions.
+	// Name is the connection string without secrets, for logs and conditions.
 	Name() string
-	// Close waits for the appends that have begun and refuses those that wait. It is safe to call twice.
+	// Close waits for appends in progress and refuses waiting ones. It may be called twice.
 	Close() error
 }
 
 // Writer appends to the histories of agents.
 type Writer interface {
-	// Append writes the batch whole or not at all; it is durable when Append returns nil. Batches of different agents
-	// that wait at the same time share a transaction, and one that conflicts does not harm the others.
+	// Append writes the batch atomically; it is durable when Append returns nil. Waiting batches of different agents share a
+	// transaction, and a conflict in one does not affect the others.
 	//
-	// When ctx ends before the batch's transaction has begun, nothing is written and Append returns an error that wraps
-	// the one of ctx. From then on Append waits for the outcome, which the ledger's own timeout bounds, and returns that.
+	// If ctx ends before the transaction of the batch has begun, nothing is written and Append returns an error that wraps ctx's.
+	// After that Append waits for the outcome, bounded by the ledger's own timeout.
 	Append(ctx context.Context, batch Batch) error
 }
 
@@ -40,81 +39,82 @@ type Writer interface {
 type Histories interface {
 	// Agent returns the record of an agent, or ErrNotFound.
 	Agent(ctx context.Context, uid string) (Agent, error)
-	// Agents lists the agents that the filter allows, oldest first.
+	// Agents lists the agents that match the filter, oldest first.
 	Agents(ctx context.Context, filter AgentFilter, page Page) (List[Agent], error)
 	// Load returns what is needed to rebuild the state of an agent, or ErrNotFound.
 	Load(ctx context.Context, uid string) (History, error)
-	// Events returns at most limit events with a sequence above after, in order; the limit is that of a Page.
+	// Events returns up to limit events with a sequence number above after, in order; the bounds of limit are those of a Page.
 	Events(ctx context.Context, uid string, after int64, limit int) ([]Event, error)
 }
 
-// Calls reads the effects of agents, by idempotency key or by filter.
+// Calls reads model and tool calls, by idempotency key or by filter.
 type Calls interface {
-	// ModelCall returns a call with its exact request and, when it has finished, its result; or ErrNotFound.
+	// ModelCall returns a call with its exact request and its result, if it has finished; or ErrNotFound.
 	ModelCall(ctx context.Context, key string) (ModelCall, error)
-	// ModelCalls lists calls in the order they started. Requests and responses are left out: they are large.
+	// ModelCalls lists calls in the order of their start, without requests and responses, which are large.
 	ModelCalls(ctx context.Context, filter CallFilter, page Page) (List[ModelCall], error)
-	// ToolCall returns a call with its result when it has finished; or ErrNotFound.
+	// ToolCall returns a call with its result, if it has finished; or ErrNotFound.
 	ToolCall(ctx context.Context, key string) (ToolCall, error)
-	// ToolCalls lists the calls of an agent in the order they started, without their outputs.
+	// ToolCalls lists the calls of an agent in the order of their start, without outputs.
 	ToolCalls(ctx context.Context, agent string, page Page) (List[ToolCall], error)
-	// OpenCalls returns the calls of an agent that were started and have no result, without their requests.
+	// OpenCalls returns the calls of an agent that were started and have no result, without requests.
 	OpenCalls(ctx context.Context, agent string) (OpenCalls, error)
-	// ToolOutput returns a part of the output of a call that was made in the tree of an agent, and nowhere else. The call is named by
-	// the name of the agent that made it, a slash and the id that the model gave it, or by that id alone: then the agent's own calls come
-	// first, and the newest call of several.
+	// ToolOutput returns a part of the output of a call within the tree of an agent. call is the name of the calling agent, a
+	// slash and the model's id of the call, or the id alone. With the id alone, the agent's own calls come first, and the newest
+	// of several.
 	ToolOutput(ctx context.Context, agent, call string, offset int64, limit int) (ToolOutput, error)
-	// Images returns those of the images with these digests that the ledger has, in any order.
+	// Images returns the images with these digests that the ledger has, in any order.
 	Images(ctx context.Context, digests []string) ([]Image, error)
 }
 
-// Reports answers questions about many agents.
+// Reports answers queries about many agents.
 type Reports interface {
-	// Tree lists the agents below and including root in the order they were created, each with its timings and
-	// usage; Nest puts them into the shape of the tree.
+	// Tree lists root and the agents below it in the order of creation, each with its timings and usage.
 	Tree(ctx context.Context, root string, page Page) (List[TreeNode], error)
-	// Runs lists the agents that the filter allows, oldest first, each with its timings and usage.
+	// Runs lists the agents that match the filter, oldest first, each with its timings and usage.
 	Runs(ctx context.Context, filter AgentFilter, page Page) (List[Run], error)
-	// Usage sums model calls: tokens, cost, success and duration for each group.
+	// Usage sums tokens, cost, success and duration of model calls for each group.
 	Usage(ctx context.Context, query ReportQuery, page Page) (List[Usage], error)
-	// Outcomes sums agents: how many succeeded and how long they took, for each group.
+	// Outcomes counts agents by success and sums their durations for each group.
 	Outcomes(ctx context.Context, query ReportQuery, page Page) (List[Outcome], error)
 }
 
-// Sizes says who fills the ledger.
+// Sizes reports who uses the space of the ledger.
 type Sizes interface {
-	// Bytes returns about how many bytes the agents of each namespace take, one entry for each UID of a namespace.
+	// Bytes returns the approximate number of bytes of the agents of each namespace, one entry per namespace UID.
 	Bytes(ctx context.Context) ([]NamespaceBytes, error)
 }
 
-// NamespaceBytes is about how many bytes the agents of a namespace take. Agents that earlier releases wrote count what was appended
-// since.
+// NamespaceBytes is the approximate number of bytes of the agents of a namespace. For agents of earlier releases only what was
+// appended since counts.
 type NamespaceBytes struct {
 	Namespace, UID string
 	Bytes          int64
 }
 
-// Upkeep keeps a ledger from growing for ever.
+// Upkeep bounds the size of a ledger.
 type Upkeep interface {
-	// Prune deletes, in one short transaction, up to limit rows of agents that finished before the given time. It
-	// returns how many rows went; 0 means that nothing is left to delete. A live agent is never touched.
+	// Prune deletes, in one short transaction, up to limit rows of agents that finished before the given time. It returns the
+	// number of deleted rows; 0 means that nothing is left to delete. Live agents are not affected.
 	Prune(ctx context.Context, before time.Time, limit int) (int64, error)
-	// PruneCalls deletes, in one short transaction, the bodies of up to limit calls that finished before the given time, of live agents too:
-	// the requests and responses of model calls and the outputs of tool calls. That there was a call, how it ended and what it used stays.
-	// No agent needs more to go on. It returns how many calls it were; 0 means that none is left.
+	// PruneCalls deletes, in one short transaction, the bodies of up to limit calls that finished before the given time,
+	// including those of live agents: requests and responses of model calls and outputs of tool calls. The calls with their
+	// status and usage remain, which is all that agents need to continue. It returns the number of calls; 0 means that none is
+	// left.
 	PruneCalls(ctx context.Context, before time.Time, limit int) (int64, error)
-	// Condense brings up to limit calls that an earlier release recorded whole into the form in which a text is kept once, in a short
-	// transaction. It returns how many calls it has looked at; 0 means that none is left, or only those of agents that are waiting for one.
+	// Condense converts, in one short transaction, up to limit calls that an earlier release recorded in full into the form that
+	// stores texts once. It returns the number of calls that it has checked; 0 means that none is left, or only calls in flight.
 	Condense(ctx context.Context, limit int) (int64, error)
-	// Vacuum gives freed space back to the system while writers go on.
+	// Vacuum returns free space to the system without blocking writers.
 	Vacuum(ctx context.Context) error
-	// Stats counts what this process has written since it opened the ledger.
+	// Stats returns what this process has written since it opened the ledger.
 	Stats() Stats
 }
 
 // Stats shows how well appends share transactions.
 type Stats struct {
-	// Batches were written or refused, in so many Transactions; Waiting are in the queue now.
+	// Batches counts the batches that were written or refused, in this number of Transactions; Waiting is the current queue
+	// length.
 	Batches      int64
 	Transactions int64
 	Waiting      int64

@@ -3,21 +3,21 @@
 
 package ledger
 
-// DefaultLimit is the size of a page whose limit is 0, MaxLimit the size that no page exceeds.
+// DefaultLimit is the size of a page whose limit is 0, MaxLimit the maximum size.
 const (
 	DefaultLimit = 100
 	MaxLimit     = 1000
 )
 
-// Page asks for a part of a list. The zero value asks for the first page.
+// Page selects a part of a list. The zero value selects the first page.
 type Page struct {
-	// Limit is the largest number of items wanted; 0 means DefaultLimit, and more than MaxLimit means MaxLimit.
+	// Limit is the maximum number of items; 0 means DefaultLimit, and more than MaxLimit means MaxLimit.
 	Limit int
-	// Cursor is the Next of the page before; empty for the first page.
+	// Cursor is the Next of the previous page; empty for the first page.
 	Cursor string
 }
 
-// Size is the limit that holds for the page.
+// Size returns the effective limit of the page.
 func (p Page) Size() int {
 	if p.Limit <= 0 {
 		return DefaultLimit
@@ -28,6 +28,6 @@ func (p Page) Size() int {
 // List is one page of a list.
 type List[T any] struct {
 	Items []T
-	// Next is the cursor of the next page; empty when this is the last one.
+	// Next is the cursor of the next page; empty on the last page.
 	Next string
 }

@@ -5,7 +5,7 @@ package ledger
 
 import "time"
 
-// Dimension is what a report can be grouped by.
+// Dimension is a dimension that a report can be grouped by.
 type Dimension string
 
 // The dimensions of reports.
@@ -16,13 +16,13 @@ const (
 	ByModel     Dimension = "model"
 )
 
-// ReportQuery asks for a report; without GroupBy everything in the scope becomes one row.
+// ReportQuery selects a report; without GroupBy everything in the scope is one row.
 type ReportQuery struct {
 	Scope
 	GroupBy []Dimension
 }
 
-// Group says what a row of a report is about. Fields that the query does not group by are empty.
+// Group identifies a row of a report. Fields that are not in GroupBy are empty.
 type Group struct {
 	Namespace string
 	Chat      string
@@ -30,21 +30,21 @@ type Group struct {
 	Model     string
 }
 
-// Tally counts agents or calls, and how they ended.
+// Tally counts agents or calls by outcome.
 type Tally struct {
-	// Total are all of them, Running those that have not ended, Succeeded those that ended well.
+	// Total counts all of them, Running those that have not ended, Succeeded those that ended with success.
 	Total     int64
 	Running   int64
 	Succeeded int64
-	// TotalDuration and MaxDuration are of those that have ended, time spent waiting included.
+	// TotalDuration and MaxDuration cover those that have ended, including time spent waiting.
 	TotalDuration time.Duration
 	MaxDuration   time.Duration
 }
 
-// Finished is how many have ended in any way.
+// Finished returns the number of those that have ended.
 func (t Tally) Finished() int64 { return t.Total - t.Running }
 
-// SuccessRate is the share of the finished that succeeded; false when none has finished.
+// SuccessRate returns the share of finished ones that succeeded; false if none has finished.
 func (t Tally) SuccessRate() (float64, bool) {
 	if t.Finished() == 0 {
 		return 0, false
@@ -52,7 +52,7 @@ func (t Tally) SuccessRate() (float64, bool) {
 	return float64(t.Succeeded) / float64(t.Finished()), true
 }
 
-// MeanDuration is the mean duration of the finished; false when none has finished.
+// MeanDuration returns the mean duration of finished ones; false if none has finished.
 func (t Tally) MeanDuration() (time.Duration, bool) {
 	if t.Finished() == 0 {
 		return 0, false
@@ -60,8 +60,8 @@ func (t Tally) MeanDuration() (time.Duration, bool) {
 	return t.TotalDuration / time.Duration(t.Finished()), true
 }
 
-// CallTotals sums model calls. Tokens and cost sum what is known; the Unknown counters say how many finished calls
-// are missing from those sums, so that nobody takes an unknown price for a free one.
+// CallTotals sums model calls. Tokens and cost are sums of known values; the Unknown counters are the finished calls that are
+// missing in them, so that an unknown price is not mistaken for zero.
 type CallTotals struct {
 	Tally
 	PromptTokens      int64

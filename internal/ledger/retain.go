@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// pruneStep is how many rows Retain deletes in one transaction: few enough that a writer hardly notices.
+// pruneStep is how many rows Retain deletes in one transaction; it keeps transactions short for other writers.
 const pruneStep = 500
 
-// Retain deletes all that belongs to agents that finished before the given time, one short transaction after the other,
-// and then gives the space back. It returns how many rows went, also when it fails half way: the next call goes on.
+// Retain deletes everything of agents that finished before the given time, in many short transactions, and then frees the space.
+// It returns the number of deleted rows, also on an error; the next call continues.
 func Retain(ctx context.Context, ledger Upkeep, before time.Time) (int64, error) {
 	return inSteps(ctx, ledger, before, ledger.Prune)
 }
@@ -23,11 +23,11 @@ func RetainCalls(ctx context.Context, ledger Upkeep, before time.Time) (int64, e
 	return inSteps(ctx, ledger, before, ledger.PruneCalls)
 }
 
-// condenseStep is how many calls Condense looks at in one transaction.
+// condenseStep is how many calls Condense checks in one transaction.
 const condenseStep = 100
 
-// Condense brings the records of earlier releases into the form in which a text is kept once, and gives the space back. It rests after
-// each step for as long as the step took: there is no hurry, and others write. progress hears of each step.
+// Condense converts the records of earlier releases into the form that stores texts once, and frees the space. After each step it
+// pauses for as long as the step took, to leave time for other writers. It calls progress after each step.
 func Condense(ctx context.Context, ledger Upkeep, progress func(calls int64)) (int64, error) {
 	var total int64
 	for {

@@ -5,64 +5,62 @@ package ledger
 
 import "time"
 
-// ToolCall is one use of a tool. Its fields are the intent, written before the tool runs; Result is nil until the
-// call has ended.
+// ToolCall is one tool call. Its fields are the intent, written before the tool runs; Result is nil until the call has ended.
 type ToolCall struct {
 	// Key is the idempotency key of the call, unique in the ledger.
 	Key string
-	// CallID is the id that the model gave the call. Models repeat them, so it is not unique even for one agent.
+	// CallID is the model's id of the call. Models reuse ids, so it is not unique even for one agent.
 	CallID string
-	// ModelCall is the key of the model call that asked for it; empty for a standalone task.
+	// ModelCall is the key of the model call whose reply contains it; empty for a standalone task.
 	ModelCall string
 	// Seq is the event that caused the call.
 	Seq  int64
 	Tool string
-	// Arguments are as the model wrote them, which need not be JSON.
+	// Arguments is the text that the model wrote, which may not be JSON.
 	Arguments string
-	// Repeatable says that performing the call again does no harm, because the tool is read-only or idempotent.
+	// Repeatable reports that the call may be repeated, because the tool is read-only or idempotent.
 	Repeatable bool
-	// Decision is what a person decided about a call that needed approval, and DecidedBy who that was. A call that was denied never ran:
-	// it begins and ends with the decision.
+	// Decision is the decision about a call that needed approval, and DecidedBy the person who made it. A denied call never ran:
+	// it starts and ends with the decision.
 	Decision  Decision
 	DecidedBy string
 	StartedAt time.Time
 
-	// Agent comes from the batch.
+	// Agent is copied from the batch.
 	Agent string
 
 	Result *ToolResult
 }
 
-// Decision is what a person decided about a call.
+// Decision is a person's decision about a call.
 type Decision string
 
-// What a person decided about a call. The zero value is that of a call that needed no decision.
+// The decisions. The zero value means that none was needed.
 const (
 	DecisionApprove Decision = "Approve"
 	DecisionDeny    Decision = "Deny"
 )
 
-// ToolResult is how a tool call ended.
+// ToolResult is the result of a tool call.
 type ToolResult struct {
 	Key    string
 	Status Status
-	// Output is all that the tool gave back, byte for byte. OutputSize counts its bytes, also where a list leaves
-	// the output itself out; Append ignores it.
+	// Output is the complete output. OutputSize is its size in bytes, also in lists, which omit the output; Append ignores it.
 	Output     []byte
 	OutputSize int64
 	Error      string
 	FinishedAt time.Time
 }
 
-// OpenCalls are the effects of an agent that were started and have no result: their outcome is unknown.
+// OpenCalls are the calls of an agent that were started and have no result: their outcome is unknown.
 type OpenCalls struct {
 	Models []ModelCall
 	Tools  []ToolCall
 }
 
-// ToolOutput is a part of what a tool gave back.
+// ToolOutput is a part of the output of a tool.
 type ToolOutput struct {
 	Data []byte
-	// Size is the number of bytes of the whole output.
+	// Size is the size of the complete output in bytes.
 	Size int64
 }

@@ -3,7 +3,7 @@
 
 package ledger
 
-// TreeNode is an agent in the tree of a chat, with what it used itself; its children's usage is their own.
+// TreeNode is an agent in a tree with its own usage, without that of its children.
 type TreeNode struct {
 	Agent
 	// Models sums its model calls, Tools counts its tool calls.
@@ -11,9 +11,9 @@ type TreeNode struct {
 	Tools  int64
 }
 
-// Run is an agent with what it used itself.
+// Run is an agent with its own usage.
 type Run struct {
 	TreeNode
-	// Superseded says that a newer agent of the same kind has the name.
+	// Superseded reports that a newer agent of the same kind has the name.
 	Superseded bool
 }

@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package connect opens the ledger that a connection string names. It is the one place that knows all drivers; the
-// rest of the program knows package ledger alone.
+// Package connect opens the ledger for a connection string. It is the only package that imports the drivers; all others use
+// package ledger.
 package connect
 
 import (
@@ -24,11 +24,11 @@ func Open(ctx context.Context, dsn string, opts ...sqlstore.Option) (ledger.Ledg
 	case strings.HasPrefix(dsn, postgres.Scheme), strings.HasPrefix(dsn, postgres.LongScheme):
 		return opened(postgres.Open(ctx, dsn, opts...))
 	}
-	// The string is not repeated: who mistypes the scheme may still have typed a password.
+	// The string is not repeated: even with a mistyped scheme it may contain a password.
 	return nil, fmt.Errorf("open ledger: %w: the connection string must begin with sqlite: or postgres://", ledger.ErrInvalid)
 }
 
-// opened keeps a nil store from becoming a ledger that is not nil.
+// opened prevents a nil *Store from becoming a non-nil Ledger.
 func opened(store *sqlstore.Store, err error) (ledger.Ledger, error) {
 	if err != nil {
 		return nil, err

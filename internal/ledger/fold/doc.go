@@ -1,6 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fold keeps a text once. What an agent hears and says is in its events; requests, replies, outputs and snapshots repeat it. A
-// folded document has references to strings in the agent's events in place of those strings, and unfolds to the same bytes.
+// Package fold stores texts once. The events of an agent contain all texts of its conversation; requests, replies, outputs and
+// snapshots repeat them. In a folded document, such strings are replaced by references into the agent's events. Unfolding
+// restores the same bytes.
 package fold

@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/plainjson"
 )
 
-// log is a list of events that can be looked up.
+// log is a list of events.
 type log [][]byte
 
 func (l log) event(seq int64) ([]byte, error) {
@@ -35,7 +35,7 @@ func (l log) texts() *Draft {
 	return t.Draft()
 }
 
-// someText is a text with everything that JSON escapes, often long.
+// someText draws texts with everything that JSON escapes, often long ones.
 func someText() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		part := rapid.StringOfN(rapid.SampledFrom([]rune(`ab"\<&>{}[]$:,`+"\n\u2028\x01é")), 1, 30, -1).Draw(t, "part")
@@ -101,7 +101,7 @@ func TestAKnownTextBecomesAReference(t *testing.T) {
 	}
 	ref, found := events.texts().Find([]byte(text))
 	if !found {
-		t.Fatal("the plain text is not found")
+		t.Fatal("the plain text was not found")
 	}
 	parsed, err := ParseRef(ref.String())
 	if err != nil || parsed != ref {
@@ -113,7 +113,7 @@ func TestAKnownTextBecomesAReference(t *testing.T) {
 		err = json.Unmarshal(token, &back)
 	}
 	if err != nil || back != text {
-		t.Errorf("the reference leads to %q (%v)", back, err)
+		t.Errorf("the reference resolves to %q (%v)", back, err)
 	}
 }
 
@@ -141,7 +141,7 @@ func TestAPlaceInsideOfAnEscapeIsNoBeginning(t *testing.T) {
 		inside  bool
 	}{{`\nabc`, 1, true}, {`\nabc`, 2, false}, {`\\nabc`, 2, false}, {`\\nabc`, 1, true}, {`\u2028abc`, 5, true}, {`\u2028abc`, 6, false}, {`\\u2028`, 3, false}, {`abc`, 0, false}} {
 		if got := insideEscape([]byte(test.content), test.at); got != test.inside {
-			t.Errorf("%d of %s is inside of an escape: %v", test.at, test.content, got)
+			t.Errorf("insideEscape at %d of %s = %v", test.at, test.content, got)
 		}
 	}
 }
@@ -155,7 +155,7 @@ func TestNamesOfFieldsStay(t *testing.T) {
 	}
 }
 
-// An agent's outputs may begin alike, and repeat how they begin.
+// Outputs of an agent may start with the same bytes, and repeat them.
 func TestTextsThatBeginAlikeTakeNoLonger(t *testing.T) {
 	var events log
 	ruler := strings.Repeat("=", 80_000)
@@ -175,7 +175,7 @@ func TestADocumentThatLooksFoldedIsLeftAlone(t *testing.T) {
 	event, _ := plainjson.Marshal(text)
 	document := []byte(`{"a":{"$text":[1,0,502]},"b":"` + text + `"}`)
 	if folded, changed := (log{event}).texts().Fold(document); changed {
-		t.Errorf("folded to %s: it could not be told from its own reference", folded)
+		t.Errorf("folded to %s: it would be mistaken for a reference", folded)
 	}
 }
 
@@ -185,10 +185,10 @@ func TestWhatWasNotKeptIsForgotten(t *testing.T) {
 	draft := texts.Draft()
 	draft.Learn(1, text)
 	if _, changed := draft.Fold(text); !changed {
-		t.Error("what was just learned is not known")
+		t.Error("a text that was just added was not found")
 	}
 	if _, changed := texts.Draft().Fold(text); changed {
-		t.Error("a text of an event that was never written is referred to")
+		t.Error("a text of an event that was never appended is referred to")
 	}
 }
 

@@ -10,13 +10,13 @@ import (
 	"strconv"
 )
 
-// Ref is where a JSON string stands: in the data of which event of the agent, at which byte, and how long it is with its quotes.
+// Ref locates a JSON string: the event of the agent, the offset in its data, and the length including quotes.
 type Ref struct{ Seq, Offset, Length int64 }
 
-// A reference stands in a document as {"$text":[seq,offset,length]}. A JSON string cannot contain these bytes, because its quotes are
-// escaped: they are always an object.
+// A reference is written as {"$text":[seq,offset,length]}. A JSON string cannot contain these bytes, because its quotes are
+// escaped, so they are always an object.
 //
-// A string that contains texts stands as {"$texts":["some words",[seq,offset,length],...]}: its pieces in order.
+// A string that contains known texts is written as {"$texts":["some words",[seq,offset,length],...]}: its pieces in order.
 var (
 	refOpen   = []byte(`{"$text":[`)
 	partsOpen = []byte(`{"$texts":[`)
@@ -24,8 +24,8 @@ var (
 	refClose  = []byte(`]}`)
 )
 
-// ErrDamaged says that a document does not unfold: a reference leads nowhere.
-var ErrDamaged = errors.New("a reference to an event leads nowhere")
+// ErrDamaged: a reference in a document does not resolve.
+var ErrDamaged = errors.New("a reference to an event does not resolve")
 
 func (r Ref) append(to []byte) []byte {
 	return append(r.appendNumbers(append(to, refOpen...)), refClose...)
@@ -37,10 +37,10 @@ func (r Ref) appendNumbers(to []byte) []byte {
 	return strconv.AppendInt(append(to, ','), r.Length, 10)
 }
 
-// String is the form in which a column refers to one text.
+// String returns the form in which a column refers to one text.
 func (r Ref) String() string { return string(r.appendNumbers(nil)) }
 
-// ParseRef reads the form of String.
+// ParseRef parses the form of String.
 func ParseRef(text string) (Ref, error) { return parseRef([]byte(text)) }
 
 func parseRef(numbers []byte) (Ref, error) {
@@ -59,10 +59,10 @@ func parseRef(numbers []byte) (Ref, error) {
 	return r, nil
 }
 
-// Events returns the data of an event of the agent whose documents unfold.
+// Events returns the data of an event of the agent that owns the document.
 type Events func(seq int64) ([]byte, error)
 
-// Token returns the string that a reference leads to, with its quotes.
+// Token returns the referenced string, with its quotes.
 func (r Ref) Token(events Events) ([]byte, error) {
 	data, err := events(r.Seq)
 	if err != nil {
@@ -75,7 +75,7 @@ func (r Ref) Token(events Events) ([]byte, error) {
 	return data[r.Offset : r.Offset+r.Length], nil
 }
 
-// Unfold puts the texts back into a document.
+// Unfold restores the texts of a document.
 func Unfold(document []byte, events Events) ([]byte, error) {
 	at := bytes.Index(document, anyRef)
 	if at < 0 {
@@ -98,7 +98,7 @@ func Unfold(document []byte, events Events) ([]byte, error) {
 	return append(whole, document...), nil
 }
 
-// unfoldOne adds the text that the document begins with, and returns what follows.
+// unfoldOne appends the text that the document starts with, and returns what follows.
 func unfoldOne(whole, document []byte, events Events) (more, rest []byte, err error) {
 	end := bytes.Index(document, refClose)
 	if !bytes.HasPrefix(document, refOpen) || end < 0 {
@@ -112,7 +112,7 @@ func unfoldOne(whole, document []byte, events Events) (more, rest []byte, err er
 	return append(whole, token...), document[end+len(refClose):], err
 }
 
-// unfoldParts adds a string whose pieces the document begins with, and returns what follows.
+// unfoldParts appends the string whose pieces the document starts with, and returns what follows.
 func unfoldParts(whole, document []byte, events Events) (more, rest []byte, err error) {
 	whole = append(whole, '"')
 	for len(document) > 0 {
@@ -141,7 +141,7 @@ func unfoldParts(whole, document []byte, events Events) (more, rest []byte, err 
 			document = document[1:]
 		default:
 			if !bytes.HasPrefix(document, refClose) {
-				return nil, nil, fmt.Errorf("%w: %.20q is no piece", ErrDamaged, document)
+				return nil, nil, fmt.Errorf("%w: %.20q is not a piece", ErrDamaged, document)
 			}
 			return append(whole, '"'), document[len(refClose):], nil
 		}
@@ -149,7 +149,7 @@ func unfoldParts(whole, document []byte, events Events) (more, rest []byte, err 
 	return nil, nil, fmt.Errorf("%w: it does not end", ErrDamaged)
 }
 
-// Refs lists the events that a folded document refers to, roughly: it may list others too.
+// Refs lists the events that a folded document refers to. It may list other events too.
 func Refs(document []byte) []int64 {
 	var seqs []int64
 	for at := bytes.Index(document, anyRef); at >= 0; at = bytes.Index(document, anyRef) {

@@ -14,16 +14,16 @@ import (
 	"github.com/nestor-dev/nestor/internal/plainjson"
 )
 
-// shortest is the length from which a string is worth a reference, which takes about 30 bytes itself.
+// shortest is the minimum length of a string to be replaced; a reference takes about 30 bytes.
 const shortest = 96
 
-// Texts knows where the long strings of an agent's events are. The zero value knows none. It is safe for concurrent use.
+// Texts is an index of the long strings in an agent's events. The zero value is empty. It is safe for concurrent use.
 type Texts struct {
 	mu sync.RWMutex
 	index
 }
 
-// index finds texts. lengths are those of the texts that begin with the same bytes.
+// index finds texts by digest. lengths are the lengths of the texts that start with the same bytes.
 type index struct {
 	at      map[digest]Ref
 	lengths map[uint64][]int64
@@ -43,13 +43,13 @@ func (x *index) addLength(begins uint64, length int64) {
 	}
 }
 
-// mostAlike bounds how many texts that begin alike are looked for inside of others.
+// mostAlike bounds the texts with the same beginning that are searched for inside strings.
 const mostAlike = 8
 
-// digest identifies a string. It never leaves the process.
+// digest identifies a string within the process.
 type digest [16]byte
 
-// digestOf is the digest of a string with its quotes.
+// digestOf returns the digest of a string with quotes.
 func digestOf(token []byte) digest { return digestOfContent(token[1 : len(token)-1]) }
 
 func digestOfContent(content []byte) digest {
@@ -57,14 +57,14 @@ func digestOfContent(content []byte) digest {
 	return digest(sum[:16])
 }
 
-// Len is how many texts are known.
+// Len returns the number of texts.
 func (t *Texts) Len() int {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return len(t.at)
 }
 
-// Keep adds what a draft has learned: its events are in the ledger.
+// Keep adds the texts of a draft whose events were appended.
 func (t *Texts) Keep(d *Draft) {
 	if len(d.more.at) == 0 {
 		return
@@ -83,18 +83,18 @@ func (t *Texts) Keep(d *Draft) {
 	}
 }
 
-// Draft knows the texts of an agent and those of events that are about to be written.
+// Draft is an index of the texts of an agent and of events that are about to be appended.
 type Draft struct {
 	texts *Texts
 	more  index
-	// hashed counts the bytes that were looked at for texts inside of others.
+	// hashed counts the bytes that were hashed to search inside strings.
 	hashed int
 }
 
-// Draft returns a draft that knows these texts.
+// Draft returns a draft based on these texts.
 func (t *Texts) Draft() *Draft { return &Draft{texts: t} }
 
-// Learn notes the long strings of an event.
+// Learn adds the long strings of an event.
 func (d *Draft) Learn(seq int64, event []byte) {
 	if len(event) < shortest {
 		return
@@ -123,7 +123,7 @@ func (d *Draft) find(sum digest) (Ref, bool) {
 
 func (d *Draft) knowsNothing() bool { return len(d.more.at) == 0 && d.texts.Len() == 0 }
 
-// Fold puts references in place of the strings of a JSON document that are known. It reports false if it left the document alone.
+// Fold replaces known strings of a JSON document by references. It reports false if it changed nothing.
 func (d *Draft) Fold(document []byte) ([]byte, bool) {
 	if len(document) < shortest || d.knowsNothing() || bytes.Contains(document, anyRef) {
 		return document, false
@@ -150,7 +150,7 @@ func (d *Draft) Fold(document []byte) ([]byte, bool) {
 	return append(folded, document[done:]...), true
 }
 
-// Find returns where a text stands that is not JSON itself.
+// Find returns the location of a text that is not JSON itself.
 func (d *Draft) Find(text []byte) (Ref, bool) {
 	if len(text) < shortest || d.knowsNothing() || !utf8.Valid(text) {
 		return Ref{}, false
@@ -162,8 +162,8 @@ func (d *Draft) Find(text []byte) (Ref, bool) {
 	return d.find(digestOf(token))
 }
 
-// eachString calls found with the bounds, quotes included, of each string of a document that is a value. The name of a field is left out:
-// a reference cannot stand there. A document that is not JSON is read as far as possible.
+// eachString calls found with the bounds, including quotes, of each string value of a document. It skips field names, which
+// cannot be replaced. A document that is not valid JSON is read as far as possible.
 func eachString(document []byte, found func(from, to int)) {
 	for from := 0; from < len(document); {
 		next := bytes.IndexByte(document[from:], '"')
@@ -182,7 +182,7 @@ func eachString(document []byte, found func(from, to int)) {
 	}
 }
 
-// isName says whether what follows a string makes it the name of a field.
+// isName reports whether the text after a string makes it a field name.
 func isName(rest []byte) bool {
 	for _, b := range rest {
 		switch b {
@@ -194,7 +194,7 @@ func isName(rest []byte) bool {
 	return false
 }
 
-// endOfString is where the string that begins at from ends, or -1.
+// endOfString returns the offset at which the string that starts at from ends, or -1.
 func endOfString(document []byte, from int) int {
 	for at := from + 1; ; {
 		next := bytes.IndexByte(document[at:], '"')
@@ -204,7 +204,7 @@ func endOfString(document []byte, from int) int {
 		at += next
 		escapes := 0
 		for document[at-1-escapes] == '\\' {
-			escapes++ // it ends at the opening quote at the latest
+			escapes++ // the loop ends at the opening quote at the latest
 		}
 		at++
 		if escapes%2 == 0 {

@@ -4,17 +4,17 @@
 package fold
 
 const (
-	// window is how many bytes at the beginning of a text must be the same for it to be looked for inside of another one.
+	// window is the number of bytes at the beginning of a text that must match before it is compared.
 	window = 64
-	// searched is the length from which a string is searched for texts.
+	// searched is the minimum length of a string that is searched for texts.
 	searched = 512
-	// mostHashed bounds the search, in multiples of the string: many texts may begin alike.
+	// mostHashed bounds the search, in multiples of the string's length: many texts may start with the same bytes.
 	mostHashed = 8
-	// base is that of the polynomial whose value at the bytes of a window is the window's hash.
+	// base is the base of the polynomial rolling hash.
 	base = 0x9E3779B97F4A7C15
 )
 
-// leaving is what the byte that leaves a window counts for.
+// leaving is the factor of the byte that leaves the window.
 var leaving = func() uint64 {
 	power := uint64(1)
 	for range window - 1 {
@@ -30,8 +30,8 @@ func hashOf(bytes []byte) (hash uint64) {
 	return hash
 }
 
-// within finds known texts inside a string, such as a prompt that quotes the conversation. It returns the string in pieces, and false if
-// it found none.
+// within finds known texts inside a string, such as a prompt that quotes the conversation. It returns the string in pieces, and
+// false if it found none.
 func (d *Draft) within(token []byte) ([]byte, bool) {
 	if len(token) < searched {
 		return nil, false
@@ -84,7 +84,7 @@ func (r Ref) appendPiece(pieces []byte) []byte {
 	return append(r.appendNumbers(append(pieces, '[')), ']')
 }
 
-// textAt finds the longest known text that stands at a place of a string.
+// textAt finds the longest known text at an offset of a string.
 func (d *Draft) textAt(content []byte, at int, hash uint64) (found Ref, ok bool) {
 	for _, x := range []*index{&d.more, &d.texts.index} {
 		for _, length := range x.lengths[hash] {
@@ -101,7 +101,8 @@ func (d *Draft) textAt(content []byte, at int, hash uint64) (found Ref, ok bool)
 	return found, ok
 }
 
-// insideEscape says whether a place of a string is in the middle of an escape such as \n or \u2028.
+// insideEscape reports whether an offset is in the middle of an escape such as
+// or \u2028.
 func insideEscape(content []byte, at int) bool {
 	for from := max(0, at-5); from < at; from++ {
 		if content[from] != '\\' || !beginsEscape(content, from) {
@@ -118,7 +119,7 @@ func insideEscape(content []byte, at int) bool {
 	return false
 }
 
-// beginsEscape says whether a backslash is not itself escaped.
+// beginsEscape reports whether a backslash is not itself escaped.
 func beginsEscape(content []byte, at int) bool {
 	before := 0
 	for at-1-before >= 0 && content[at-1-before] == '\\' {

@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// unchanged checks that an agent still has just these events and no open call.
+// unchanged checks that an agent has exactly these events and no open call.
 func unchanged(t *testing.T, l ledger.Ledger, agent string, seq int64) {
 	t.Helper()
 	history := must(l.Load(t.Context(), agent))(t)
@@ -20,7 +20,7 @@ func unchanged(t *testing.T, l ledger.Ledger, agent string, seq int64) {
 		t.Errorf("agent %s is at %d with %d events, want %d", agent, got, len(history.Events), seq)
 	}
 	if open := must(l.OpenCalls(t.Context(), agent))(t); len(open.Models)+len(open.Tools) != 0 {
-		t.Errorf("agent %s has calls of a batch that was refused: %v", agent, open)
+		t.Errorf("agent %s has calls of a refused batch: %v", agent, open)
 	}
 }
 
@@ -126,6 +126,6 @@ func testStaleWriterGetsConflict(t *testing.T, db Database) {
 			unchanged(t, one, "a", 5)
 		})
 	}
-	// Who has loaded again goes on.
+	// A writer that has loaded the agent again can continue.
 	Append(t, one, ledger.Batch{Agent: "a", After: 5, Events: Events("one", 1)})
 }

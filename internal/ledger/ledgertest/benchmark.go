@@ -13,8 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/sqlstore"
 )
 
-// Benchmark measures durable appends of two events each, for 1, 50 and 500 agents that append at once: with the group
-// commit, and with a transaction for each append.
+// Benchmark measures durable appends of two events each by 1, 50 and 500 concurrent agents, with and without the group commit.
 func Benchmark(b *testing.B, create func(testing.TB) Database) {
 	for _, agents := range []int{1, 50, 500} {
 		b.Run(fmt.Sprintf("agents=%d/grouped", agents), func(b *testing.B) { benchmark(b, create(b).Open(b), agents) })

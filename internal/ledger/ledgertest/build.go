@@ -12,15 +12,15 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// start is the time at which the stories of the suite begin. It has all the digits that the ledger keeps.
+// start is the base time of the suite. It uses the full precision of the ledger.
 var start = time.Date(2026, 3, 4, 5, 6, 7, 89_012_000, time.UTC)
 
-// at is some seconds after the start.
+// at returns the time some seconds after start.
 func at(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
 
 func ptr[T any](v T) *T { return &v }
 
-// Agent is the record of an agent at the top of a tree.
+// Agent returns the record of an agent at the root of a tree.
 func Agent(uid string) ledger.Agent {
 	return ledger.Agent{
 		UID: uid, Kind: "SubAgent", Namespace: "team-a", Name: uid + "-name", Root: uid, Chat: "release", Role: "coder", Depth: 1,
@@ -28,12 +28,12 @@ func Agent(uid string) ledger.Agent {
 	}
 }
 
-// Events makes n events that say where they come from.
+// Events returns n events that contain their origin.
 func Events(from string, n int) []ledger.Event {
 	events := make([]ledger.Event, n)
 	name, err := json.Marshal(from)
 	if err != nil {
-		panic(err) // A string always has a JSON form.
+		panic(err) // Encoding a string cannot fail.
 	}
 	for i := range events {
 		events[i] = ledger.Event{
@@ -43,7 +43,7 @@ func Events(from string, n int) []ledger.Event {
 	return events
 }
 
-// numbered is what the ledger gives back for events that were appended after a sequence.
+// numbered returns events as the ledger returns them after they were appended after a sequence number.
 func numbered(after int64, events []ledger.Event) []ledger.Event {
 	out := make([]ledger.Event, len(events))
 	for i, e := range events {
@@ -53,12 +53,12 @@ func numbered(after int64, events []ledger.Event) []ledger.Event {
 	return out
 }
 
-// First is the batch that begins an agent with n events.
+// First returns the batch that starts an agent with n events.
 func First(agent ledger.Agent, n int) ledger.Batch {
 	return ledger.Batch{Agent: agent.UID, Create: &agent, Events: Events(agent.UID, n)}
 }
 
-// Append appends and fails the test if it cannot.
+// Append appends batches and fails the test on an error.
 func Append(t testing.TB, l ledger.Ledger, batches ...ledger.Batch) {
 	t.Helper()
 	for _, b := range batches {
@@ -98,7 +98,7 @@ func pages[T any](t testing.TB, limit int, read func(ledger.Page) (ledger.List[T
 	return items
 }
 
-// names returns what identifies each item.
+// names returns the names of items.
 func names[T any](items []T, name func(T) string) []string {
 	out := make([]string, len(items))
 	for i, item := range items {

@@ -39,7 +39,7 @@ func testModelCallKeepsEveryColumn(t *testing.T, db Database) {
 	if diff := cmp.Diff(want, must(l.ModelCall(t.Context(), call.Key))(t)); diff != "" {
 		t.Errorf("intent (-want +got):\n%s", diff)
 	}
-	served := result // by a fallback
+	served := result // served by a fallback
 	served.Provider, served.Model = "spare", "gpt-small"
 	Append(t, l, ledger.Batch{Agent: "a", After: 1, Events: Events("a", 1), ModelResults: []ledger.ModelResult{served}})
 	want.Provider, want.Model, want.Result = "spare", "gpt-small", &result
@@ -61,7 +61,7 @@ func testModelCallKeepsEveryColumn(t *testing.T, db Database) {
 
 func testRequestIsKeptByteForByte(t *testing.T, db Database) {
 	l := db.Open(t)
-	// Order, repetition, spaces, escapes and large numbers are what a JSON database would tidy up.
+	// A JSON type would normalise order, repetition, spaces, escapes and large numbers.
 	request := json.RawMessage("{\"z\":1,  \"a\": [1.0, 1e2, 12345678901234567890],\n\t\"a\": \"\\u00e9 \\u0000 é \\/\"}")
 	large := json.RawMessage(`"` + string(bytes.Repeat([]byte("漢字 "), 200_000)) + `"`)
 	batch := First(Agent("a"), 1)
@@ -77,7 +77,7 @@ func testRequestIsKeptByteForByte(t *testing.T, db Database) {
 	for key, body := range map[string]json.RawMessage{"odd": request, "large": large} {
 		got := must(l.ModelCall(t.Context(), key))(t)
 		if !bytes.Equal(got.Request, body) || !bytes.Equal(got.Result.Response, body) {
-			t.Errorf("%s: the request or the response has changed", key)
+			t.Errorf("%s: the request or the response was changed", key)
 		}
 	}
 }
@@ -95,10 +95,10 @@ func testUnknownUsageIsNotZero(t *testing.T, db Database) {
 	Append(t, l, batch)
 
 	if got := must(l.ModelCall(t.Context(), "unknown"))(t).Result; got.CostMicros != nil || got.PromptTokens != nil {
-		t.Errorf("unknown usage came back as %v", got)
+		t.Errorf("unknown usage is read as %v", got)
 	}
 	if got := must(l.ModelCall(t.Context(), "free"))(t).Result.CostMicros; got == nil || *got != 0 {
-		t.Errorf("a price of 0 came back as %v", got)
+		t.Errorf("a price of 0 is read as %v", got)
 	}
 	usage := must(l.Usage(t.Context(), ledger.ReportQuery{}, ledger.Page{}))(t).Items[0]
 	want := ledger.CallTotals{
@@ -131,7 +131,7 @@ func testOpenCallsAreVisible(t *testing.T, db Database) {
 		t.Errorf("open tool calls: %+v, want t2, which is repeatable", open.Tools)
 	}
 	if got := must(l.ToolCall(t.Context(), "t1"))(t); got.Repeatable || got.Result == nil || got.Result.Status != ledger.StatusUnknown {
-		t.Errorf("tool call t1: %+v, want it unknown", got)
+		t.Errorf("tool call t1: %+v, want status unknown", got)
 	}
 	// A late result needs no event.
 	Append(t, l, ledger.Batch{Agent: "a", After: 2, ModelResults: []ledger.ModelResult{modelDone("m2", ledger.StatusCancelled, 7)}})
@@ -192,7 +192,7 @@ func testToolOutputComesInParts(t *testing.T, db Database) {
 	l := db.Open(t)
 	output := append([]byte("\x00\xff\xfe binary, then text: "), bytes.Repeat([]byte("0123456789"), 1000)...)
 	batch := First(Agent("a"), 1)
-	// The model has used the id call_0 twice: the newest call counts.
+	// The model has used the id call_0 twice: the newest call is found.
 	batch.ToolCalls = []ledger.ToolCall{toolCall("t1", "call_0", 1), toolCall("t2", "call_0", 2), toolCall("t3", "empty", 3), toolCall("t4", "open", 4)}
 	batch.ToolResults = []ledger.ToolResult{
 		{Key: "t1", Status: ledger.StatusSuccess, Output: []byte("old"), FinishedAt: at(3)},
@@ -214,30 +214,30 @@ func testToolOutputComesInParts(t *testing.T, db Database) {
 		offset += int64(len(part.Data))
 	}
 	if !bytes.Equal(got, output) {
-		t.Errorf("the parts make %d bytes that differ from the output of %d", len(got), len(output))
+		t.Errorf("the parts have %d bytes and differ from the output of %d", len(got), len(output))
 	}
 	if part := must(l.ToolOutput(t.Context(), "a", "empty", 0, 10))(t); part.Size != 0 || len(part.Data) != 0 {
 		t.Errorf("an empty output gave %v", part)
 	}
 	if _, err := l.ToolOutput(t.Context(), "a", "open", 0, 10); !errors.Is(err, ledger.ErrNotFound) {
-		t.Errorf("the output of a call that runs: %v, want ErrNotFound", err)
+		t.Errorf("the output of a running call: %v, want ErrNotFound", err)
 	}
 	if _, err := l.ToolOutput(t.Context(), "a", "call_0", -1, 10); !errors.Is(err, ledger.ErrInvalid) {
 		t.Errorf("a negative offset: %v, want ErrInvalid", err)
 	}
 	if whole := must(l.ToolCall(t.Context(), "t2"))(t); !bytes.Equal(whole.Result.Output, output) {
-		t.Error("the call has another output")
+		t.Error("the call has a different output")
 	}
 	calls := must(l.ToolCalls(t.Context(), "a", ledger.Page{Limit: 3}))(t)
 	if len(calls.Items) != 3 || calls.Items[1].Result.Output != nil || calls.Items[1].Result.OutputSize != int64(len(output)) {
 		t.Errorf("listed calls %+v, want three with sizes and without outputs", calls.Items)
 	}
 	if rest := must(l.ToolCalls(t.Context(), "a", ledger.Page{Limit: 3, Cursor: calls.Next}))(t); len(rest.Items) != 1 || rest.Next != "" {
-		t.Errorf("second page %+v, want the one call that is left", rest)
+		t.Errorf("second page %+v, want the one remaining call", rest)
 	}
 }
 
-// testOddTextIsTaken writes what providers and tools send when they are broken: it must not stop an agent.
+// testOddTextIsTaken appends text that broken providers and tools send: it must not block an agent.
 func testOddTextIsTaken(t *testing.T, db Database) {
 	l := db.Open(t)
 	odd := "nul \x00, not UTF-8 \xff\xc3\x28, \u2028 and 🙂 '; DROP TABLE events; --"
@@ -254,10 +254,10 @@ func testOddTextIsTaken(t *testing.T, db Database) {
 		t.Errorf("arguments %q and error %q, want %q", tool.Arguments, tool.Result.Error, kept)
 	}
 	if string(tool.Result.Output) != odd {
-		t.Errorf("output %q, want it byte for byte", tool.Result.Output)
+		t.Errorf("output %q, want it unchanged", tool.Result.Output)
 	}
 	if part := must(l.ToolOutput(t.Context(), "a", odd, 0, 1000))(t); string(part.Data) != odd {
-		t.Errorf("output by the odd id %q, want it byte for byte", part.Data)
+		t.Errorf("output by the unusual id %q, want it unchanged", part.Data)
 	}
 	if got := must(l.ModelCall(t.Context(), "m"))(t).Result.Error; got != kept {
 		t.Errorf("model error %q, want %q", got, kept)

@@ -15,8 +15,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// testRacingWritersNeverShareASeq lets two processes with several writers each race for the same agents. What a
-// writer was told is its own must be there as its own, in a history without gaps.
+// testRacingWritersNeverShareASeq lets two processes with several writers each race for the same agents. Every acknowledged event
+// must be in the history under its writer's name, without gaps.
 func testRacingWritersNeverShareASeq(t *testing.T, db Database) {
 	const agents, writers, rounds = 5, 6, 15
 	ledgers := []ledger.Ledger{db.Open(t), db.Open(t)}
@@ -58,7 +58,7 @@ func testRacingWritersNeverShareASeq(t *testing.T, db Database) {
 		history := must(ledgers[1].Load(t.Context(), uid(i)))(t)
 		for n, e := range history.Events {
 			if e.Seq != int64(n)+1 {
-				t.Fatalf("agent %s has event %d in place %d", uid(i), e.Seq, n+1)
+				t.Fatalf("agent %s has event %d at position %d", uid(i), e.Seq, n+1)
 			}
 			if e.Seq > 1 {
 				got[fmt.Sprintf("%s/%d", uid(i), e.Seq)] = string(e.Data)
@@ -70,8 +70,8 @@ func testRacingWritersNeverShareASeq(t *testing.T, db Database) {
 	}
 }
 
-// wedged starts one append that holds the committer, and then n more that wait behind it. The outcomes arrive on the
-// channel, by the index of the batch, the first of which is the one in progress.
+// wedged starts one append that blocks the committer, and then n more that wait behind it. The channel receives the outcomes with
+// the index of the batch; the first batch is the one in progress.
 func wedged(ctx context.Context, t *testing.T, l ledger.Ledger, batches []ledger.Batch) <-chan outcome {
 	outcomes := make(chan outcome, len(batches))
 	before := l.Stats()
@@ -108,7 +108,7 @@ func testWaitingAppendsShareOneCommit(t *testing.T, db Database) {
 	}
 	after := l.Stats()
 	if got := after.Transactions - before.Transactions; got != 2 {
-		t.Errorf("%d transactions for one append and 100 that waited behind it, want 2", got)
+		t.Errorf("%d transactions for one append and 100 waiting ones, want 2", got)
 	}
 	if got := after.Batches - before.Batches; got != 101 {
 		t.Errorf("%d batches counted, want 101", got)
@@ -159,11 +159,11 @@ func testCancelledAppendIsWithdrawn(t *testing.T, db Database) {
 	})
 	cancel()
 	if o := <-outcomes; o.index != 1 || !errors.Is(o.err, context.Canceled) {
-		t.Errorf("append %d gave %v, want the waiting one to be cancelled", o.index, o.err)
+		t.Errorf("append %d: %v, want the waiting one to be cancelled", o.index, o.err)
 	}
 	release()
 	if o := <-outcomes; o.index != 0 || o.err != nil {
-		t.Errorf("append %d gave %v, want the one in progress to be written", o.index, o.err)
+		t.Errorf("append %d: %v, want the one in progress to be written", o.index, o.err)
 	}
 	unchanged(t, l, "a", 2)
 	unchanged(t, l, "b", 1)
@@ -178,7 +178,7 @@ func testCancelledAppendInProgressEnds(t *testing.T, db Database) {
 	cancel()
 	release()
 	if o := <-outcomes; o.err != nil {
-		t.Errorf("append: %v, want the truth, which is that it was written", o.err)
+		t.Errorf("append: %v, want success, because it was written", o.err)
 	}
 	unchanged(t, l, "a", 2)
 }
@@ -194,7 +194,7 @@ func testCloseRefusesWhatWaits(t *testing.T, db Database) {
 	closed := make(chan error, 1)
 	go func() { closed <- l.Close() }()
 	if o := <-outcomes; o.index != 1 || !errors.Is(o.err, ledger.ErrClosed) {
-		t.Errorf("append %d gave %v, want the waiting one to get ErrClosed", o.index, o.err)
+		t.Errorf("append %d: %v, want the waiting one to get ErrClosed", o.index, o.err)
 	}
 	release()
 	if o := <-outcomes; o.err != nil {
@@ -210,7 +210,7 @@ func testCloseRefusesWhatWaits(t *testing.T, db Database) {
 	unchanged(t, other, "b", 1)
 }
 
-// inParallel runs fn for 0 to n-1 at once and reports their errors.
+// inParallel runs fn concurrently for 0 to n-1 and reports their errors.
 func inParallel(t testing.TB, n int, fn func(int) error) {
 	t.Helper()
 	var group sync.WaitGroup

@@ -14,12 +14,12 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// crashEvents is how many events a batch of AppendForever has.
+// crashEvents is the number of events in a batch of AppendForever.
 const crashEvents = 3
 
-// AppendForever appends to an agent as fast as it can until that fails, and calls acknowledged with the agent's newest
-// sequence each time the ledger has promised it. Each batch starts a model call and ends that of the batch before. After
-// a conflict it goes on from where the other writer is.
+// AppendForever appends to an agent as fast as it can until an append fails, and calls acknowledged with the agent's newest
+// sequence number after each append. Each batch starts a model call and ends that of the previous batch. After a conflict it
+// continues from the other writer's last event.
 func AppendForever(ctx context.Context, l ledger.Ledger, uid string, acknowledged func(seq int64)) error {
 	for {
 		err := appendUntilFailure(ctx, l, uid, acknowledged)
@@ -53,7 +53,7 @@ func appendUntilFailure(ctx context.Context, l ledger.Ledger, uid string, acknow
 
 func crashKey(uid string, seq int64) string { return fmt.Sprintf("%s/%d", uid, seq) }
 
-// crashBatch are the events that AppendForever writes after a sequence: each says where it belongs.
+// crashBatch returns the events that AppendForever writes after a sequence number; each contains its position.
 func crashBatch(uid string, after int64) []ledger.Event {
 	events := make([]ledger.Event, crashEvents)
 	for i := range events {
@@ -63,26 +63,26 @@ func crashBatch(uid string, after int64) []ledger.Event {
 	return events
 }
 
-// Acknowledged remembers what a ledger has promised. Use NewAcknowledged.
+// Acknowledged tracks the events that a ledger has acknowledged. Use NewAcknowledged.
 type Acknowledged struct {
 	writers int64
 	mu      sync.Mutex
 	last    map[string]int64
 }
 
-// NewAcknowledged remembers nothing yet; so many writers append to each agent.
+// NewAcknowledged returns an empty Acknowledged for this number of writers per agent.
 func NewAcknowledged(writers int64) *Acknowledged {
 	return &Acknowledged{writers: writers, last: map[string]int64{}}
 }
 
-// Note remembers that the events of an agent up to seq were acknowledged.
+// Note records that the events of an agent up to seq were acknowledged.
 func (a *Acknowledged) Note(uid string, seq int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.last[uid] = max(a.last[uid], seq)
 }
 
-// Events is the number of events that were acknowledged.
+// Events returns the number of acknowledged events.
 func (a *Acknowledged) Events() int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -93,8 +93,8 @@ func (a *Acknowledged) Events() int64 {
 	return n
 }
 
-// Check fails the test unless every acknowledged event is there, in histories without gap or duplicate, with nothing
-// beyond them but the one batch of each writer that was on its way when the crash came. What it has seen must be there from then on.
+// Check fails the test unless every acknowledged event exists, in histories without gaps or duplicates. Beyond them there may be
+// at most one batch of each writer, which was in flight during the crash. Events that Check has seen must exist from then on.
 func (a *Acknowledged) Check(t testing.TB, l ledger.Ledger) {
 	t.Helper()
 	a.mu.Lock()
@@ -106,7 +106,7 @@ func (a *Acknowledged) Check(t testing.TB, l ledger.Ledger) {
 		}
 		last := history.Agent.LastSeq
 		if last < promised || last > promised+a.writers*crashEvents || last%crashEvents != 0 {
-			t.Errorf("agent %s is at %d, and %d was acknowledged", uid, last, promised)
+			t.Errorf("agent %s is at %d, but %d was acknowledged", uid, last, promised)
 		}
 		if int64(len(history.Events)) != last {
 			t.Fatalf("agent %s is at %d and has %d events", uid, last, len(history.Events))
@@ -114,7 +114,7 @@ func (a *Acknowledged) Check(t testing.TB, l ledger.Ledger) {
 		for i, e := range history.Events {
 			seq := int64(i) + 1
 			if want := crashBatch(uid, seq-1)[0]; e.Seq != seq || string(e.Data) != string(want.Data) {
-				t.Fatalf("agent %s: event %d in place %d says %s", uid, e.Seq, seq, e.Data)
+				t.Fatalf("agent %s: event %d at position %d is %s", uid, e.Seq, seq, e.Data)
 			}
 		}
 		open, err := l.OpenCalls(t.Context(), uid)

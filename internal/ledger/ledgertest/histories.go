@@ -25,7 +25,7 @@ func testAppendThenLoad(t *testing.T, db Database) {
 
 	agent.LastSeq, agent.Status, agent.ErrorKind, agent.FinishedAt = 3, ledger.StatusFailed, "TimedOut", at(9)
 	want := ledger.History{Agent: agent, Events: append(numbered(0, first.Events), numbered(2, Events("more", 1))...)}
-	// Another process must see the same.
+	// Another process must read the same.
 	for _, reader := range []ledger.Ledger{l, db.Open(t)} {
 		if diff := cmp.Diff(want, must(reader.Load(t.Context(), "a"))(t)); diff != "" {
 			t.Errorf("history (-want +got):\n%s", diff)
@@ -59,7 +59,7 @@ func testEventsComeInPages(t *testing.T, db Database) {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 	if page := must(l.Events(t.Context(), "nobody", 0, 0))(t); len(page) != 0 {
-		t.Errorf("an agent that is not there has %d events", len(page))
+		t.Errorf("an unknown agent has %d events", len(page))
 	}
 }
 
@@ -79,7 +79,7 @@ func testSnapshotShortensLoad(t *testing.T, db Database) {
 		t.Errorf("events after the snapshot (-want +got):\n%s", diff)
 	}
 	if all := must(l.Events(t.Context(), "a", 0, 0))(t); len(all) != 9 {
-		t.Errorf("%d events, want all 9: a snapshot must not cost any", len(all))
+		t.Errorf("%d events, want all 9: a snapshot must not remove any", len(all))
 	}
 }
 
@@ -145,6 +145,6 @@ func testAgentsByFilter(t *testing.T, db Database) {
 		})
 	}
 	if _, err := l.Agents(t.Context(), ledger.AgentFilter{}, ledger.Page{Cursor: "nonsense"}); !errors.Is(err, ledger.ErrInvalid) {
-		t.Errorf("a made-up cursor: %v, want ErrInvalid", err)
+		t.Errorf("an invalid cursor: %v, want ErrInvalid", err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// showing is the first batch of an agent whose events refer to images.
+// showing returns the first batch of an agent whose events refer to images.
 func showing(uid string, images ...ledger.Image) ledger.Batch {
 	batch := First(Agent(uid), 1)
 	batch.Images = images
@@ -24,7 +24,7 @@ func testImagesAreKeptOnce(t *testing.T, db Database) {
 	blue := ledger.Image{Digest: "sha256:blue", MediaType: "image/jpeg", Data: []byte("blue")}
 	Append(t, l, showing("a", red, blue), showing("b", red), showing("c", ledger.Image{Digest: blue.Digest, MediaType: blue.MediaType}))
 	if n := db.rows(t, "images"); n != 2 {
-		t.Errorf("%d images are kept, want 2", n)
+		t.Errorf("%d images are stored, want 2", n)
 	}
 	found := must(l.Images(t.Context(), []string{red.Digest, "sha256:none", blue.Digest}))(t)
 	if len(found) != 2 {
@@ -40,7 +40,7 @@ func testImagesAreKeptOnce(t *testing.T, db Database) {
 		}
 	}
 	if none := must(l.Images(t.Context(), nil))(t); len(none) != 0 {
-		t.Errorf("no digests found %d images", len(none))
+		t.Errorf("no digests returned %d images", len(none))
 	}
 	bad := ledger.Batch{Agent: "a", After: 1, Events: Events("a", 1), Images: []ledger.Image{{MediaType: "image/png"}}}
 	if err := l.Append(t.Context(), bad); !errors.Is(err, ledger.ErrInvalid) {
@@ -58,9 +58,9 @@ func testImagesGoWithTheirAgents(t *testing.T, db Database) {
 	must(ledger.Retain(t.Context(), l, at(500)))(t)
 	left := must(l.Images(t.Context(), []string{red.Digest, blue.Digest}))(t)
 	if len(left) != 1 || left[0].Digest != blue.Digest {
-		t.Errorf("left are %v, want the image of the live agent alone", left)
+		t.Errorf("remaining images: %v, want only the one of the live agent", left)
 	}
 	if n := db.rows(t, "image_uses"); n != 1 {
-		t.Errorf("%d uses are left, want 1", n)
+		t.Errorf("%d uses remain, want 1", n)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/plainjson"
 )
 
-// longText is a text of some thousand bytes with everything that JSON escapes.
+// longText returns a text of some thousand bytes with everything that JSON escapes.
 func longText(n int) string {
 	return strings.Repeat(fmt.Sprintf("Line %d says \"<é>\" & \\ more\t\u2028.\n", n), 150)
 }
@@ -28,12 +28,12 @@ func encoded(v any) json.RawMessage {
 	return data
 }
 
-// heard is an event that brings a text.
+// heard returns an event that contains a text.
 func heard(text string, seconds int) ledger.Event {
 	return ledger.Event{Type: "Heard", At: at(seconds), Data: encoded(map[string]string{"text": text})}
 }
 
-// bodies sums the bytes of everything that a text may be repeated in.
+// bodies returns the bytes of all columns that may repeat a text.
 func (d Database) bodies(t testing.TB) (sum int64) {
 	t.Helper()
 	for _, query := range []string{
@@ -50,7 +50,7 @@ func (d Database) bodies(t testing.TB) (sum int64) {
 	return sum
 }
 
-// said is a batch in which a text comes in everywhere where it may.
+// said returns a batch that repeats a text wherever possible.
 func said(agent, text string, seconds int) ledger.Batch {
 	batch := First(Agent(agent), 1)
 	batch.Events = append(batch.Events, heard(text, seconds))
@@ -66,25 +66,25 @@ func said(agent, text string, seconds int) ledger.Batch {
 	return batch
 }
 
-// wantSaid checks that everything of a batch of said comes back.
+// wantSaid checks that everything of a batch of said is read unchanged.
 func wantSaid(t testing.TB, l ledger.Ledger, b ledger.Batch) {
 	t.Helper()
 	call := must(l.ModelCall(t.Context(), b.ModelCalls[0].Key))(t)
 	if !bytes.Equal(call.Request, b.ModelCalls[0].Request) {
-		t.Errorf("the request came back as %s", call.Request)
+		t.Errorf("the request is read as %s", call.Request)
 	}
 	if !bytes.Equal(call.Result.Response, b.ModelResults[0].Response) || !bytes.Equal(call.Result.ToolCalls, b.ModelResults[0].ToolCalls) {
-		t.Errorf("the reply came back as %s with %s", call.Result.Response, call.Result.ToolCalls)
+		t.Errorf("the reply is read as %s with %s", call.Result.Response, call.Result.ToolCalls)
 	}
 	if listed := must(l.ModelCalls(t.Context(), ledger.CallFilter{Agent: b.Agent}, ledger.Page{}))(t).Items; len(listed) != 1 || !bytes.Equal(listed[0].Result.ToolCalls, b.ModelResults[0].ToolCalls) {
-		t.Errorf("the list has %+v", listed)
+		t.Errorf("the list contains %+v", listed)
 	}
 	used, output := must(l.ToolCall(t.Context(), b.ToolCalls[0].Key))(t), b.ToolResults[0].Output
 	if used.Arguments != b.ToolCalls[0].Arguments || !bytes.Equal(used.Result.Output, output) || used.Result.OutputSize != int64(len(output)) {
-		t.Errorf("the tool call came back as %+v with %+v", used, used.Result)
+		t.Errorf("the tool call is read as %+v with %+v", used, used.Result)
 	}
 	if listed := must(l.ToolCalls(t.Context(), b.Agent, ledger.Page{}))(t).Items; len(listed) != 1 || listed[0].Arguments != b.ToolCalls[0].Arguments || listed[0].Result.OutputSize != int64(len(output)) {
-		t.Errorf("the list has %+v", listed)
+		t.Errorf("the list contains %+v", listed)
 	}
 	for _, bounds := range [][2]int{{0, 10}, {100, 1000}, {len(output) - 5, 100}, {len(output) + 5, 10}} {
 		part := must(l.ToolOutput(t.Context(), b.Agent, "call", int64(bounds[0]), bounds[1]))(t)
@@ -94,7 +94,7 @@ func wantSaid(t testing.TB, l ledger.Ledger, b ledger.Batch) {
 		}
 	}
 	if history := must(l.Load(t.Context(), b.Agent))(t); !bytes.Equal(history.Snapshot.Data, b.Snapshot) {
-		t.Errorf("the snapshot came back as %s", history.Snapshot.Data)
+		t.Errorf("the snapshot is read as %s", history.Snapshot.Data)
 	}
 }
 
@@ -104,13 +104,13 @@ func testATextIsKeptOnce(t *testing.T, db Database) {
 	l := db.Open(t)
 	Append(t, l, batch)
 	if got, most := db.bodies(t), int64(len(encoded(text)))*13/10; got > most {
-		t.Errorf("a text of %d bytes that comes in seven times takes %d bytes, want at most %d", len(text), got, most)
+		t.Errorf("a text of %d bytes that is repeated seven times takes %d bytes, want at most %d", len(text), got, most)
 	}
 	wantSaid(t, l, batch)
 	wantSaid(t, db.Open(t), batch)
 }
 
-// chainOf appends a conversation of an agent: each turn adds a message. It returns the requests.
+// chainOf appends a conversation of an agent with one message per iteration. It returns the requests.
 func chainOf(t testing.TB, l ledger.Ledger, agent string, turns int) []json.RawMessage {
 	t.Helper()
 	messages, requests := []string{"system"}, []json.RawMessage(nil)
@@ -124,7 +124,7 @@ func chainOf(t testing.TB, l ledger.Ledger, agent string, turns int) []json.RawM
 		if i > 0 {
 			edit, ok := ledger.Compare(requests[i-1], whole)
 			if !ok {
-				t.Fatal("a conversation that goes on is no edit")
+				t.Fatal("a continued conversation is no edit")
 			}
 			call.Request = edit.Encode()
 		}
@@ -148,7 +148,7 @@ func testRequestsOfAChain(t *testing.T, db Database) {
 		for i, want := range requests {
 			call := must(reader.ModelCall(t.Context(), fmt.Sprintf("a/m%d", i)))(t)
 			if !bytes.Equal(call.Request, want) {
-				t.Fatalf("request %d came back with %d bytes as %.300s..., want %d as %.300s...", i, len(call.Request), call.Request, len(want), want)
+				t.Fatalf("request %d is read with %d bytes as %.300s..., want %d as %.300s...", i, len(call.Request), call.Request, len(want), want)
 			}
 		}
 	}
@@ -161,8 +161,8 @@ func testRequestsOfAChain(t *testing.T, db Database) {
 	}
 }
 
-// testWhatARowHasTwiceIsWrittenOnce has a reply with tool calls, and a request that ends with the key of its call, and some that only look
-// like that.
+// testWhatARowHasTwiceIsWrittenOnce appends a reply with tool calls, a request that ends with the key of its call, and some that
+// only look like these.
 func testWhatARowHasTwiceIsWrittenOnce(t *testing.T, db Database) {
 	l := db.Open(t)
 	calls := encoded([]map[string]string{{"id": "call_1", "name": "search_the_archive", "arguments": `{"words":"two of them"}`}})
@@ -175,7 +175,7 @@ func testWhatARowHasTwiceIsWrittenOnce(t *testing.T, db Database) {
 	whole := []json.RawMessage{
 		encoded(map[string]any{"messages": []string{"system"}, "z": "a/m0"}),
 		json.RawMessage(`{"messages":["system"],"z":"a/m1"}`),
-		json.RawMessage(`{"messages":["system"],"z":0,0]`), // no JSON, and it ends as an edit may not
+		json.RawMessage(`{"messages":["system"],"z":0,0]`), // not JSON, with an ending that an edit cannot have
 		json.RawMessage(`{"messages":["system"],"z":"a/m3"}`),
 	}
 	requests := []json.RawMessage{whole[0], json.RawMessage(`[[0,27],"\"a/m1\"}"]`), json.RawMessage(`[[0,27],"0,0]"]`), json.RawMessage(`[[0,27],"\"a/m3\"}"]`)}
@@ -195,7 +195,7 @@ func testWhatARowHasTwiceIsWrittenOnce(t *testing.T, db Database) {
 		key := fmt.Sprintf("a/m%d", i)
 		call := must(l.ModelCall(t.Context(), key))(t)
 		if !bytes.Equal(call.Request, want) || !bytes.Equal(call.Result.Response, replies[key]) || !bytes.Equal(call.Result.ToolCalls, calls) {
-			t.Errorf("%s came back as\n%s\n%s\n%s, want\n%s\n%s\n%s", key, call.Request, call.Result.Response, call.Result.ToolCalls, want, replies[key], calls)
+			t.Errorf("%s is read as\n%s\n%s\n%s, want\n%s\n%s\n%s", key, call.Request, call.Result.Response, call.Result.ToolCalls, want, replies[key], calls)
 		}
 	}
 	var request, response string
@@ -203,10 +203,10 @@ func testWhatARowHasTwiceIsWrittenOnce(t *testing.T, db Database) {
 		t.Fatal(err)
 	}
 	if request != "[[0,27],0]" {
-		t.Errorf("the key is written in the request, too: %s", request)
+		t.Errorf("the request contains the key too: %s", request)
 	}
 	if err := db.Raw.QueryRowContext(t.Context(), `SELECT CAST(response AS TEXT) FROM model_calls WHERE key = 'a/m0'`).Scan(&response); err != nil || strings.Contains(response, "archive") {
-		t.Errorf("the tool calls are written in the response, too: %s (%v)", response, err)
+		t.Errorf("the response contains the tool calls too: %s (%v)", response, err)
 	}
 }
 
@@ -220,19 +220,20 @@ func testAChainGoesWithItsLastRequest(t *testing.T, db Database) {
 		t.Errorf("an old call still has its request: %+v", call)
 	}
 	if call := must(l.ModelCall(t.Context(), "a/m3"))(t); !bytes.Equal(call.Request, requests[3]) {
-		t.Errorf("the newest request came back as %.300s", call.Request)
+		t.Errorf("the newest request is read as %.300s", call.Request)
 	}
 	must(ledger.RetainCalls(t.Context(), l, at(100)))(t)
 	if n := must(l.PruneCalls(t.Context(), at(100), 0))(t); n != 0 {
-		t.Errorf("%d calls are pruned again", n)
+		t.Errorf("%d calls are pruned a second time", n)
 	}
 	var left int
 	if err := db.Raw.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM model_calls WHERE CAST(request AS TEXT) <> 'null'`).Scan(&left); err != nil || left > 0 {
-		t.Errorf("%d requests are left of a chain that nobody can read (%v)", left, err)
+		t.Errorf("%d requests of an unreadable chain remain (%v)", left, err)
 	}
 }
 
-// A conversation may go on from a request of a moment ago, whatever the retention is: its words are gone, its bytes go later.
+// A conversation may continue a recent request, whatever the retention is: its body cannot be read any more, but its bytes are
+// deleted later.
 func testAYoungChainStays(t *testing.T, db Database) {
 	l := db.Open(t)
 	requests := chainOf(t, l, "a", 2)
@@ -248,7 +249,7 @@ func testAYoungChainStays(t *testing.T, db Database) {
 	call.Seq, call.Chain, call.Place, call.Request = 3, 1, 2, edit.Encode()
 	Append(t, l, ledger.Batch{Agent: "a", After: 2, Events: Events("a", 1), ModelCalls: []ledger.ModelCall{call}})
 	if got := must(l.ModelCall(t.Context(), "a/m2"))(t); !bytes.Equal(got.Request, whole) {
-		t.Errorf("the next request came back as %.200s", got.Request)
+		t.Errorf("the next request is read as %.200s", got.Request)
 	}
 }
 
@@ -271,7 +272,7 @@ func testDamageStaysWhereItIs(t *testing.T, db Database) {
 	wantSaid(t, l, good)
 }
 
-// forgetForm makes rows as an earlier release wrote them.
+// forgetForm rewrites rows in the form of an earlier release.
 func (d Database) forgetForm(t testing.TB, b ledger.Batch) {
 	t.Helper()
 	for query, args := range map[string][]any{
@@ -291,13 +292,13 @@ func (d Database) forgetForm(t testing.TB, b ledger.Batch) {
 func testOldRecordsAreCondensed(t *testing.T, db Database) {
 	l := db.Open(t)
 	batches := []ledger.Batch{said("one", longText(1), 1), said("two", longText(2), 2), said("three", longText(3), 3)}
-	batches[2].ModelCalls[0].Seq = 0 // it stands alone
+	batches[2].ModelCalls[0].Seq = 0 // not part of a chain
 	Append(t, l, batches...)
 	small := db.bodies(t)
 	requests := chainOf(t, l, "long", 9)
 	db.forgetForm(t, batches[0])
 	db.forgetForm(t, batches[2])
-	// The earlier release began this call, and this one ended it.
+	// The earlier release started this call, and this one ended it.
 	_, err := db.Raw.ExecContext(t.Context(), `UPDATE model_calls SET request = $1, request_form = NULL, request_chain = NULL, request_place = NULL WHERE key = $2`,
 		string(batches[1].ModelCalls[0].Request), batches[1].ModelCalls[0].Key)
 	if err != nil {
@@ -311,7 +312,7 @@ func testOldRecordsAreCondensed(t *testing.T, db Database) {
 		}
 	}
 	db.Exec(t, `UPDATE agents SET linear_at = NULL`)
-	// One call is still open: those after it wait for it.
+	// One call is still open: later calls must wait for it.
 	db.Exec(t, `UPDATE model_calls SET finished_at = NULL WHERE key = 'long/m4'`)
 	must(ledger.Condense(t.Context(), db.Open(t), func(int64) {}))(t)
 	if call := must(l.ModelCall(t.Context(), "long/m7"))(t); call.Chain != 0 || !bytes.Equal(call.Request, requests[7]) {
@@ -322,7 +323,7 @@ func testOldRecordsAreCondensed(t *testing.T, db Database) {
 
 	l = db.Open(t)
 	if n := must(l.Condense(t.Context(), 2))(t); n < 1 || n > 2 {
-		t.Errorf("a step of two looked at %d calls", n)
+		t.Errorf("a step of two checked %d calls", n)
 	}
 	must(ledger.Condense(t.Context(), l, func(int64) {}))(t)
 	for _, b := range batches {
@@ -330,7 +331,7 @@ func testOldRecordsAreCondensed(t *testing.T, db Database) {
 	}
 	for i, want := range requests {
 		if call := must(l.ModelCall(t.Context(), fmt.Sprintf("long/m%d", i)))(t); !bytes.Equal(call.Request, want) {
-			t.Errorf("request %d came back as %.200s", i, call.Request)
+			t.Errorf("request %d is read as %.200s", i, call.Request)
 		}
 	}
 	unique := int64(0)
@@ -338,21 +339,21 @@ func testOldRecordsAreCondensed(t *testing.T, db Database) {
 		unique += int64(len(encoded(longText(i))))
 	}
 	if got := db.bodies(t); got > small+unique*13/10 {
-		t.Errorf("the records take %d bytes, want %d as they do today and %d", got, small, unique*13/10)
+		t.Errorf("the records take %d bytes, want %d as in this release and %d", got, small, unique*13/10)
 	}
 	if n := must(l.Condense(t.Context(), 0))(t); n != 0 {
-		t.Errorf("%d calls are looked at again", n)
+		t.Errorf("%d calls are checked again", n)
 	}
 	var counted int64
 	for _, b := range must(l.Bytes(t.Context()))(t) {
 		counted += b.Bytes
 	}
 	if counted < unique {
-		t.Errorf("the namespace counts %d bytes, and has more than %d", counted, unique)
+		t.Errorf("the namespace counts %d bytes, but has more than %d", counted, unique)
 	}
 }
 
-// Another process may have deleted an agent whose texts this one still knows.
+// Another process may have deleted an agent whose texts this one still has in its cache.
 func testAnAgentThatBeginsAgainKnowsNothing(t *testing.T, db Database) {
 	l, other := db.Open(t), db.Open(t)
 	text := longText(1)
@@ -363,22 +364,22 @@ func testAnAgentThatBeginsAgainKnowsNothing(t *testing.T, db Database) {
 	call.Request = encoded([]string{text})
 	Append(t, l, ledger.Batch{Agent: "a", Create: ptr(Agent("a")), Events: Events("a", 1), ModelCalls: []ledger.ModelCall{call}})
 	if got := must(l.ModelCall(t.Context(), "a/m"))(t); !bytes.Equal(got.Request, call.Request) {
-		t.Errorf("the request came back as %.200s", got.Request)
+		t.Errorf("the request is read as %.200s", got.Request)
 	}
 }
 
-// What an append would have brought is not in the ledger if it was refused.
+// The texts of a refused append are not in the ledger.
 func testATextOfARefusedAppendIsNotUsed(t *testing.T, db Database) {
 	l := db.Open(t)
 	Append(t, l, First(Agent("a"), 1))
 	text := longText(1)
 	if err := l.Append(t.Context(), ledger.Batch{Agent: "a", After: 7, Events: []ledger.Event{heard(text, 1)}}); err == nil {
-		t.Fatal("a stale batch was taken")
+		t.Fatal("a stale batch was accepted")
 	}
 	call := modelCall("a/m", 2)
 	call.Request = encoded([]string{text})
 	Append(t, l, ledger.Batch{Agent: "a", After: 1, Events: Events("a", 1), ModelCalls: []ledger.ModelCall{call}})
 	if got := must(l.ModelCall(t.Context(), "a/m"))(t); !bytes.Equal(got.Request, call.Request) {
-		t.Errorf("the request came back as %.200s", got.Request)
+		t.Errorf("the request is read as %.200s", got.Request)
 	}
 }

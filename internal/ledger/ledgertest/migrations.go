@@ -10,8 +10,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/migrations"
 )
 
-// RunMigrations checks how a driver goes from one version of the schema to the next; migrate runs the migrations in
-// the database.
+// RunMigrations checks upgrades of the schema; migrate applies migrations to the database.
 func RunMigrations(t *testing.T, db Database, released []migrations.Migration, migrate func(context.Context, []migrations.Migration) error) {
 	Append(t, db.Open(t), First(Agent("a"), 1))
 	version := int64(len(released))

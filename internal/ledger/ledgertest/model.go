@@ -15,8 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// testLedgerBehavesLikeItsModel appends random batches, some of them stale, and holds the ledger against the simplest
-// thing that could be right: a slice.
+// testLedgerBehavesLikeItsModel appends random batches, some of them stale, and compares the ledger with a slice.
 func testLedgerBehavesLikeItsModel(t *testing.T, db Database) {
 	l := db.Open(t)
 	run := 0

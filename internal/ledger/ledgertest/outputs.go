@@ -54,7 +54,7 @@ func testToolOutputsOfATree(t *testing.T, db Database) {
 		case c.want != "" && string(part.Data) != c.want:
 			t.Errorf("%s reads %s: %q (%v), want %q", c.agent, c.call, part.Data, err, c.want)
 		}
-	} // Whatever an agent asks for, it reads nothing of another tree.
+	} // An agent must not read anything of another tree.
 	for agent, tree := range trees {
 		for other := range trees {
 			for _, id := range []string{"call_1", "call_2", "call_3", "call_4", "call_5"} {

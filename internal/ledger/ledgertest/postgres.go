@@ -10,7 +10,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest/pgserver"
 )
 
-// Postgres makes an empty database in the server.
+// Postgres creates an empty database in the server.
 func Postgres(t testing.TB, server *pgserver.Server) Database {
 	t.Helper()
 	url, err := server.NewDatabase(t.Context())

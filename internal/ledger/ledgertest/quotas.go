@@ -13,10 +13,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// thisHour is the hour in which the stories begin.
+// thisHour is the hour of start.
 var thisHour = start.Truncate(time.Hour)
 
-// begin starts an agent with some open model calls, which start one second after another.
+// begin starts an agent with open model calls, one second apart.
 func begin(t testing.TB, l ledger.Ledger, uid string, keys ...string) {
 	t.Helper()
 	batch := First(Agent(uid), 1)
@@ -26,7 +26,7 @@ func begin(t testing.TB, l ledger.Ledger, uid string, keys ...string) {
 	Append(t, l, batch)
 }
 
-// end gives a model call a result; tokens and cost below 0 are unknown.
+// end records the result of a model call; negative tokens and cost are unknown.
 func end(t testing.TB, l ledger.Ledger, uid, key string, status ledger.Status, tokens, cost int64) {
 	t.Helper()
 	result := modelDone(key, status, 60)
@@ -39,7 +39,7 @@ func end(t testing.TB, l ledger.Ledger, uid, key string, status ledger.Status, t
 	Append(t, l, ledger.Batch{Agent: uid, After: 1, ModelResults: []ledger.ModelResult{result}})
 }
 
-// hourly asks for reservations under one limit for the hour of a time.
+// hourly requests reservations under one limit for the hour of a time.
 func hourly(at time.Time, tokens, cost int64, calls ...ledger.QuotaCall) ledger.QuotaRequest {
 	return ledger.QuotaRequest{Namespace: "team-a", At: at, Calls: calls,
 		Limits: []ledger.QuotaLimit{{Since: at.Truncate(time.Hour), Tokens: tokens, CostMicros: cost}}}
@@ -50,7 +50,7 @@ func reserve(t testing.TB, l ledger.Ledger, request ledger.QuotaRequest) ledger.
 	return must(l.Reserve(t.Context(), []ledger.QuotaRequest{request}))(t)[0]
 }
 
-// wantCount reserves nothing and compares what counts in the hour of a time.
+// wantCount compares the counts in the hour of a time.
 func wantCount(t testing.TB, l ledger.Ledger, at time.Time, want ledger.QuotaCount) {
 	t.Helper()
 	if diff := cmp.Diff([]ledger.QuotaCount{want}, reserve(t, l, hourly(at, 0, 0)).Counts); diff != "" {
@@ -84,20 +84,20 @@ func testSettlementCountsRealUsage(t *testing.T, db Database) {
 	end(t, l, "a", "unknown", ledger.StatusSuccess, -1, -1)
 	end(t, l, "a", "failed", ledger.StatusFailed, -1, -1)
 	end(t, l, "a", "cancelled", ledger.StatusCancelled, -1, -1)
-	for range 2 { // settling happens once
+	for range 2 { // settling twice changes nothing
 		wantCount(t, l, at(3), ledger.QuotaCount{Tokens: 130, CostMicros: 13, ReservedTokens: 100, ReservedCostMicros: 10})
 	}
 	if n := db.rows(t, "quota_reservations"); n != 1 {
-		t.Errorf("%d reservations are left, want that of the open call", n)
+		t.Errorf("%d reservations remain, want only that of the open call", n)
 	}
 }
 
-// testReservationSurvivesACrash opens the ledger again between the steps of a call, as an operator does that was killed.
+// testReservationSurvivesACrash opens the ledger again between the steps of a call, as after a kill of the operator.
 func testReservationSurvivesACrash(t *testing.T, db Database) {
 	l := db.Open(t)
 	begin(t, l, "a", "k")
 	call := ledger.QuotaCall{Key: "k", Tokens: 70, CostMicros: 7}
-	for range 2 { // the second operator makes the same call again
+	for range 2 { // the second operator repeats the call
 		if got := reserve(t, l, hourly(at(1), 100, 0, call)); !got.Granted[0] {
 			t.Fatal("the call has no reservation")
 		}
@@ -105,13 +105,13 @@ func testReservationSurvivesACrash(t *testing.T, db Database) {
 		wantCount(t, l, at(2), ledger.QuotaCount{ReservedTokens: 70, ReservedCostMicros: 7})
 	}
 	end(t, l, "a", "k", ledger.StatusSuccess, 50, 5)
-	l = db.Open(t) // killed after the result, before anyone settled it
+	l = db.Open(t) // killed after the result, before the reservation is settled
 	for range 2 {
 		wantCount(t, l, at(3), ledger.QuotaCount{Tokens: 50, CostMicros: 5})
 	}
 }
 
-// testRacingReservationsNeverExceed lets two processes reserve and finish calls at once. At no time more than the limit may count.
+// testRacingReservationsNeverExceed lets two processes reserve and finish calls concurrently. The limit must never be exceeded.
 func testRacingReservationsNeverExceed(t *testing.T, db Database) {
 	const workers, rounds, limit = 8, 10, 250
 	ledgers := []ledger.Ledger{db.Open(t), db.Open(t)}
@@ -131,7 +131,7 @@ func testRacingReservationsNeverExceed(t *testing.T, db Database) {
 				return err
 			}
 			if count := answers[0].Counts[0]; count.Tokens+count.ReservedTokens > limit {
-				return fmt.Errorf("%+v is more than %d", count, limit)
+				return fmt.Errorf("%+v exceeds the limit of %d", count, limit)
 			}
 			if !answers[0].Granted[0] {
 				continue
@@ -150,7 +150,7 @@ func testRacingReservationsNeverExceed(t *testing.T, db Database) {
 		t.Fatal(err)
 	}
 	if total.Tokens != used || total.ReservedTokens != 0 || used == 0 {
-		t.Errorf("%+v counts, and the calls used %d", total, used)
+		t.Errorf("the count is %+v, but the calls used %d", total, used)
 	}
 }
 
@@ -176,7 +176,8 @@ func testQuotaCountsFromTheStartOfItsPeriod(t *testing.T, db Database) {
 	if diff := cmp.Diff(want, reserve(t, l, request).Counts); diff != "" {
 		t.Errorf("counts of a new quota (-want +got):\n%s", diff)
 	}
-	// A call that was in flight when the quota came, and one with a reservation, count once each, however often is recounted.
+	// A call that was in flight when the quota was created, and one with a reservation, count once each, however often the calls
+	// are recounted.
 	end(t, l, "a", "in-flight", ledger.StatusSuccess, 7, 0)
 	end(t, l, "a", "reserved", ledger.StatusSuccess, 10, 1)
 	request.Calls = nil
@@ -188,7 +189,7 @@ func testQuotaCountsFromTheStartOfItsPeriod(t *testing.T, db Database) {
 	}
 }
 
-// testWaitingCallCountsWhenItStarts reserves in the hour after the one in which the call was intended.
+// testWaitingCallCountsWhenItStarts reserves in the hour after the one in which the intent was recorded.
 func testWaitingCallCountsWhenItStarts(t *testing.T, db Database) {
 	l := db.Open(t)
 	begin(t, l, "a", "k")
@@ -218,6 +219,6 @@ func testPruneKeepsWhatQuotasCount(t *testing.T, db Database) {
 	}
 	must(l.Prune(t.Context(), now.Add(-24*time.Hour), 0))(t)
 	if n := db.rows(t, "quota_usage"); n != 2 {
-		t.Errorf("%d hours are left, want the 2 that a month may count", n)
+		t.Errorf("%d hours remain, want the 2 that a month may count", n)
 	}
 }

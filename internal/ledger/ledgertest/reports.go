@@ -14,8 +14,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// seedReports writes two chats: "release" in team-a with an orchestrator that asks a coder, who asks a tester, and
-// "other" in team-b with one agent that still runs.
+// seedReports appends two chats: "release" in team-a with an orchestrator, a coder below it and a tester below that, and "other"
+// in team-b with one running agent.
 func seedReports(t *testing.T, l ledger.Ledger) {
 	t.Helper()
 	seed := func(uid, parent, namespace, chat, role, model string, created int, finish *ledger.Finish, calls ...ledger.ModelResult) {
@@ -80,7 +80,7 @@ func testTreeHasTimings(t *testing.T, db Database) {
 		t.Errorf("tree (-want +got):\n%s", diff)
 	}
 	if empty := must(l.Tree(t.Context(), "nobody", ledger.Page{}))(t); len(empty.Items) != 0 {
-		t.Errorf("the tree of nobody: %v", empty)
+		t.Errorf("the tree of an unknown root: %v", empty)
 	}
 }
 
@@ -139,7 +139,7 @@ func testUsageByDimension(t *testing.T, db Database) {
 	}
 	bad := ledger.ReportQuery{GroupBy: []ledger.Dimension{"1; DROP TABLE events"}}
 	if _, err := l.Usage(t.Context(), bad, ledger.Page{}); !errors.Is(err, ledger.ErrInvalid) {
-		t.Errorf("a made-up dimension: %v, want ErrInvalid", err)
+		t.Errorf("an unknown dimension: %v, want ErrInvalid", err)
 	}
 }
 
@@ -196,10 +196,10 @@ func testOutcomesByRole(t *testing.T, db Database) {
 		t.Fatalf("outcomes (-want +got):\n%s", diff)
 	}
 	if rate, ok := got[0].SuccessRate(); !ok || rate != 1 {
-		t.Errorf("success rate of coders %v %v, want 1: the one that runs does not count", rate, ok)
+		t.Errorf("success rate of coders %v %v, want 1 without the running one", rate, ok)
 	}
 	if _, ok := got[1].SuccessRate(); ok {
-		t.Error("orchestrators have a success rate, and none has finished")
+		t.Error("orchestrators have a success rate, but none has finished")
 	}
 	if mean, ok := got[2].MeanDuration(); !ok || mean != 10*time.Second {
 		t.Errorf("mean duration of testers %v %v, want 10s", mean, ok)

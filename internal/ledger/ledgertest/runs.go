@@ -12,8 +12,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// testRunsByFilter has three agents of one name, of which two were created in the same second, and others that have the name
-// elsewhere or as another kind.
+// testRunsByFilter has three agents with the same name, two of them created in the same second, and others with that name in
+// another namespace or of another kind.
 func testRunsByFilter(t *testing.T, db Database) {
 	l := db.Open(t)
 	seed := func(uid, kind, namespace string, created int, finish *ledger.Finish) {

@@ -27,19 +27,19 @@ func testAnOldEpochAppendsNothing(t *testing.T, db Database) {
 		t.Fatalf("an append in an old epoch: %v", err)
 	}
 	if a := must(second.Agent(t.Context(), "a"))(t); a.LastSeq != 1 {
-		t.Errorf("the old epoch has moved the agent to event %d", a.LastSeq)
+		t.Errorf("the old epoch advanced the agent to event %d", a.LastSeq)
 	}
 	more.Fence = own
 	Append(t, second, more)
 	if _, err := first.Take(t.Context(), 0, old.Epoch, "first", at(2)); !errors.Is(err, ledger.ErrFenced) {
-		t.Errorf("a shard is taken by one who has not seen its holder: %v", err)
+		t.Errorf("a shard was taken over by a writer that has not seen its owner: %v", err)
 	}
 	if err := first.Release(t.Context(), old); !errors.Is(err, ledger.ErrFenced) {
-		t.Errorf("an old epoch is released: %v", err)
+		t.Errorf("an old epoch was released: %v", err)
 	}
 }
 
-// A batch of an old epoch does not harm those that share its transaction.
+// A batch of an old epoch does not affect those that share its transaction.
 func testAnOldEpochHarmsNoOther(t *testing.T, db Database) {
 	l := db.Open(t)
 	old := must(l.Take(t.Context(), 0, 0, "first", at(0)))(t)
@@ -65,11 +65,11 @@ func testAnOldEpochHarmsNoOther(t *testing.T, db Database) {
 	}
 	writers.Wait()
 	if taken.Load() != 32 || refused.Load() != 32 {
-		t.Errorf("%d batches were taken and %d refused", taken.Load(), refused.Load())
+		t.Errorf("%d batches were accepted and %d refused", taken.Load(), refused.Load())
 	}
 }
 
-// While writers append, a successor takes the shard: what it finds then is all there will ever be of the old epoch.
+// While writers append, a successor takes over the shard: nothing may be appended in the old epoch after that.
 func testNothingIsAddedToWhatASuccessorFinds(t *testing.T, db Database) {
 	first, second := db.Open(t), db.Open(t)
 	old := must(first.Take(t.Context(), 0, 0, "first", at(0)))(t)
@@ -98,21 +98,21 @@ func testNothingIsAddedToWhatASuccessorFinds(t *testing.T, db Database) {
 	writers.Wait()
 	later := must(second.Agents(t.Context(), ledger.AgentFilter{}, ledger.Page{}))(t)
 	if diff := cmp.Diff(found.Items, later.Items); diff != "" {
-		t.Errorf("appended after the shard was taken (-found +later):\n%s", diff)
+		t.Errorf("appended after the take-over (-found +later):\n%s", diff)
 	}
 }
 
 func testRequestsToTheHolder(t *testing.T, db Database) {
 	l := db.Open(t)
 	if h := must(l.Holding(t.Context(), 0))(t); h != (ledger.Holding{}) {
-		t.Errorf("a shard that nobody took: %+v", h)
+		t.Errorf("a shard without an owner: %+v", h)
 	}
 	own := must(l.Take(t.Context(), 0, 0, "first", at(0)))(t)
 	want := ledger.Holding{Epoch: 1, Holder: "first"}
 	check := func() {
 		t.Helper()
 		if diff := cmp.Diff(want, must(l.Holding(t.Context(), 0))(t)); diff != "" {
-			t.Errorf("holding (-want +got):\n%s", diff)
+			t.Errorf("owner (-want +got):\n%s", diff)
 		}
 	}
 	check()
@@ -135,7 +135,7 @@ func testRequestsToTheHolder(t *testing.T, db Database) {
 	want = ledger.Holding{Epoch: 2, Holder: "second"}
 	check()
 	if err := l.Ask(t.Context(), own, ledger.Request{ID: "late"}); !errors.Is(err, ledger.ErrFenced) {
-		t.Errorf("a request to a holder that is gone: %v", err)
+		t.Errorf("a request to an owner that is gone: %v", err)
 	}
 }
 
@@ -143,7 +143,7 @@ func testOneAttends(t *testing.T, db Database) {
 	first, second := db.Open(t), db.Open(t)
 	leave := must(first.Attend(t.Context(), 0))(t)
 	if _, err := second.Attend(t.Context(), 0); !errors.Is(err, ledger.ErrAttended) {
-		t.Errorf("two attend at a time: %v", err)
+		t.Errorf("two processes have the lock: %v", err)
 	}
 	if err := leave(); err != nil {
 		t.Fatal(err)

@@ -19,13 +19,13 @@ import (
 type Database struct {
 	// DSN is the connection string of the ledger.
 	DSN string
-	// Raw reaches the same database beside the ledger.
+	// Raw accesses the same database without the ledger.
 	Raw *sql.DB
-	// Lock are the statements that begin a transaction which keeps every writer waiting.
+	// Lock are the statements that begin a transaction which blocks every writer.
 	Lock []string
 }
 
-// Run runs the conformance suite; create makes an empty database.
+// Run runs the conformance suite; create creates an empty database.
 func Run(t *testing.T, create func(testing.TB) Database) {
 	for name, test := range map[string]func(*testing.T, Database){
 		"AppendThenLoad":                      testAppendThenLoad,
@@ -110,7 +110,7 @@ func (d Database) Open(t testing.TB, opts ...sqlstore.Option) ledger.Ledger {
 	return l
 }
 
-// Exec runs a statement beside the ledger.
+// Exec runs a statement without the ledger.
 func (d Database) Exec(t testing.TB, query string) {
 	t.Helper()
 	if _, err := d.Raw.ExecContext(t.Context(), query); err != nil {
@@ -118,7 +118,7 @@ func (d Database) Exec(t testing.TB, query string) {
 	}
 }
 
-// Wedge keeps every writer waiting until the returned function is called.
+// Wedge blocks every writer until the returned function is called.
 func (d Database) Wedge(t testing.TB) (release func()) {
 	t.Helper()
 	conn, err := d.Raw.Conn(t.Context())
@@ -138,7 +138,7 @@ func (d Database) Wedge(t testing.TB) (release func()) {
 	}
 }
 
-// Eventually waits until the condition holds, and fails the test if it does not within half a minute.
+// Eventually waits until the condition holds, and fails the test after half a minute.
 func Eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -149,7 +149,7 @@ func Eventually(t testing.TB, what string, condition func() bool) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			t.Fatalf("waited too long until %s", what)
+			t.Fatalf("timed out waiting until %s", what)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// tenant begins an agent of a namespace that has a UID, with a model call that used ten tokens.
+// tenant starts an agent of a namespace with a UID, with a model call that used ten tokens.
 func tenant(t testing.TB, l ledger.Ledger, uid, namespaceUID string, seconds int) {
 	t.Helper()
 	agent := Agent(uid)
@@ -59,7 +59,7 @@ func testNamespaceIsItsUID(t *testing.T, db Database) {
 		}
 	}
 	if call := must(l.ModelCall(t.Context(), "new/m"))(t); call.NamespaceUID != "uid-2" {
-		t.Errorf("the call is of the namespace %q", call.NamespaceUID)
+		t.Errorf("the call has the namespace UID %q", call.NamespaceUID)
 	}
 }
 
@@ -75,18 +75,18 @@ func testQuotaIsOfOneNamespace(t *testing.T, db Database) {
 		t.Errorf("the first namespace has used %d tokens, want 10", got)
 	}
 	if got := count("uid-2", false); got != 0 {
-		t.Errorf("the namespace that was created again has used %d tokens", got)
+		t.Errorf("the recreated namespace has used %d tokens", got)
 	}
 	tenant(t, l, "new", "uid-2", 12)
 	if got := count("uid-2", true); got != 10 {
-		t.Errorf("the namespace that was created again has used %d tokens, want its own 10", got)
+		t.Errorf("the recreated namespace has used %d tokens, want its own 10", got)
 	}
 	if got := count("", false); got != 10 {
-		t.Errorf("one who does not know the UID counts %d tokens", got)
+		t.Errorf("without a UID, %d tokens count", got)
 	}
 }
 
-// output is what a tool gives back.
+// output returns the result of a tool.
 func output(key string, size, seconds int) ledger.ToolResult {
 	return ledger.ToolResult{Key: key, Status: ledger.StatusSuccess, Output: bytes.Repeat([]byte("x"), size), FinishedAt: at(seconds)}
 }
@@ -107,18 +107,18 @@ func testBytesAreCounted(t *testing.T, db Database) {
 	if got := sizes(); got["team-a/uid-1"] != int64(one.Size()) || got["team-b/"] != int64(two.Size()) {
 		t.Errorf("the bytes are %v, want %d and %d", got, one.Size(), two.Size())
 	}
-	// A batch that is refused counts nothing.
+	// a refused batch does not count
 	if err := l.Append(t.Context(), ledger.Batch{Agent: "two", After: 7, Events: Events("two", 5)}); err == nil {
-		t.Error("a stale batch was taken")
+		t.Error("a stale batch was accepted")
 	}
 	must(l.PruneCalls(t.Context(), at(100), 0))(t)
 	if got := sizes(); got["team-a/uid-1"] != int64(one.Size()-100_000) || got["team-b/"] != int64(two.Size()) {
-		t.Errorf("after the output went, the bytes are %v", got)
+		t.Errorf("after pruning the output, the bytes are %v", got)
 	}
 	Append(t, l, ledger.Batch{Agent: "one", After: 1, Events: Events("one", 1), Finish: &ledger.Finish{Status: ledger.StatusSuccess, At: at(5)}})
 	must(l.Prune(t.Context(), at(100), 0))(t)
 	if got := sizes(); len(got) != 1 {
-		t.Errorf("after the agent went, the bytes are %v", got)
+		t.Errorf("after pruning the agent, the bytes are %v", got)
 	}
 }
 
@@ -137,7 +137,7 @@ func testCallsArePrunedByAge(t *testing.T, db Database) {
 		t.Errorf("a step of one prunes %d calls", n)
 	}
 	if n := must(ledger.RetainCalls(t.Context(), l, at(100)))(t); n != 1 {
-		t.Errorf("then %d calls are left, want 1", n)
+		t.Errorf("%d calls remain, want 1", n)
 	}
 	call := must(l.ModelCall(t.Context(), "live/old"))(t)
 	if call.PrunedAt.IsZero() || call.Request != nil || call.Result.Response != nil || call.Result.Summary != "" || *call.Result.PromptTokens != 7 || call.Result.Status != ledger.StatusSuccess {
@@ -147,7 +147,7 @@ func testCallsArePrunedByAge(t *testing.T, db Database) {
 		t.Errorf("the new call is %+v", call)
 	}
 	if open := must(l.OpenCalls(t.Context(), "live"))(t); len(open.Models) != 1 || must(l.ModelCall(t.Context(), open.Models[0].Key))(t).Request == nil || len(open.Tools) != 1 {
-		t.Errorf("open are %+v", open)
+		t.Errorf("open calls are %+v", open)
 	}
 	if _, err := l.ToolOutput(t.Context(), "live", "old", 0, 10); !errors.Is(err, ledger.ErrPruned) {
 		t.Errorf("the old output: %v, want ErrPruned", err)
@@ -156,6 +156,6 @@ func testCallsArePrunedByAge(t *testing.T, db Database) {
 		t.Errorf("the new output has %d bytes", part.Size)
 	}
 	if history := must(l.Load(t.Context(), "live"))(t); len(history.Events) != 1 {
-		t.Errorf("%d events are left", len(history.Events))
+		t.Errorf("%d events remain", len(history.Events))
 	}
 }

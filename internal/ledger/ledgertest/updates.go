@@ -25,7 +25,7 @@ func testAgentIsUpdatedWithItsEvents(t *testing.T, db Database) {
 	stale := ledger.Batch{Agent: "a", After: 1, Events: Events("late", 1), Update: &ledger.AgentUpdate{Role: "usurper"}}
 	var conflict *ledger.ConflictError
 	if err := l.Append(t.Context(), stale); !errors.As(err, &conflict) {
-		t.Errorf("a writer that is behind: %v", err)
+		t.Errorf("a stale writer: %v", err)
 	}
 	if err := l.Append(t.Context(), ledger.Batch{Agent: "a", After: 2, Update: &update}); !errors.Is(err, ledger.ErrInvalid) {
 		t.Errorf("an update without events: %v", err)

@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 )
 
-// aged begins an agent with calls and a snapshot, and ends it at a time unless that is zero.
+// aged returns a batch with calls and a snapshot that starts an agent, and ends it at a time unless that is zero.
 func aged(uid string, events int, end time.Time) ledger.Batch {
 	batch := First(Agent(uid), events)
 	batch.ModelCalls = []ledger.ModelCall{modelCall(uid+"/m", 1)}
@@ -27,7 +27,7 @@ func aged(uid string, events int, end time.Time) ledger.Batch {
 	return batch
 }
 
-// rows counts what a table holds.
+// rows counts the rows of a table.
 func (d Database) rows(t testing.TB, table string) int {
 	t.Helper()
 	var n int
@@ -51,19 +51,19 @@ func testPruneKeepsLiveAgents(t *testing.T, db Database) {
 	l := db.Open(t)
 	Append(t, l, aged("old", 5, at(10)), aged("young", 5, at(1000)), aged("live", 5, time.Time{}))
 	if n := must(l.Prune(t.Context(), at(500), 0))(t); n != 9 {
-		t.Errorf("%d rows went, want the 9 of the old agent", n)
+		t.Errorf("%d rows were deleted, want the 9 of the old agent", n)
 	}
 	if n := must(l.Prune(t.Context(), at(500), 0))(t); n != 0 {
-		t.Errorf("%d more rows went", n)
+		t.Errorf("%d more rows were deleted", n)
 	}
 	if got, want := db.allRows(t), "agents 2, events 10, snapshots 2, model_calls 2, tool_calls 2"; got != want {
-		t.Errorf("left are %s, want %s", got, want)
+		t.Errorf("remaining rows: %s, want %s", got, want)
 	}
 	if _, err := l.Load(t.Context(), "old"); !errors.Is(err, ledger.ErrNotFound) {
 		t.Errorf("load the old agent: %v, want ErrNotFound", err)
 	}
 	if must(l.Prune(t.Context(), time.Now().AddDate(100, 0, 0), 0))(t); db.rows(t, "agents") != 1 {
-		t.Error("the live agent went with a limit in the far future")
+		t.Error("the live agent was deleted with a limit in the far future")
 	}
 }
 
@@ -72,29 +72,29 @@ func testPruneGoesInSmallSteps(t *testing.T, db Database) {
 	Append(t, l, aged("one", 40, at(1)), aged("two", 40, at(2)), aged("live", 40, time.Time{}))
 	first := must(l.Prune(t.Context(), at(500), 10))(t)
 	if first != 10 || db.rows(t, "events") != 110 {
-		t.Errorf("%d rows went in a step of 10, and %d events are left, want 110", first, db.rows(t, "events"))
+		t.Errorf("%d rows were deleted in a step of 10, and %d events remain, want 110", first, db.rows(t, "events"))
 	}
-	// An agent that is half deleted must not look like one with a hole in its history.
+	// An agent that is partly deleted must not look like one with a gap in its history.
 	for _, uid := range []string{"one", "two"} {
 		if _, err := l.Load(t.Context(), uid); !errors.Is(err, ledger.ErrNotFound) {
-			t.Errorf("load %s while it is deleted: %v, want ErrNotFound", uid, err)
+			t.Errorf("load %s while it is being deleted: %v, want ErrNotFound", uid, err)
 		}
 		err := l.Append(t.Context(), ledger.Batch{Agent: uid, After: 40, Events: Events("late", 1)})
 		if !errors.Is(err, ledger.ErrNotFound) {
-			t.Errorf("append to %s while it is deleted: %v, want ErrNotFound", uid, err)
+			t.Errorf("append to %s while it is being deleted: %v, want ErrNotFound", uid, err)
 		}
 	}
 	steps := 1
 	for n := first; n > 0; steps++ {
 		if n = must(l.Prune(t.Context(), at(500), 10))(t); n > 10 {
-			t.Fatalf("a step of 10 took %d rows", n)
+			t.Fatalf("a step of 10 deleted %d rows", n)
 		}
 	}
 	if steps < 10 {
-		t.Errorf("88 rows went in %d steps of 10", steps)
+		t.Errorf("88 rows were deleted in %d steps of 10", steps)
 	}
 	if got, want := db.allRows(t), "agents 1, events 40, snapshots 1, model_calls 1, tool_calls 1"; got != want {
-		t.Errorf("left are %s, want %s", got, want)
+		t.Errorf("remaining rows: %s, want %s", got, want)
 	}
 }
 
@@ -110,7 +110,7 @@ func testRetentionDoesNotStopWriters(t *testing.T, db Database) {
 	go func() {
 		n, err := ledger.Retain(context.WithoutCancel(t.Context()), l, at(500))
 		if err == nil && n != 20*9 {
-			err = fmt.Errorf("%d rows went, want %d", n, 20*9)
+			err = fmt.Errorf("%d rows were deleted, want %d", n, 20*9)
 		}
 		done <- err
 	}()

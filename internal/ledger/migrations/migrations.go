@@ -15,10 +15,10 @@ import (
 //go:embed sqlite/*.sql postgres/*.sql
 var files embed.FS
 
-// Migration takes a schema from the version before to Version.
+// Migration changes a schema from the previous version to Version.
 type Migration struct {
 	Version int64
-	// Name is what the file name says after the number.
+	// Name is the part of the file name after the number.
 	Name       string
 	Statements []string
 }
@@ -51,7 +51,7 @@ func read(fsys fs.FS, folder string) ([]Migration, error) {
 	return migrations, nil
 }
 
-// split cuts a file into its statements, which drivers run one by one.
+// split splits a file into statements, which drivers run one by one.
 func split(text string) []string {
 	var statements []string
 	var current strings.Builder

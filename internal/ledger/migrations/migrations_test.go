@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestBothDriversHaveTheSameMigrations keeps one driver from falling behind.
 func TestBothDriversHaveTheSameMigrations(t *testing.T) {
 	sqlite, err := SQLite()
 	if err != nil {
@@ -51,7 +50,7 @@ func TestStatementsAreSplitAtLineEnds(t *testing.T) {
 func TestNumbersMustFollowEachOther(t *testing.T) {
 	for _, name := range []string{"x/0002_gap.sql", "x/first.sql", "x/0000_zero.sql"} {
 		if _, err := read(fstest.MapFS{name: {}}, "x"); err == nil {
-			t.Errorf("%s was taken as the first migration", name)
+			t.Errorf("%s was accepted as the first migration", name)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func (d *database) Classify(err error) (ledger.Reason, string) {
 	reason := classify(err)
 	var connect *pgconn.ConnectError
 	if errors.As(err, &connect) {
-		// Its own words repeat the user and the database, and then those of each attempt on a line.
+		// Its text repeats the user and the database, and each attempt on a separate line.
 		err = connect.Unwrap()
 	}
 	return reason, d.scrub(strings.ReplaceAll(err.Error(), "\n", "; "))
@@ -57,8 +57,8 @@ func isConnectionFailure(err error) bool {
 	return pgconn.SafeToRetry(err)
 }
 
-// isFailureOfServer reports whether connections that were made before are of no more use: the server is gone, or was a
-// standby when they were made and lets them only read.
+// isFailureOfServer reports whether existing connections are useless: the server is gone, or was a standby when they were opened,
+// so that they are read-only.
 func isFailureOfServer(err error) bool {
 	var server *pgconn.PgError
 	if errors.As(err, &server) {
@@ -67,7 +67,7 @@ func isFailureOfServer(err error) bool {
 	return isConnectionFailure(err)
 }
 
-// classifyCode goes by the SQLSTATE, of which the first two characters are the class.
+// classifyCode classifies by SQLSTATE, whose first two characters are the class.
 func classifyCode(code string) ledger.Reason {
 	switch code {
 	case "53100": // disk_full
@@ -89,7 +89,7 @@ func classifyCode(code string) ledger.Reason {
 		"08": ledger.ReasonUnavailable, // connection exception
 		"28": ledger.ReasonDenied,      // invalid authorization
 		"53": ledger.ReasonUnavailable, // insufficient resources
-		"57": ledger.ReasonUnavailable, // operator intervention: the server stops, starts or recovers
+		"57": ledger.ReasonUnavailable, // operator intervention: the server is stopping, starting or recovering
 	} {
 		if strings.HasPrefix(code, class) {
 			return reason

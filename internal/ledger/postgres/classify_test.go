@@ -15,13 +15,13 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// TestServerErrorsHaveReasons covers what a test cannot make a server say at will.
+// TestServerErrorsHaveReasons covers errors that a test cannot provoke on a real server.
 func TestServerErrorsHaveReasons(t *testing.T) {
 	for code, want := range map[string]ledger.Reason{
 		"53100": ledger.ReasonFull,
 		"53300": ledger.ReasonUnavailable, // too many connections
-		"57P01": ledger.ReasonUnavailable, // the server is stopped
-		"57P03": ledger.ReasonUnavailable, // the server starts
+		"57P01": ledger.ReasonUnavailable, // the server is stopping
+		"57P03": ledger.ReasonUnavailable, // the server is starting
 		"08006": ledger.ReasonUnavailable,
 		"40P01": ledger.ReasonUnavailable, // deadlock
 		"25006": ledger.ReasonReadOnly,
@@ -30,7 +30,7 @@ func TestServerErrorsHaveReasons(t *testing.T) {
 		"3D000": ledger.ReasonMisconfigured,
 		"XX001": ledger.ReasonCorrupt,
 		"58030": ledger.ReasonIOError,
-		"42601": ledger.ReasonFailed, // a syntax error is a fault of the program
+		"42601": ledger.ReasonFailed, // a syntax error is a programming error
 	} {
 		if got := classify(fmt.Errorf("append: %w", &pgconn.PgError{Code: code})); got != want {
 			t.Errorf("%s: %s, want %s", code, got, want)

@@ -18,7 +18,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 )
 
-// crashesVariable sets how often the server is killed; each time costs the server's recovery.
+// crashesVariable sets how often the server is killed; each kill costs a recovery of the server.
 const crashesVariable = "NESTOR_LEDGER_CRASHES"
 
 const crashAgents = 8
@@ -36,8 +36,8 @@ func crashes(t *testing.T) int {
 	return n
 }
 
-// TestNothingAcknowledgedIsLostWhenTheServerIsKilled kills the server under writers, again and again. The ledger
-// stays open all the time and must go on by itself once the server is back.
+// TestNothingAcknowledgedIsLostWhenTheServerIsKilled repeatedly kills the server while writers append. The ledger stays open and
+// must recover by itself when the server is back.
 func TestNothingAcknowledgedIsLostWhenTheServerIsKilled(t *testing.T) {
 	l := newDatabase(t).Open(t)
 	seed := uint64(time.Now().UnixNano())
@@ -58,7 +58,7 @@ func TestNothingAcknowledgedIsLostWhenTheServerIsKilled(t *testing.T) {
 	t.Logf("%d acknowledged events survived %d crashes of the server", promised.Events(), rounds)
 }
 
-// appendAndKill kills the server after a number of acknowledgements, and waits until every writer has noticed.
+// appendAndKill kills the server after a number of acknowledgements, and waits until every writer has failed.
 func appendAndKill(t *testing.T, l ledger.Ledger, promised *ledgertest.Acknowledged, acknowledgements int64) {
 	t.Helper()
 	var count atomic.Int64

@@ -16,12 +16,12 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/sqlstore"
 )
 
-// database is one PostgreSQL database as a driver of the store.
+// database implements sqlstore.Driver for PostgreSQL.
 type database struct {
 	name    string
 	secrets []string
 	pool    *pgxpool.Pool
-	// reader is the same pool for database/sql.
+	// reader uses the same pool through database/sql.
 	reader *sql.DB
 }
 
@@ -46,7 +46,7 @@ func (d *database) Write(ctx context.Context, fn func(sqlstore.Tx) error) error 
 	if err == nil {
 		return nil
 	}
-	// After a commit that failed, or on a connection that broke, there is nothing left to roll back.
+	// After a failed commit or a broken connection there is nothing to roll back.
 	_ = tx.Rollback(context.WithoutCancel(ctx))
 	if isFailureOfServer(err) {
 		// The other connections lead to the same server.
@@ -55,8 +55,9 @@ func (d *database) Write(ctx context.Context, fn func(sqlstore.Tx) error) error 
 	return err
 }
 
-// begin passes over connections that broke while they were idle: nothing was sent on them, so nothing is in doubt. The
-// isolation is the one in which a claim that lost changes no row, instead of ending the transaction of the group.
+// begin skips connections that broke while they were idle: nothing was sent on them, so it is safe to try another one. The
+// isolation level is read committed, in which an update that loses against another writer changes no row, instead of aborting the
+// transaction of the group.
 func (d *database) begin(ctx context.Context) (pgx.Tx, error) {
 	for idle := d.pool.Stat().IdleConns(); ; idle-- {
 		tx, err := d.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
@@ -66,15 +67,15 @@ func (d *database) begin(ctx context.Context) (pgx.Tx, error) {
 	}
 }
 
-// FenceSQL implements sqlstore.Driver. Whoever takes the shard waits for the transactions that have read its epoch.
+// FenceSQL implements sqlstore.Driver. Taking over the shard waits for transactions that have read its epoch.
 func (d *database) FenceSQL() string {
 	return `SELECT 1 FROM shards WHERE shard = $1 AND epoch = $2 FOR SHARE`
 }
 
-// attendKey is the first half of the advisory locks of those who attend; the second is the shard.
+// attendKey is the first half of the key of the liveness locks; the second is the shard.
 const attendKey = 0x6e657374
 
-// Attend implements sqlstore.Driver: an advisory lock lasts as long as its connection.
+// Attend implements sqlstore.Driver with an advisory lock, which is released when its connection ends.
 func (d *database) Attend(ctx context.Context, shard int) (leave func() error, err error) {
 	pooled, err := d.pool.Acquire(ctx)
 	if err != nil {
@@ -96,11 +97,11 @@ func (d *database) Attend(ctx context.Context, shard int) (leave func() error, e
 	}, nil
 }
 
-// leaveTimeout bounds how long a server may take to say goodbye.
+// leaveTimeout bounds closing the connection of a liveness lock.
 const leaveTimeout = 5 * time.Second
 
-// Vacuum implements sqlstore.Driver. A plain VACUUM lets readers and writers go on; the server's own autovacuum does
-// the same in its time.
+// Vacuum implements sqlstore.Driver. A plain VACUUM does not block readers or writers; the server's autovacuum does the same
+// later.
 func (d *database) Vacuum(ctx context.Context) error {
 	for _, table := range []string{"events", "snapshots", "tool_calls", "model_calls", "agents", "quota_usage", "quota_reservations"} {
 		if _, err := d.pool.Exec(ctx, "VACUUM (ANALYZE) "+table); err != nil {
@@ -117,11 +118,10 @@ func (d *database) Close() error {
 	return err
 }
 
-// transaction is a transaction of the pool.
+// transaction implements sqlstore.Tx.
 type transaction struct{ tx pgx.Tx }
 
-// Exec implements sqlstore.Tx. All statements travel at once, so that a group costs a few round trips and not one
-// for each of its rows.
+// Exec implements sqlstore.Tx. All statements are pipelined, so that a group needs a few round trips and not one for each row.
 func (t transaction) Exec(ctx context.Context, statements ...sqlstore.Statement) ([]int64, error) {
 	var batch pgx.Batch
 	for _, s := range statements {

@@ -10,7 +10,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/migrations"
 )
 
-// Migrate runs other migrations than those that Open runs.
+// Migrate applies migrations other than those of Open.
 func Migrate(ctx context.Context, dsn string, all []migrations.Migration) error {
 	db, err := connect(ctx, dsn)
 	if err != nil {

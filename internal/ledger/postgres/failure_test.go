@@ -47,7 +47,7 @@ func TestServerGoneAndBack(t *testing.T) {
 	}
 }
 
-// TestIdleConnectionsThatBrokeAreReplaced restarts the server while nobody looks: the next append must not notice.
+// TestIdleConnectionsThatBrokeAreReplaced restarts the server while the ledger is idle: the next append must succeed.
 func TestIdleConnectionsThatBrokeAreReplaced(t *testing.T) {
 	l := newDatabase(t).Open(t)
 	ledgertest.Append(t, l, ledgertest.First(ledgertest.Agent("a"), 1))
@@ -72,7 +72,7 @@ func TestReadOnlyDatabaseIsRecognisedAndPasses(t *testing.T) {
 	ledgertest.Append(t, l, next)
 }
 
-// readOnly sets whether new connections to the database may only read, and ends the others.
+// readOnly sets whether new connections to the database are read-only, and ends the others.
 func readOnly(t *testing.T, raw *sql.DB, value string) {
 	t.Helper()
 	conn, err := raw.Conn(t.Context())
@@ -95,7 +95,7 @@ func readOnly(t *testing.T, raw *sql.DB, value string) {
 	}
 }
 
-// TestPasswordIsNeverPrinted opens ledgers in all the ways that fail, with a password that must not show.
+// TestPasswordIsNeverPrinted fails to open ledgers in many ways; no error may contain the password.
 func TestPasswordIsNeverPrinted(t *testing.T) {
 	const secret = "tr0ub4dor"
 	host := serverHost()
@@ -125,14 +125,14 @@ func TestPasswordIsNeverPrinted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l, err := postgres.Open(t.Context(), dsn)
 			if err == nil {
-				t.Fatal("it opened", l.Close())
+				t.Fatal("open succeeded", l.Close())
 			}
 			if strings.Contains(err.Error(), secret) {
-				t.Errorf("the error tells the password: %v", err)
+				t.Errorf("the error contains the password: %v", err)
 			}
 			for wrapped := err; wrapped != nil; wrapped = errors.Unwrap(wrapped) {
 				if strings.Contains(wrapped.Error(), secret) {
-					t.Errorf("an error in the chain tells the password: %T", wrapped)
+					t.Errorf("an error in the chain contains the password: %T", wrapped)
 				}
 			}
 			if !errors.Is(err, ledger.ErrInvalid) && !strings.Contains(err.Error(), "ledger postgres") {

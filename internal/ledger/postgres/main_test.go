@@ -14,7 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest/pgserver"
 )
 
-// server is shared by all tests of the package, each with a database of its own; nil where none is installed.
+// server is shared by all tests of the package, each with its own database; nil if none is installed.
 var server *pgserver.Server
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }

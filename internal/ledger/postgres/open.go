@@ -16,20 +16,20 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/sqlstore"
 )
 
-// Scheme and LongScheme begin the connection strings of this driver.
+// Scheme and LongScheme are the prefixes of this driver's connection strings.
 const (
 	Scheme     = "postgres://"
 	LongScheme = "postgresql://"
 )
 
-// connectTimeout bounds an attempt to connect where the connection string does not.
+// connectTimeout bounds an attempt to connect if the connection string does not.
 const connectTimeout = 5 * time.Second
 
-// migrationLock is the advisory lock that a process holds while it migrates. The number means nothing: it only has to
-// be the same in every version and unlikely elsewhere.
+// migrationLock is the key of the advisory lock that a process holds while it migrates. The number is arbitrary, but must be the
+// same in every version.
 const migrationLock = 7236801443
 
-// Open opens the ledger in the database that the URL names, in the schema that is first in its search path.
+// Open opens the ledger in the database of the URL, in the first schema of its search path.
 func Open(ctx context.Context, dsn string, opts ...sqlstore.Option) (*sqlstore.Store, error) {
 	all, err := migrations.Postgres()
 	if err != nil {
@@ -50,7 +50,7 @@ func (d *database) migrate(ctx context.Context, all []migrations.Migration) erro
 	return sqlstore.Migrate(ctx, d, all, lock)
 }
 
-// connect prepares the pool; the first use of it connects.
+// connect creates the pool, which connects on first use.
 func connect(ctx context.Context, dsn string) (*database, error) {
 	name, secrets, err := inspect(dsn)
 	if err != nil {
@@ -66,15 +66,15 @@ func connect(ctx context.Context, dsn string) (*database, error) {
 		config.ConnConfig.ConnectTimeout = connectTimeout
 	}
 	setDefault(config.ConnConfig.RuntimeParams, "application_name", "nestor")
-	// A server may be set to acknowledge commits early; the ledger promises more.
+	// A server may be configured to acknowledge commits early, but Append promises durability.
 	setDefault(config.ConnConfig.RuntimeParams, "synchronous_commit", "on")
-	// The password may also come from the environment or from a file.
+	// The password may also come from the environment or a file.
 	db := &database{name: name, secrets: append(secrets, config.ConnConfig.Password)}
 	if db.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, sqlstore.Fail(db, "open", err)
 	}
 	db.reader = stdlib.OpenDBFromPool(db.pool)
-	// One connection is always left for the writer, however many queries there are.
+	// One connection is reserved for the writer.
 	db.reader.SetMaxOpenConns(max(1, int(config.MaxConns)-1))
 	return db, nil
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// secretParameters are the parameters of a connection string that hold a secret.
+// secretParameters are the parameters of a connection string that contain secrets.
 var secretParameters = []string{"password", "sslpassword"}
 
-// inspect takes a connection string apart: a name for it that holds no secret, and the secrets.
+// inspect parses a connection string into a name without secrets, and the secrets.
 //
-// A password with an unescaped reserved character moves the borders between the parts of a URL, and a piece of it
-// becomes a host, a path or a parameter. Such a string is refused, without repeating any of it.
+// A password with an unescaped reserved character shifts the boundaries between the parts of a URL, so that a part of it becomes
+// a host, a path or a parameter. Such a string is refused without repeating any of it.
 func inspect(dsn string) (name string, secrets []string, err error) {
 	scheme, rest, ok := strings.Cut(dsn, "://")
 	if !ok {
@@ -49,7 +49,7 @@ func inspect(dsn string) (name string, secrets []string, err error) {
 	return scheme + "://" + host + "/" + path, secrets, nil
 }
 
-// validHosts looks at the ports of a list of hosts: a password that lost its @ ends up there.
+// validHosts checks the ports of a list of hosts: a password without its @ ends up there.
 func validHosts(hosts string) bool {
 	for host := range strings.SplitSeq(hosts, ",") {
 		host = host[strings.LastIndex(host, "]")+1:]
@@ -91,7 +91,7 @@ func malformed(why string) error {
 		"user and the password as %%XX, for example %%40 for @", ledger.ErrInvalid, why)
 }
 
-// scrub takes the secrets out of a text.
+// scrub removes the secrets from a text.
 func (d *database) scrub(words string) string {
 	for _, secret := range d.secrets {
 		if secret != "" {

@@ -13,8 +13,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/postgres"
 )
 
-// TestNoPieceOfAnyPasswordIsPrinted opens ledgers with passwords of all kinds of characters, escaped and not. The
-// passwords carry a mark at both ends, so that also a piece of one is found.
+// TestNoPieceOfAnyPasswordIsPrinted opens ledgers with passwords that contain all kinds of characters, escaped and not. The
+// passwords have a mark at both ends, to detect parts of them.
 func TestNoPieceOfAnyPasswordIsPrinted(t *testing.T) {
 	const mark = "Zq9"
 	host := serverHost()
@@ -33,15 +33,15 @@ func TestNoPieceOfAnyPasswordIsPrinted(t *testing.T) {
 		}).Draw(r, "dsn")
 		l, err := postgres.Open(t.Context(), dsn)
 		if err == nil {
-			r.Fatalf("it opened: %v", l.Close())
+			r.Fatalf("open succeeded: %v", l.Close())
 		}
 		if strings.Contains(err.Error(), mark) {
-			r.Errorf("the error has a piece of the password: %v", err)
+			r.Errorf("the error contains a part of the password: %v", err)
 		}
 	})
 }
 
-// serverHost is where the server listens, or a port at which nobody does.
+// serverHost is the address of the server, or an unused port.
 func serverHost() string {
 	if server == nil {
 		return "127.0.0.1:1"

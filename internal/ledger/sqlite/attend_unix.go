@@ -16,10 +16,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// Attend implements sqlstore.Driver with a lock on a file beside the ledger: the system ends it with the process.
+// Attend implements sqlstore.Driver with a file lock next to the ledger, which the system releases when the process ends.
 func (d *database) Attend(_ context.Context, shard int) (leave func() error, err error) {
 	file, err := os.OpenFile(fmt.Sprintf("%s-holder%d", d.path, shard), os.O_CREATE|os.O_RDWR, 0o600)
-	if errors.Is(err, fs.ErrPermission) { // of another user
+	if errors.Is(err, fs.ErrPermission) { // the file belongs to another user
 		return nil, ledger.ErrUnsupported
 	}
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// Backup writes a copy of the ledger, as it is at one moment, while an operator may be at work on it. The copy is made beside the
-// file before any of it is written, so there must be room for a second one.
+// Backup writes a consistent copy of the ledger, also while an operator is using it. The copy is first made next to the file, so
+// there must be space for it.
 func Backup(ctx context.Context, dsn string, to io.Writer) (err error) {
 	file, err := filePath(dsn)
 	if err != nil {
@@ -44,7 +44,7 @@ func Backup(ctx context.Context, dsn string, to io.Writer) (err error) {
 	return from.Close()
 }
 
-// Restore puts a copy where there is no ledger yet. What is not a whole ledger is refused.
+// Restore writes a copy to a path without a ledger. It refuses incomplete or damaged copies.
 func Restore(ctx context.Context, dsn string, from io.Reader) (err error) {
 	file, err := filePath(dsn)
 	if err != nil {
@@ -65,7 +65,7 @@ func Restore(ctx context.Context, dsn string, from io.Reader) (err error) {
 		return fmt.Errorf("restore the ledger: %w", err)
 	}
 	if err := inspect(ctx, whole); err != nil {
-		return fmt.Errorf("restore the ledger: %w: what came is not the whole copy of a ledger: %w", ledger.ErrInvalid, err)
+		return fmt.Errorf("restore the ledger: %w: the input is not a complete copy of a ledger: %w", ledger.ErrInvalid, err)
 	}
 	if err := os.Rename(whole, file); err != nil {
 		return fmt.Errorf("restore the ledger: %w", err)
@@ -73,7 +73,7 @@ func Restore(ctx context.Context, dsn string, from io.Reader) (err error) {
 	return syncDirectory(filepath.Dir(file))
 }
 
-// receive writes a file that is on disk when it returns, for its owner alone.
+// receive writes a file with mode 0600 and syncs it to disk.
 func receive(path string, from io.Reader) error {
 	to, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -85,7 +85,7 @@ func receive(path string, from io.Reader) error {
 	return errors.Join(to.Sync(), to.Close())
 }
 
-// inspect refuses what is damaged, and what is not a ledger.
+// inspect returns an error if the file is damaged or not a ledger.
 func inspect(ctx context.Context, file string) error {
 	db, err := sql.Open("sqlite", uri(file, "query_only(1)"))
 	if err != nil {

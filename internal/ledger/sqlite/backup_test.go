@@ -19,7 +19,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/sqlite"
 )
 
-// backup makes a copy while somebody appends, and says what had been acknowledged before it began.
+// backup makes a copy while another goroutine appends, and returns the last event that was acknowledged before it started.
 func backup(t *testing.T, dsn string) (copied []byte, acknowledged int64) {
 	t.Helper()
 	kept, err := connect.Open(t.Context(), dsn)
@@ -32,7 +32,7 @@ func backup(t *testing.T, dsn string) (copied []byte, acknowledged int64) {
 	reached, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = ledgertest.AppendForever(ctx, kept, "agent", func(seq int64) { // it ends with its context
+		_ = ledgertest.AppendForever(ctx, kept, "agent", func(seq int64) { // ends with its context
 			if seq >= enough {
 				once.Do(func() { close(reached) })
 			}
@@ -73,7 +73,7 @@ func TestACopyOfALedgerAtWorkIsWholeAndCanBePutBack(t *testing.T) {
 		t.Error(err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(file), "restore-*")); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("remaining files: %v", left)
 	}
 }
 
@@ -87,14 +87,14 @@ func TestWhatCannotBeRestoredIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if _, err := os.Stat(file); err == nil {
-			t.Errorf("%s was put in place", name)
+			t.Errorf("%s was restored", name)
 		}
 	}
 	if err := os.WriteFile(file, []byte("here I am"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := sqlite.Restore(t.Context(), "sqlite:"+file, bytes.NewReader(copied)); err == nil || !strings.Contains(err.Error(), "there is one") {
-		t.Errorf("a ledger was written over: %v", err)
+		t.Errorf("an existing ledger was overwritten: %v", err)
 	}
 }
 

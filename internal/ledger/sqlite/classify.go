@@ -15,9 +15,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// Classify implements sqlstore.Driver. There are no secrets in the path of a file.
+// Classify implements sqlstore.Driver. A file path contains no secrets.
 func (d *database) Classify(err error) (ledger.Reason, string) {
-	if d.file != nil && d.missing() { // whatever SQLite says about it
+	if d.file != nil && d.missing() { // takes precedence over the error from SQLite
 		return ledger.ReasonMissing, err.Error()
 	}
 	return classify(err), err.Error()
@@ -43,7 +43,7 @@ func classify(err error) ledger.Reason {
 	return ledger.ReasonFailed
 }
 
-// classifyCode looks at the primary code, which is in the low byte of an extended one.
+// classifyCode uses the primary code, which is the low byte of an extended one.
 func classifyCode(code int) ledger.Reason {
 	switch code & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_NOMEM:
@@ -62,8 +62,8 @@ func classifyCode(code int) ledger.Reason {
 	return ledger.ReasonFailed
 }
 
-// isFileFailure reports whether a new connection may do better. A full disk is not among them: the connection that
-// met it goes on when there is space.
+// isFileFailure reports whether a new connection may succeed. A full disk is not such a failure: the same connection works again
+// when there is space.
 func isFileFailure(err error) bool {
 	if err == nil {
 		return false

@@ -21,7 +21,7 @@ const (
 	crashAgents = 8
 )
 
-// appendUntilKilled is the child: it prints each acknowledged sequence before it appends the next one.
+// appendUntilKilled is the child process: it prints each acknowledged sequence number before the next append.
 func appendUntilKilled(ctx context.Context, dsn string) error {
 	l, err := connect.Open(ctx, dsn)
 	if err != nil {
@@ -37,8 +37,8 @@ func appendUntilKilled(ctx context.Context, dsn string) error {
 	return <-failed
 }
 
-// TestNothingAcknowledgedIsLostWhenKilled kills a process that appends, again and again on the same file: while it
-// opens the file, between two acknowledgements, at any moment.
+// TestNothingAcknowledgedIsLostWhenKilled repeatedly kills a process that appends to the same file: while it opens the file,
+// between two acknowledgements, at any moment.
 func TestNothingAcknowledgedIsLostWhenKilled(t *testing.T) {
 	db := newDatabase(t)
 	random := newRandom(t)
@@ -50,12 +50,12 @@ func TestNothingAcknowledgedIsLostWhenKilled(t *testing.T) {
 		checkReopened(t, db.DSN, promised)
 	}
 	if promised.Events() == 0 {
-		t.Error("no child has lived long enough to append")
+		t.Error("no child lived long enough to append")
 	}
 	t.Logf("%d acknowledged events survived %d crashes", promised.Events(), crashes)
 }
 
-// TestTwoProcessesNeverGetTheSameEvent plays two operators that run by mistake: on the same agents, killed now and then.
+// TestTwoProcessesNeverGetTheSameEvent runs two operators by mistake on the same agents and kills them now and then.
 func TestTwoProcessesNeverGetTheSameEvent(t *testing.T) {
 	db := newDatabase(t)
 	random := newRandom(t)
@@ -67,7 +67,7 @@ func TestTwoProcessesNeverGetTheSameEvent(t *testing.T) {
 		for i, lines := range processes {
 			for line := range lines {
 				if other, taken := owner[line]; taken {
-					t.Fatalf("processes %d and %d were both promised event %d of %s", other, i, line.seq, line.uid)
+					t.Fatalf("processes %d and %d both got an acknowledgement of event %d of %s", other, i, line.seq, line.uid)
 				}
 				owner[line] = i
 				wins[i]++
@@ -76,7 +76,7 @@ func TestTwoProcessesNeverGetTheSameEvent(t *testing.T) {
 		}
 		checkReopened(t, db.DSN, promised)
 	}
-	t.Logf("the processes were promised %d and %d batches", wins[0], wins[1])
+	t.Logf("the processes got acknowledgements of %d and %d batches", wins[0], wins[1])
 }
 
 func newRandom(t *testing.T) *rand.Rand {
@@ -107,8 +107,8 @@ type acknowledgement struct {
 	seq int64
 }
 
-// appendAndKill starts a child and kills it a random moment after a random number of acknowledgements. It returns all
-// that the child has printed, also after the kill was sent; the channel is closed when the child is dead.
+// appendAndKill starts a child and kills it at a random moment after a random number of acknowledgements. It returns everything
+// that the child has printed, also after the kill was sent; the channel is closed when the child has ended.
 func appendAndKill(t *testing.T, dsn string, random *rand.Rand) <-chan acknowledgement {
 	t.Helper()
 	acknowledgements, moment := random.IntN(150), time.Duration(random.IntN(3000))*time.Microsecond
@@ -120,7 +120,7 @@ func appendAndKill(t *testing.T, dsn string, random *rand.Rand) <-chan acknowled
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// With room for all lines a child does not wait until the test has read those of another one.
+	// The buffer holds all lines, so that a child does not wait while the test reads those of another one.
 	lines := make(chan acknowledgement, 10_000)
 	go func() {
 		defer close(lines)

@@ -15,21 +15,20 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/sqlstore"
 )
 
-// database is one SQLite file as a driver of the store.
+// database implements sqlstore.Driver for a SQLite file.
 type database struct {
 	name   string
 	reader *sql.DB
 	writer *writer
-	// path is where the file was when it was opened, and file which one it was.
+	// path is the path of the file, and file identifies the file that was opened.
 	path string
 	file os.FileInfo
 }
 
-// errMissing says that the path of the ledger no longer leads to the file that is open. What is written to an unlinked file is lost when
-// the process ends.
+// errMissing: the path no longer leads to the open file. Writes to an unlinked file are lost when the process ends.
 var errMissing = errors.New("the file was deleted or replaced while it was open")
 
-// missing says whether the path no longer leads to the file that is open.
+// missing reports whether the path no longer leads to the open file.
 func (d *database) missing() bool {
 	now, err := os.Stat(d.path)
 	return errors.Is(err, fs.ErrNotExist) || (err == nil && !os.SameFile(now, d.file))
@@ -43,8 +42,8 @@ func (d *database) Name() string { return d.name }
 // Reader implements sqlstore.Driver.
 func (d *database) Reader() *sql.DB { return d.reader }
 
-// Write implements sqlstore.Driver. A file that was read-only when it was opened may be writable by now, so a refusal
-// counts only from a new connection.
+// Write implements sqlstore.Driver. A file that was read-only when it was opened may be writable now, so a failure is retried
+// once on a new connection.
 func (d *database) Write(ctx context.Context, fn func(sqlstore.Tx) error) error {
 	if d.missing() {
 		return errMissing
@@ -59,27 +58,27 @@ func (d *database) Write(ctx context.Context, fn func(sqlstore.Tx) error) error 
 func (d *database) write(ctx context.Context, fn func(sqlstore.Tx) error) error {
 	err := d.writer.transaction(ctx, fn)
 	if isFileFailure(err) {
-		// The writer has dropped its connection. Those that read share memory with the next one, and would hand on to it
-		// what the file was like when they met it.
+		// The writer has dropped its connection. Idle readers share memory with the next one and would pass on the outdated state
+		// of the file.
 		d.reader.SetMaxIdleConns(0)
 		d.reader.SetMaxIdleConns(maxReaders())
 	}
 	return err
 }
 
-// maxReaders is how many queries run at a time.
+// maxReaders is the maximum number of concurrent queries.
 func maxReaders() int { return max(4, runtime.GOMAXPROCS(0)) }
 
-// FenceSQL implements sqlstore.Driver. A transaction that writes excludes every other one.
+// FenceSQL implements sqlstore.Driver. Write transactions exclude each other.
 func (d *database) FenceSQL() string {
 	return `UPDATE shards SET epoch = epoch WHERE shard = $1 AND epoch = $2`
 }
 
-// vacuumPages is how many pages one step of Vacuum moves; between two steps writers have their turn.
+// vacuumPages is the number of pages per step of Vacuum; other writers run between steps.
 const vacuumPages = 256
 
-// Vacuum implements sqlstore.Driver. It gives back the pages that Prune has emptied, and ends a log that has grown
-// by copying it into the file as far as readers allow.
+// Vacuum implements sqlstore.Driver. It frees the pages that Prune has emptied, and checkpoints the write-ahead log as far as
+// readers allow.
 func (d *database) Vacuum(ctx context.Context) error {
 	for {
 		before, after, err := d.writer.vacuum(ctx, vacuumPages)

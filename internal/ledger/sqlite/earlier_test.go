@@ -18,7 +18,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 )
 
-// earlier unpacks a ledger that the release before the linear one wrote: a chat and a sub-agent below it.
+// earlier unpacks a ledger of the last release before texts were stored once: a chat and a sub-agent below it.
 func earlier(t *testing.T) string {
 	t.Helper()
 	packed, err := os.Open(filepath.Join("testdata", "before-linear.db.gz"))
@@ -41,7 +41,7 @@ func earlier(t *testing.T) string {
 	return path
 }
 
-// earlierCall is what the release before wrote about a model call.
+// earlierCall is a model call as recorded by that release.
 type earlierCall struct {
 	key               string
 	request, response []byte
@@ -68,7 +68,7 @@ func earlierCalls(t *testing.T, path string) (calls []earlierCall, size int) {
 		size += len(c.request)
 	}
 	if err := rows.Err(); err != nil || len(calls) == 0 {
-		t.Fatalf("the ledger of the release before has %d calls (%v)", len(calls), err)
+		t.Fatalf("the ledger of the earlier release has %d calls (%v)", len(calls), err)
 	}
 	return calls, size
 }
@@ -86,7 +86,7 @@ func TestALedgerOfTheReleaseBeforeComesBackByteForByte(t *testing.T) {
 		for _, want := range calls {
 			got, err := l.ModelCall(t.Context(), want.key)
 			if err != nil || !bytes.Equal(got.Request, want.request) || !bytes.Equal(got.Result.Response, want.response) {
-				t.Errorf("call %s (%v) came back as\n%s\n%s\nand was\n%s\n%s", want.key, err, got.Request, got.Result.Response, want.request, want.response)
+				t.Errorf("call %s (%v) is read as\n%s\n%s\nand was\n%s\n%s", want.key, err, got.Request, got.Result.Response, want.request, want.response)
 			}
 		}
 		agents, err := l.Agents(t.Context(), ledger.AgentFilter{}, ledger.Page{})
@@ -117,10 +117,10 @@ func TestALedgerOfTheReleaseBeforeComesBackByteForByte(t *testing.T) {
 	}
 	for _, c := range calls {
 		if !json.Valid(c.request) {
-			t.Errorf("the request of %s is no JSON in the table: %s", c.key, c.request)
+			t.Errorf("the request of %s is not JSON in the table: %s", c.key, c.request)
 		}
 	}
 	if n, err := l.Condense(t.Context(), 0); n != 0 || err != nil {
-		t.Errorf("%d calls are looked at again (%v)", n, err)
+		t.Errorf("%d calls are checked again (%v)", n, err)
 	}
 }

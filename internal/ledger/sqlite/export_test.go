@@ -12,10 +12,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/sqlstore"
 )
 
-// Inside lets a test reach below the ledger that it has opened.
+// Inside accesses the driver of an open ledger.
 type Inside struct{ db *database }
 
-// OpenInside is Open for tests that make the file misbehave.
+// OpenInside is Open for tests that make the file fail.
 func OpenInside(ctx context.Context, dsn string) (*sqlstore.Store, Inside, error) {
 	db, err := open(ctx, dsn)
 	if err != nil {
@@ -24,7 +24,7 @@ func OpenInside(ctx context.Context, dsn string) (*sqlstore.Store, Inside, error
 	return sqlstore.New(db), Inside{db}, nil
 }
 
-// LimitPages makes the file behave like one on a disk that has room for so many pages.
+// LimitPages simulates a disk with space for this number of pages.
 func (i Inside) LimitPages(ctx context.Context, pages int) error {
 	return i.db.writer.use(ctx, func() error {
 		_, err := i.db.writer.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count(%d)", pages))
@@ -32,14 +32,14 @@ func (i Inside) LimitPages(ctx context.Context, pages int) error {
 	})
 }
 
-// Disconnect closes the writing connection, so that the next write has to open the file.
+// Disconnect closes the write connection, so that the next write opens the file again.
 func (i Inside) Disconnect() {
 	i.db.writer.mu.Lock()
 	defer i.db.writer.mu.Unlock()
 	i.db.writer.drop()
 }
 
-// Migrate runs other migrations than those that Open runs.
+// Migrate applies migrations other than those of Open.
 func Migrate(ctx context.Context, dsn string, all []migrations.Migration) error {
 	db, err := connect(dsn)
 	if err != nil {

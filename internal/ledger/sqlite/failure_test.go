@@ -19,17 +19,17 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/sqlite"
 )
 
-// expect checks that an error has a reason, is for a person to act on, and names the file.
+// expect checks that an error has a reason, needs attention, and names the file.
 func expect(err error, reason ledger.Reason, file string) error {
 	var failure *ledger.Error
 	if !errors.As(err, &failure) || failure.Reason != reason {
 		return fmt.Errorf("got %w, want %s", err, reason)
 	}
 	if !errors.Is(err, ledger.ErrNeedsAttention) || errors.Is(err, ledger.ErrUnavailable) {
-		return fmt.Errorf("%w: want it to need attention", err)
+		return fmt.Errorf("%w: want ErrNeedsAttention", err)
 	}
 	if !strings.Contains(err.Error(), "sqlite:"+file) || !strings.Contains(err.Error(), reason.Advice()) {
-		return fmt.Errorf("%w: want it to name %s and to give advice", err, file)
+		return fmt.Errorf("%w: want it to name %s and to contain advice", err, file)
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func TestCorruptFileIsRecognised(t *testing.T) {
 	})
 	t.Run("damaged pages", func(t *testing.T) {
 		damaged := bytes.Clone(backup)
-		// The first page, which describes the others, stays: this damage shows only when the rows are read.
+		// The first page, which describes the others, is unchanged: this damage shows only when the rows are read.
 		for i := 4096; i < len(damaged); i++ {
 			damaged[i] ^= 0x5a
 		}
@@ -111,7 +111,7 @@ func TestCorruptFileIsRecognised(t *testing.T) {
 	})
 }
 
-// fill makes a ledger with some events and closes it.
+// fill creates a ledger with some events and closes it.
 func fill(t *testing.T, file string, promised *ledgertest.Acknowledged) {
 	t.Helper()
 	l, err := sqlite.Open(t.Context(), "sqlite:"+file)
@@ -132,7 +132,7 @@ func fill(t *testing.T, file string, promised *ledgertest.Acknowledged) {
 	}
 }
 
-// write replaces the ledger and what SQLite keeps beside it.
+// write replaces the ledger and the files next to it.
 func write(t *testing.T, file string, data []byte) {
 	t.Helper()
 	for _, part := range []string{"", "-wal", "-shm"} {
@@ -145,8 +145,7 @@ func write(t *testing.T, file string, data []byte) {
 	}
 }
 
-// TestReadOnlyFileIsRecognisedAndPasses runs in a child, because root may write to every file and so has to stop
-// being root.
+// TestReadOnlyFileIsRecognisedAndPasses runs in a child process without root privileges, because root may write to every file.
 func TestReadOnlyFileIsRecognisedAndPasses(t *testing.T) {
 	dir := t.TempDir()
 	if os.Getuid() == 0 {
@@ -176,7 +175,7 @@ func meetReadOnlyFile(ctx context.Context, dsn string) error {
 		return err
 	}
 
-	// The file becomes read-only under a ledger that is open.
+	// The file becomes read-only while the ledger is open.
 	inside.Disconnect()
 	if err := os.Chmod(file, 0o400); err != nil {
 		return err
@@ -186,13 +185,13 @@ func meetReadOnlyFile(ctx context.Context, dsn string) error {
 		return fmt.Errorf("append: %w", err)
 	}
 	if _, err := l.Load(ctx, "a"); err != nil {
-		return fmt.Errorf("reading must go on: %w", err)
+		return fmt.Errorf("reading must still work: %w", err)
 	}
 	if _, err := sqlite.Open(ctx, dsn); expect(err, ledger.ReasonReadOnly, file) != nil {
 		return fmt.Errorf("open: %w", expect(err, ledger.ReasonReadOnly, file))
 	}
 
-	// Writable again, with the files beside it that took over its mode, the same ledger goes on where it was.
+	// When the file and those next to it are writable again, the same ledger continues.
 	parts, err := filepath.Glob(file + "*")
 	if err != nil {
 		return err
@@ -208,8 +207,8 @@ func meetReadOnlyFile(ctx context.Context, dsn string) error {
 	return l.Close()
 }
 
-// TestADeletedFileIsNoticed deletes, and replaces, the file under an open ledger: what is written to it afterwards would be lost with
-// the process, and nobody would know.
+// TestADeletedFileIsNoticed deletes and replaces the file of an open ledger: later writes would be lost with the process without
+// an error.
 func TestADeletedFileIsNoticed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ledger.db")
 	l, err := sqlite.Open(t.Context(), "sqlite:"+file)
@@ -229,7 +228,7 @@ func TestADeletedFileIsNoticed(t *testing.T) {
 		t.Errorf("deleted: %v", err)
 	}
 	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("there is a new file in its place (%v)", err)
+		t.Errorf("a new file was created in its place (%v)", err)
 	}
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)

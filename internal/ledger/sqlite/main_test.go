@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// childRole says in the environment what the test binary does instead of testing, in a process that may be killed or
-// may give up its rights.
+// childRole is the environment variable that makes the test binary run a child process, which may be killed or give up its
+// privileges.
 const childRole = "NESTOR_LEDGER_CHILD"
 
 func TestMain(m *testing.M) {
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// child is the test binary in a role.
+// child returns the test binary in a role.
 func child(t *testing.T, role, dsn string) *exec.Cmd {
 	t.Helper()
 	program, err := os.Executable()

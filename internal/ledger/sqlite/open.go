@@ -15,18 +15,17 @@ import (
 	"strings"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver, in Go alone: the operator needs no C library
+	_ "modernc.org/sqlite" // pure Go: the operator needs no C library
 
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/migrations"
 	"github.com/nestor-dev/nestor/internal/ledger/sqlstore"
 )
 
-// Scheme begins the connection strings of this driver.
+// Scheme is the prefix of this driver's connection strings.
 const Scheme = "sqlite:"
 
-// Open opens the ledger that the connection string sqlite:PATH names. It creates the file if it is missing, readable
-// for its owner alone, but not its directory.
+// Open opens the ledger at sqlite:PATH. It creates a missing file with mode 0600, but not its directory.
 func Open(ctx context.Context, dsn string, opts ...sqlstore.Option) (*sqlstore.Store, error) {
 	db, err := open(ctx, dsn)
 	if err != nil {
@@ -35,7 +34,7 @@ func Open(ctx context.Context, dsn string, opts ...sqlstore.Option) (*sqlstore.S
 	return sqlstore.New(db, opts...), nil
 }
 
-// open is Open without the store on top.
+// open is Open without the store.
 func open(ctx context.Context, dsn string) (*database, error) {
 	all, err := migrations.SQLite()
 	if err != nil {
@@ -51,8 +50,8 @@ func open(ctx context.Context, dsn string) (*database, error) {
 	return db, nil
 }
 
-// migrateWhenFree migrates, and tries again while others open the file too: what changes the mode of its log is refused at once, whatever
-// the busy_timeout is.
+// migrateWhenFree migrates, and retries while other processes open the file too: changing the journal mode fails at once,
+// regardless of busy_timeout.
 func (d *database) migrateWhenFree(ctx context.Context, all []migrations.Migration) error {
 	deadline := time.Now().Add(openTimeout)
 	for {
@@ -69,18 +68,18 @@ func (d *database) migrateWhenFree(ctx context.Context, all []migrations.Migrati
 	}
 }
 
-// How long an open waits for others that open the same file, and how often it looks.
+// How long an open waits for other processes that open the same file, and how often it retries.
 const (
 	openTimeout = 10 * time.Second
 	openRetry   = 10 * time.Millisecond
 )
 
-// migrate needs no lock of its own: a transaction that writes excludes every other one.
+// migrate needs no lock, because write transactions exclude each other.
 func (d *database) migrate(ctx context.Context, all []migrations.Migration) error {
 	return sqlstore.Migrate(ctx, d, all)
 }
 
-// connect prepares the pools; the first use of them opens the file.
+// connect creates the pools, which open the file on first use.
 func connect(dsn string) (*database, error) {
 	file, err := filePath(dsn)
 	if err != nil {
@@ -106,12 +105,12 @@ func connect(dsn string) (*database, error) {
 	return db, nil
 }
 
-// writing is how the connection is set up that writes. busy_timeout is first, so that the others wait for locks; auto_vacuum takes
-// effect in an empty file only.
+// writing are the pragmas of the write connection. busy_timeout is first, so that the others wait for locks; auto_vacuum only
+// takes effect in an empty file.
 //
-// A large group must fit into the cache, or its pages go to the log before it is whole and again afterwards (SQLite's own size is
-// 2 MiB). A longer log is copied into the file less often, and pages that many groups change are copied once. Nothing
-// that is kept in memory until the commit needs a file.
+// A large group must fit into the cache, or its pages are written to the log before it is complete and again afterwards (SQLite's
+// default is 2 MiB). A longer log is checkpointed less often, and pages that many groups change are copied once. Temporary data
+// stays in memory.
 var writing = []string{
 	"busy_timeout(10000)", "auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(full)",
 	"cache_size(-16384)", "wal_autocheckpoint(4000)", "temp_store(memory)",
@@ -120,7 +119,7 @@ var writing = []string{
 func filePath(dsn string) (string, error) {
 	file, ok := strings.CutPrefix(dsn, Scheme)
 	if !ok || file == "" || strings.HasPrefix(file, ":") {
-		// The string is not repeated: what is not for this driver may hold a password.
+		// The string is not repeated: one for another driver may contain a password.
 		return "", fmt.Errorf("open ledger: %w: the connection string must be sqlite:PATH with the path of a file", ledger.ErrInvalid)
 	}
 	absolute, err := filepath.Abs(file)
@@ -130,8 +129,8 @@ func filePath(dsn string) (string, error) {
 	return absolute, nil
 }
 
-// create makes the file before SQLite does, because conversations are nobody else's business and SQLite would make it
-// readable for all. The files beside it take its mode.
+// create creates the file before SQLite does, because SQLite would make it readable for all users. The files next to it inherit
+// its mode.
 func create(file string) error {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_RDONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -146,7 +145,7 @@ func create(file string) error {
 	return syncDirectory(filepath.Dir(file))
 }
 
-// syncDirectory makes the names in a directory durable: that of a new file is only when its directory is.
+// syncDirectory makes a new file's entry in its directory durable.
 func syncDirectory(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {
@@ -155,11 +154,11 @@ func syncDirectory(path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// existing is uri for a file that must be there: a connection that is opened later must not make a new file in place of one that was
-// deleted.
+// existing is uri for a file that must exist: a connection that is opened later must not create a new file in place of a deleted
+// one.
 func existing(file string, pragmas ...string) string { return uri(file, pragmas...) + "&mode=rw" }
 
-// uri escapes the path, in which a question mark would begin the parameters.
+// uri escapes the path, in which a question mark would start the parameters.
 func uri(file string, pragmas ...string) string {
 	u := url.URL{Scheme: "file", Path: filepath.ToSlash(file), RawQuery: url.Values{"_pragma": pragmas}.Encode()}
 	return u.String()

@@ -47,7 +47,7 @@ func TestPathMayHoldAnyCharacter(t *testing.T) {
 		t.Fatal(err)
 	}
 	if info.Size() == 0 || info.Mode().Perm() != 0o600 {
-		t.Errorf("the file has %d bytes and mode %v, want the ledger, for its owner alone", info.Size(), info.Mode())
+		t.Errorf("the file has %d bytes and mode %v, want the ledger with mode 0600", info.Size(), info.Mode())
 	}
 }
 
@@ -69,7 +69,7 @@ func TestVacuumShrinksTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if after := size(t, file); after > full/2 {
-		t.Errorf("the file has %d bytes after the vacuum and had %d", after, full)
+		t.Errorf("the file has %d bytes after the vacuum, before it had %d", after, full)
 	}
 }
 

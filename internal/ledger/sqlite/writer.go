@@ -13,8 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/sqlstore"
 )
 
-// writer owns the one connection that writes, and the statements that it has prepared: parsing them anew would cost
-// more than running them.
+// writer owns the write connection and its prepared statements: parsing them costs more than running them.
 type writer struct {
 	pool *sql.DB
 
@@ -32,8 +31,8 @@ func (w *writer) transaction(ctx context.Context, fn func(sqlstore.Tx) error) er
 		if err == nil {
 			err = fn(transaction{w})
 		}
-		// A statement that ctx interrupts may still have taken effect. A commit must not be in doubt, so it is let finish;
-		// after any other failure the transaction may be open or not, and the rollback makes sure of it.
+		// A statement that ctx interrupts may still have taken effect. A commit must not be in doubt, so it is not interrupted;
+		// after any other failure the transaction may still be open, and the rollback ends it.
 		ctx := context.WithoutCancel(ctx)
 		if err == nil {
 			_, err = w.conn.ExecContext(ctx, "COMMIT")
@@ -45,7 +44,7 @@ func (w *writer) transaction(ctx context.Context, fn func(sqlstore.Tx) error) er
 	})
 }
 
-// vacuum frees up to the given number of pages, and returns how many free pages there were and are.
+// vacuum frees up to the given number of pages, and returns the number of free pages before and after.
 func (w *writer) vacuum(ctx context.Context, pages int64) (before, after int64, err error) {
 	err = w.use(ctx, func() error {
 		tx := transaction{w}
@@ -61,8 +60,8 @@ func (w *writer) vacuum(ctx context.Context, pages int64) (before, after int64, 
 	return before, after, err
 }
 
-// checkpoint copies the write-ahead log into the file as far as it can without making anybody wait, and refreshes what
-// the query planner knows about the tables.
+// checkpoint copies the write-ahead log into the file as far as possible without blocking, and updates the statistics of the
+// query planner.
 func (w *writer) checkpoint(ctx context.Context) error {
 	return w.use(ctx, func() error {
 		_, err := w.conn.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE); PRAGMA optimize")
@@ -70,7 +69,7 @@ func (w *writer) checkpoint(ctx context.Context) error {
 	})
 }
 
-// use runs fn with the connection, and drops the connection when the file has failed.
+// use runs fn with the connection, and drops the connection after a file error.
 func (w *writer) use(ctx context.Context, fn func() error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -88,9 +87,9 @@ func (w *writer) use(ctx context.Context, fn func() error) error {
 	return err
 }
 
-// drop closes the connection for good: one that goes back to the pool would be the next one taken from it.
+// drop closes the connection instead of returning it to the pool.
 func (w *writer) drop() {
-	// SQLite keeps the file open as long as a statement is.
+	// SQLite keeps the file open while a statement is.
 	for _, s := range w.statements {
 		_ = s.Close()
 	}
@@ -108,7 +107,7 @@ func (w *writer) close() error {
 	return w.pool.Close()
 }
 
-// prepared returns the statement for a query, which stays prepared as long as the connection.
+// prepared returns the prepared statement for a query, which lives as long as the connection.
 func (w *writer) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
 	if s, ok := w.statements[query]; ok {
 		return s, nil
@@ -121,14 +120,14 @@ func (w *writer) prepared(ctx context.Context, query string) (*sql.Stmt, error) 
 	return s, nil
 }
 
-// transaction is the writer inside of a transaction.
+// transaction implements sqlstore.Tx.
 type transaction struct{ w *writer }
 
 // Exec implements sqlstore.Tx.
 func (t transaction) Exec(ctx context.Context, statements ...sqlstore.Statement) ([]int64, error) {
 	changed := make([]int64, len(statements))
-	// A context that can end costs the driver a goroutine for each statement. Most of these take less than that; a long one, as a
-	// migration may have, is let finish.
+	// A cancellable context costs the driver a goroutine per statement, which is more than most of these take; long ones, such as
+	// migrations, are not interrupted.
 	whole := context.WithoutCancel(ctx)
 	for i, s := range statements {
 		if err := ctx.Err(); err != nil {
@@ -162,7 +161,7 @@ func (t transaction) Query(ctx context.Context, scan func(sqlstore.Row) error, q
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // Err has told by then what went wrong.
+	defer func() { _ = rows.Close() }() // Err has already reported the error.
 	for rows.Next() {
 		if err := scan(rows); err != nil {
 			return err

@@ -46,8 +46,7 @@ func (s *Store) Agents(ctx context.Context, filter ledger.AgentFilter, page ledg
 	return agents, s.fail("list agents", err)
 }
 
-// superseded says of a row of agents that a newer one has its name. Of two that were created in the same moment the one that
-// lives is the newer.
+// superseded matches rows of agents whose name a newer one has. Of two that were created at the same time, the live one is newer.
 const superseded = `EXISTS (SELECT 1 FROM agents AS newer WHERE newer.namespace = agents.namespace AND newer.name = agents.name
 	AND newer.kind = agents.kind AND newer.expired_at IS NULL
 	AND (newer.created_at, newer.finished_at IS NULL, newer.uid) > (agents.created_at, agents.finished_at IS NULL, agents.uid))`

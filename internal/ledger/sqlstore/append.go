@@ -35,7 +35,7 @@ func (s *Store) Append(ctx context.Context, batch ledger.Batch) error {
 	return nil
 }
 
-// explain adds to a conflict how far the agent is, and tells an agent that is behind from one that is not there.
+// explain adds the newest event of the agent to a conflict, and distinguishes an outdated writer from an unknown agent.
 func (s *Store) explain(ctx context.Context, conflict *ledger.ConflictError) error {
 	agent, err := s.Agent(ctx, conflict.Agent)
 	if errors.Is(err, ledger.ErrNotFound) {
@@ -49,8 +49,8 @@ func (s *Store) explain(ctx context.Context, conflict *ledger.ConflictError) err
 
 // commit writes a group and answers each of its batches.
 func (s *Store) commit(group []*pending) {
-	// Every writer takes its agents in the same order, so that two processes cannot wait for each other in a circle.
-	// The sort is stable: batches of one agent keep their order.
+	// Every writer locks its agents in the same order, to avoid deadlocks between processes. The sort is stable: batches of one
+	// agent keep their order.
 	slices.SortStableFunc(group, func(a, b *pending) int { return strings.Compare(a.batch.Agent, b.batch.Agent) })
 	conflicts, err := s.write(group)
 	if err != nil && len(group) > 1 && s.isFaultOfBatch(err) {
@@ -72,7 +72,7 @@ func (s *Store) commit(group []*pending) {
 	}
 }
 
-// isFaultOfBatch reports whether one batch of a group may be at fault rather than the database.
+// isFaultOfBatch reports whether a batch of the group may have caused the error rather than the database.
 func (s *Store) isFaultOfBatch(err error) bool {
 	if errors.Is(err, ledger.ErrNoIntent) || errors.Is(err, ledger.ErrKeyTaken) || errors.Is(err, ledger.ErrFenced) {
 		return true
@@ -81,7 +81,7 @@ func (s *Store) isFaultOfBatch(err error) bool {
 	return reason == ledger.ReasonFailed
 }
 
-// write runs the transaction of a group. The conflicts have a place for each batch.
+// write runs the transaction of a group and returns a conflict or nil for each batch.
 func (s *Store) write(group []*pending) ([]*ledger.ConflictError, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
 	defer cancel()

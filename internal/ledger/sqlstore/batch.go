@@ -17,7 +17,7 @@ const (
 	claimAgent = `UPDATE agents SET last_seq = $1, bytes = bytes + $4 WHERE uid = $2 AND last_seq = $3 AND expired_at IS NULL`
 )
 
-// claim moves each agent on to the end of its batch, and finds those that another writer has moved.
+// claim advances each agent to the end of its batch, and finds those that another writer has advanced.
 func claim(ctx context.Context, tx Tx, group []*pending) ([]*ledger.ConflictError, error) {
 	var statements []Statement
 	claims := make([]int, len(group))
@@ -43,7 +43,7 @@ func claim(ctx context.Context, tx Tx, group []*pending) ([]*ledger.ConflictErro
 	return conflicts, nil
 }
 
-// step is a statement that must change a row, unless otherwise is nil: it is the error for when it does not.
+// step is a statement. If otherwise is not nil, the statement must change a row, and otherwise is the error if it does not.
 type step struct {
 	Statement
 	otherwise error
@@ -77,7 +77,7 @@ const (
 	finishAgent = `UPDATE agents SET status = $1, error_kind = $2, finished_at = $3 WHERE uid = $4`
 )
 
-// appendSteps adds what writes the rows of a batch, intents before results.
+// appendSteps adds the statements for the rows of a batch, intents before results.
 func appendSteps(steps []step, b *folded) []step {
 	last := b.After + int64(len(b.Events))
 	for i := range b.Events {

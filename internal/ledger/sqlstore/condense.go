@@ -32,7 +32,8 @@ const (
 	WHERE key = $6 AND pruned_at IS NULL AND arguments_ref IS NULL AND output_ref IS NULL`
 	condenseSnapshot = `UPDATE snapshots SET data = $1, form = 1 WHERE agent_uid = $2 AND seq = $3 AND form = 0`
 	oldCalls         = `SELECT COUNT(*) FROM model_calls WHERE agent_uid = $1 AND request_form IS NULL AND pruned_at IS NULL`
-	// An agent is linear when nothing of it is left to look at. What it takes is counted anew: earlier releases did not count.
+	// An agent is linear when all of its records are condensed. Its size is computed anew, because earlier releases did not track
+	// it.
 	agentIsLinear = `UPDATE agents SET linear_at = $1, bytes =
 	COALESCE((SELECT SUM(octet_length(CAST(data AS TEXT))) FROM events WHERE agent_uid = $2), 0) +
 	COALESCE((SELECT SUM(octet_length(CAST(request AS TEXT)) + COALESCE(octet_length(CAST(response AS TEXT)), 0)) FROM model_calls WHERE agent_uid = $2), 0) +
@@ -40,28 +41,29 @@ const (
 	WHERE uid = $2`
 )
 
-// mostCondensed bounds what one step of Condense reads.
+// mostCondensed bounds the bytes that one step of Condense reads.
 const mostCondensed = 16 << 20
 
-// condensing is where the walk through the records of earlier releases is.
+// condensing is the progress of Condense through the records of earlier releases.
 type condensing struct {
 	mu sync.Mutex
-	// after is the last agent that was looked at, now the one that is.
+	// after is the last agent that is done, now the current one.
 	after string
 	now   *condensed
 }
 
-// condensed is an agent whose records are being condensed: first its model calls, then its tool calls, then its snapshot.
+// condensed is the agent that is being condensed: first its model calls, then its tool calls, then its snapshot.
 type condensed struct {
 	uid    string
 	texts  *fold.Draft
 	models bool
-	// at and key are of the last tool call that was looked at.
+	// at and key identify the last tool call that was checked.
 	at  int64
 	key string
 }
 
-// Condense implements ledger.Upkeep. What it reads does not change any more, so that it writes in short transactions.
+// Condense implements ledger.Upkeep. The records that it reads do not change any more, so it reads outside its write
+// transactions.
 func (s *Store) Condense(ctx context.Context, limit int) (int64, error) {
 	c := &s.condensing
 	c.mu.Lock()
@@ -71,7 +73,7 @@ func (s *Store) Condense(ctx context.Context, limit int) (int64, error) {
 			agent, err := s.nextCondensed(ctx, c.after)
 			if err != nil || agent == nil {
 				c.after = ""
-				return 0, s.fail("look for records of earlier releases", err)
+				return 0, s.fail("find records of earlier releases", err)
 			}
 			c.now = agent
 		}
@@ -80,7 +82,7 @@ func (s *Store) Condense(ctx context.Context, limit int) (int64, error) {
 		if n > 0 && err == nil {
 			return n, nil
 		}
-		c.after, c.now = agent.uid, nil // one that cannot be condensed does not keep the others from it
+		c.after, c.now = agent.uid, nil // skip an agent that cannot be condensed
 		if err != nil {
 			return n, s.fail("condense agent "+agent.uid, err)
 		}
@@ -104,7 +106,7 @@ func (s *Store) nextCondensed(ctx context.Context, after string) (*condensed, er
 	return agent, nil
 }
 
-// condense takes a step, and returns how many calls it has looked at; 0 if none is left.
+// condense makes one step, and returns how many calls it has checked; 0 if none is left.
 func (s *Store) condense(ctx context.Context, agent *condensed, limit int) (n int64, err error) {
 	if !agent.models {
 		if n, err = s.condenseModelCalls(ctx, agent, limit); n > 0 || err != nil {
@@ -118,12 +120,12 @@ func (s *Store) condense(ctx context.Context, agent *condensed, limit int) (n in
 	return 0, s.endCondensing(ctx, agent)
 }
 
-// wholeModelCall is a model call as earlier releases recorded it.
+// wholeModelCall is a model call in the form of earlier releases.
 type wholeModelCall struct {
 	ledger.ModelCall
 	result ledger.ModelResult
 	open   bool
-	// form is that of the result, which this release may have recorded although it did not record the request.
+	// form is the form of the result, which this release may have recorded for a request of an earlier one.
 	form int
 }
 
@@ -138,7 +140,7 @@ func (s *Store) condenseModelCalls(ctx context.Context, agent *condensed, limit 
 		return c, c.open || size > mostCondensed, err
 	}, wholeCalls, agent.uid, limit)
 	if n := len(calls); n > 0 && calls[n-1].open {
-		calls = calls[:n-1] // it keeps its place in the chain until it has ended, and so do those after it
+		calls = calls[:n-1] // it keeps its place in the chain until it has ended, and so do later calls
 	}
 	if err != nil || len(calls) == 0 {
 		return 0, err
@@ -167,7 +169,7 @@ func (s *Store) condenseModelCalls(ctx context.Context, agent *condensed, limit 
 	return int64(len(calls)), s.execute(ctx, statements)
 }
 
-// chainedBefore returns the call that the chain of a call may go on from, or nil.
+// chainedBefore returns the call that a call may continue, or nil.
 func (s *Store) chainedBefore(ctx context.Context, agent string, c *ledger.ModelCall) (*ledger.ModelCall, error) {
 	var key string
 	err := s.driver.Reader().QueryRowContext(ctx, callBefore, agent, micros(c.StartedAt), c.Key).Scan(&key)
@@ -181,7 +183,7 @@ func (s *Store) chainedBefore(ctx context.Context, agent string, c *ledger.Model
 	return &before, err
 }
 
-// follow gives a call its place: in the chain of the call before it if it continues that one, or in one of its own.
+// follow adds a call to the chain of the previous call if it continues that one, or starts a new chain.
 func follow(before, c *ledger.ModelCall) {
 	if before != nil && before.Chain > 0 && c.Seq > before.Chain {
 		if edit, ok := ledger.Compare(before.Request, c.Request); ok {
@@ -232,8 +234,8 @@ func (s *Store) condenseToolCalls(ctx context.Context, agent *condensed, limit i
 	return int64(len(calls)), nil
 }
 
-// endCondensing folds the snapshot of an agent, and says that the agent is done unless it has calls in flight that an earlier release
-// began.
+// endCondensing folds the snapshot of an agent, and marks the agent as done unless it has calls in flight from an earlier
+// release.
 func (s *Store) endCondensing(ctx context.Context, agent *condensed) error {
 	var seq int64
 	var data []byte
@@ -246,7 +248,7 @@ func (s *Store) endCondensing(ctx context.Context, agent *condensed) error {
 		return err
 	}
 	var statements []Statement
-	if open == 0 { // the agent's row first, as every writer takes it
+	if open == 0 { // the agent's row first, as every writer locks it
 		statements = append(statements, statement(agentIsLinear, micros(time.Now()), agent.uid))
 	}
 	if data, ok := agent.texts.Fold(data); ok {
@@ -255,7 +257,7 @@ func (s *Store) endCondensing(ctx context.Context, agent *condensed) error {
 	return s.execute(ctx, statements)
 }
 
-// execute runs statements in a transaction of their own.
+// execute runs statements in one transaction.
 func (s *Store) execute(ctx context.Context, statements []Statement) error {
 	if len(statements) == 0 {
 		return nil

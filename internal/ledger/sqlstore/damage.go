@@ -13,10 +13,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/fold"
 )
 
-// unreadable stands for what is damaged.
+// unreadable replaces damaged values.
 const unreadable = "(unreadable)"
 
-// missingEvent tells an event that is not there from a database that does not answer.
+// missingEvent distinguishes a missing event from a database failure.
 func missingEvent(err error, seq int64) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("%w: there is no event %d", fold.ErrDamaged, seq)
@@ -24,7 +24,7 @@ func missingEvent(err error, seq int64) error {
 	return err
 }
 
-// isDamage says whether what was read is at fault, and not the database.
+// isDamage reports whether the error is caused by damaged data and not by the database.
 func isDamage(err error) bool {
 	var syntax *json.SyntaxError
 	return errors.Is(err, fold.ErrDamaged) || errors.Is(err, ledger.ErrBrokenChain) || errors.As(err, &syntax)

@@ -10,33 +10,33 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// Driver is a database that a Store keeps a ledger in.
+// Driver is the database of a Store.
 type Driver interface {
-	// Name is the connection string without its secrets.
+	// Name is the connection string without secrets.
 	Name() string
-	// Reader is the pool that queries run on.
+	// Reader is the pool for queries.
 	Reader() *sql.DB
-	// Write runs fn in one transaction and commits it durably if fn returns nil. An error of fn comes back as it is. When
-	// the database refuses, fn may run once more.
+	// Write runs fn in one transaction and commits it durably if fn returns nil. It returns errors of fn unchanged. After a
+	// failure fn may run once more.
 	Write(ctx context.Context, fn func(Tx) error) error
-	// Classify says what an error of the database means, and gives its text without secrets.
+	// Classify returns the reason of a database error, and its text without secrets.
 	Classify(err error) (ledger.Reason, string)
-	// FenceSQL is a statement that changes or finds the row of a shard ($1) in an epoch ($2), and keeps the epoch from changing until
-	// the transaction ends. It affects no row in any other epoch.
+	// FenceSQL is a statement that updates or locks the row of a shard ($1) in an epoch ($2), so that the epoch cannot change
+	// until the transaction ends. In any other epoch it affects no row.
 	FenceSQL() string
-	// Attend is the one of ledger.Shards.
+	// Attend implements ledger.Shards.
 	Attend(ctx context.Context, shard int) (leave func() error, err error)
-	// Vacuum gives freed space back to the system while writers go on.
+	// Vacuum returns free space to the system without blocking writers.
 	Vacuum(ctx context.Context) error
 	// Close closes the connections.
 	Close() error
 }
 
-// Tx is a transaction that writes.
+// Tx is a write transaction.
 type Tx interface {
-	// Exec runs the statements in order and returns how many rows each has changed.
+	// Exec runs the statements in order and returns the number of rows that each has changed.
 	Exec(ctx context.Context, statements ...Statement) ([]int64, error)
-	// Int64 returns the one number that the query gives.
+	// Int64 returns the single number that the query selects.
 	Int64(ctx context.Context, query string, args ...any) (int64, error)
 	// Query calls scan for each row of a query.
 	Query(ctx context.Context, scan func(Row) error, query string, args ...any) error

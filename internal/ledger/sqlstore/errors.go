@@ -12,11 +12,11 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// fail says what was attempted, and turns an error of the database into one that callers can judge.
+// fail adds the operation, and converts an error of the database to a *ledger.Error.
 func (s *Store) fail(op string, err error) error { return Fail(s.driver, op, err) }
 
-// Fail wraps an error of the driver's database as a *ledger.Error without secrets. Errors that the ledger made itself,
-// and a caller that gave up, keep their meaning.
+// Fail wraps an error of the driver's database as a *ledger.Error without secrets. Errors of the ledger itself and of contexts
+// stay recognisable.
 func Fail(driver Driver, op string, err error) error {
 	var failure *ledger.Error
 	switch {

@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/fold"
 )
 
-// Which bodies of a row have references.
+// Bits that mark which columns of a row contain references.
 const (
 	formPlain  = 0
 	formFolded = 1
@@ -25,40 +25,41 @@ const (
 	formOwnCalls  = 4
 )
 
-// folded is a batch as it is written. Its slices are those of the batch, with texts that events have replaced by references.
+// folded is a batch in its stored form. Its slices are those of the batch, with known texts replaced by references.
 type folded struct {
 	ledger.Batch
 	size int
-	// The forms of requests, results and the snapshot, and the references of arguments and outputs that are not in their own columns.
+	// The forms of requests, results and the snapshot, and the references of arguments and outputs that are not stored in their
+	// own columns.
 	requests, results  []int
 	arguments, outputs []string
 	snapshot           int
 }
 
-// memory knows the texts of the agents that this process appends to. An agent that it has forgotten costs some bytes more, or a look at
-// the agent's events.
+// memory caches the texts of the agents that this process appends to. A missing agent costs some more bytes, or reading the
+// agent's events.
 type memory struct {
 	mu     sync.Mutex
 	agents map[string]*known
 	texts  int
 }
 
-// known are the texts of an agent; complete says that they are those of all its events.
+// known are the texts of an agent; complete reports that they cover all its events.
 type known struct {
 	fold.Texts
 	complete atomic.Bool
 	counted  int
 }
 
-// mostTexts bounds the memory: a text takes about 200 bytes.
+// mostTexts bounds the cache: a text takes about 200 bytes.
 const mostTexts = 100_000
 
-// of returns what is known of an agent.
+// of returns the cached texts of an agent.
 func (m *memory) of(agent string, begins bool) *known {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k, ok := m.agents[agent]
-	if ok && begins { // whatever had its UID before is gone
+	if ok && begins { // an earlier agent with the UID is gone
 		m.forget(agent)
 		ok = false
 	}
@@ -74,7 +75,7 @@ func (m *memory) of(agent string, begins bool) *known {
 	return k
 }
 
-// keep adds what an append has taught, and forgets an agent that has ended, or others if it has become too much.
+// keep adds the texts of an append, and evicts an agent that has ended, or others if the cache is full.
 func (m *memory) keep(agent string, k *known, learned *fold.Draft, ended bool) {
 	k.Keep(learned)
 	m.mu.Lock()
@@ -82,7 +83,7 @@ func (m *memory) keep(agent string, k *known, learned *fold.Draft, ended bool) {
 	if m.agents[agent] != k {
 		return
 	}
-	now := k.Len() + 1 // an agent without texts takes its place too
+	now := k.Len() + 1 // an agent without texts takes space too
 	m.texts += now - k.counted
 	k.counted = now
 	if ended {
@@ -103,7 +104,7 @@ func (m *memory) forget(agent string) {
 	delete(m.agents, agent)
 }
 
-// fold replaces the texts of a batch that its agent's events have, and returns what the batch teaches.
+// fold replaces the texts of a batch that its agent's events contain, and returns the new texts.
 func (s *Store) fold(ctx context.Context, b ledger.Batch) (*folded, *known, *fold.Draft, error) {
 	k := s.memory.of(b.Agent, b.After == 0)
 	if !k.complete.Load() && needsAll(&b) {
@@ -125,12 +126,12 @@ func (s *Store) fold(ctx context.Context, b ledger.Batch) (*folded, *known, *fol
 	return f, k, draft, nil
 }
 
-// needsAll says whether a batch repeats more than the newest texts of its agent.
+// needsAll reports whether a batch repeats more than the newest texts of its agent.
 func needsAll(b *ledger.Batch) bool {
 	return b.Snapshot != nil || slices.ContainsFunc(b.ModelCalls, func(c ledger.ModelCall) bool { return c.Place == 0 })
 }
 
-// recall learns the texts of all events of an agent.
+// recall loads the texts of all events of an agent.
 func (s *Store) recall(ctx context.Context, agent string, until int64, k *known) error {
 	draft := k.Draft()
 	for after := int64(0); after < until; {
@@ -166,7 +167,7 @@ func (f *folded) foldModelCalls(draft *fold.Draft) {
 	}
 }
 
-// foldResult folds what a model said, and returns the form of the result.
+// foldResult folds the reply of a model and returns the form of the result.
 func foldResult(draft *fold.Draft, r *ledger.ModelResult) (form int) {
 	if leaveOutCalls(r) {
 		form = formOwnCalls
@@ -198,7 +199,7 @@ func (f *folded) foldToolCalls(draft *fold.Draft) {
 	}
 }
 
-// reference is NULL for a text that is in its own column.
+// reference returns NULL for a text that is stored in its own column.
 func reference(ref string) any {
 	if ref == "" {
 		return nil
@@ -206,7 +207,7 @@ func reference(ref string) any {
 	return ref
 }
 
-// unfolder puts texts back. It reads each event once.
+// unfolder restores texts. It reads each event once.
 type unfolder struct {
 	ctx    context.Context //nolint:containedctx // It lives as long as one query.
 	db     querier
@@ -217,7 +218,7 @@ func newUnfolder(ctx context.Context, db querier) *unfolder {
 	return &unfolder{ctx: ctx, db: db, agents: map[string]map[int64][]byte{}}
 }
 
-// events reads the events of an agent.
+// events returns a function that reads the events of an agent.
 func (u *unfolder) events(agent string) fold.Events {
 	read := u.agents[agent]
 	if read == nil {
@@ -255,7 +256,7 @@ func (u *unfolder) ahead(agent string, document []byte) error {
 	return err
 }
 
-// document unfolds a document of an agent. One that is damaged reads as unreadable, and harms nothing else.
+// document unfolds a document of an agent. A damaged one becomes unreadable without affecting others.
 func (u *unfolder) document(agent string, data json.RawMessage) (json.RawMessage, error) {
 	if err := u.ahead(agent, data); err != nil {
 		return nil, err
@@ -267,7 +268,7 @@ func (u *unfolder) document(agent string, data json.RawMessage) (json.RawMessage
 	return whole, err
 }
 
-// body is a document that may be folded.
+// body returns a document that may be folded.
 func (u *unfolder) body(agent string, data []byte, folded bool) (json.RawMessage, error) {
 	if !folded {
 		return data, nil

@@ -15,12 +15,12 @@ const (
 	ON CONFLICT (digest) DO UPDATE SET used_at = excluded.used_at`
 	touchImage = `UPDATE images SET used_at = $1 WHERE digest = $2`
 	useImage   = `INSERT INTO image_uses (agent_uid, digest) VALUES ($1, $2) ON CONFLICT (agent_uid, digest) DO NOTHING`
-	// The time is checked again when another writer has just touched the row, which the list of uses would not show.
+	// The time is checked again, because another writer may just have touched the row without a row in the list of uses yet.
 	dropImages = `DELETE FROM images WHERE used_at < $1 AND digest IN (
 	SELECT i.digest FROM images i WHERE i.used_at < $1 AND NOT EXISTS (SELECT 1 FROM image_uses u WHERE u.digest = i.digest) LIMIT $2)`
 )
 
-// imageSteps keep the images of a batch and note that its agent refers to them.
+// imageSteps adds the statements that store the images of a batch and the agent's references to them.
 func imageSteps(steps []step, b *ledger.Batch) []step {
 	for i := range b.Images {
 		image := &b.Images[i]

@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// Load implements ledger.Histories. It reads in one transaction, so that the parts fit together while writers go on.
+// Load implements ledger.Histories. It reads in one transaction, so that the parts are consistent with concurrent writers.
 func (s *Store) Load(ctx context.Context, uid string) (ledger.History, error) {
 	var history ledger.History
 	err := s.read(ctx, func(db querier) error {
@@ -63,17 +63,17 @@ func snapshot(ctx context.Context, db querier, uid string) (*ledger.Snapshot, er
 	if err != nil {
 		return nil, err
 	}
-	// One whose references lead nowhere is no state, and is not taken for one: the events are what counts.
+	// A snapshot with broken references is ignored: the events are authoritative.
 	whole, err := newUnfolder(ctx, db).body(uid, data, form == formFolded)
 	return &ledger.Snapshot{Seq: seq, Data: whole}, err
 }
 
-// read runs fn on one consistent view of the database.
+// read runs fn on a consistent view of the database.
 func (s *Store) read(ctx context.Context, fn func(querier) error) error {
 	tx, err := s.driver.Reader().BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // It only read: there is nothing to keep.
+	defer func() { _ = tx.Rollback() }() // a read-only transaction
 	return fn(tx)
 }

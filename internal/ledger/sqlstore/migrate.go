@@ -19,9 +19,8 @@ const (
 	recordMigration = `INSERT INTO schema_migrations (version, name, applied_at) VALUES ($1, $2, $3)`
 )
 
-// Migrate brings the schema to the newest of the migrations, all in one transaction. The lock statements run first
-// and keep a second process out until the transaction has ended; a driver whose transactions exclude each other
-// needs none.
+// Migrate applies all newer migrations in one transaction. The lock statements run first and exclude other processes until the
+// transaction ends; a driver whose write transactions exclude each other needs none.
 func Migrate(ctx context.Context, driver Driver, all []migrations.Migration, lock ...Statement) error {
 	err := driver.Write(ctx, func(tx Tx) error {
 		for _, s := range append(lock, statement(createMigrations)) {
@@ -36,7 +35,7 @@ func Migrate(ctx context.Context, driver Driver, all []migrations.Migration, loc
 		if newest := int64(len(all)); version > newest {
 			return &ledger.Error{
 				Ledger: driver.Name(), Op: "open", Reason: ledger.ReasonSchemaTooNew,
-				Err: fmt.Errorf("its schema has version %d and this program knows versions up to %d", version, newest),
+				Err: fmt.Errorf("the schema has version %d, this program supports up to %d", version, newest),
 			}
 		}
 		for _, m := range all[version:] {
@@ -49,7 +48,7 @@ func Migrate(ctx context.Context, driver Driver, all []migrations.Migration, loc
 	return Fail(driver, "open", err)
 }
 
-// apply runs the statements one by one: a database may look at a statement before it has run the one before.
+// apply runs the statements one by one: a database may parse a statement before it has run the previous one.
 func apply(ctx context.Context, tx Tx, m migrations.Migration) error {
 	for _, query := range m.Statements {
 		if _, err := tx.Exec(ctx, statement(query)); err != nil {

@@ -42,7 +42,7 @@ func modelResult(agent string, r *ledger.ModelResult, form int) step {
 		text(r.Provider), text(r.Model), text(r.Key), agent, form)}
 }
 
-// placeOf is where a request stands in its chain; NULL for one that stands alone.
+// placeOf returns the position of a request in its chain; NULL without a chain.
 func placeOf(c *ledger.ModelCall) (chain, place any) {
 	if c.Chain == 0 {
 		return nil, nil
@@ -90,7 +90,7 @@ func (s *Store) ModelCall(ctx context.Context, key string) (ledger.ModelCall, er
 
 const chainOfRequests = `SELECT key, request, request_form FROM model_calls WHERE agent_uid = $1 AND request_chain = $2 AND request_place <= $3 ORDER BY request_place`
 
-// chained rebuilds a request from those before it in its chain.
+// chained rebuilds a request from the previous ones in its chain.
 func (u *unfolder) chained(call ledger.ModelCall) (json.RawMessage, error) {
 	type link struct {
 		data   []byte
@@ -129,7 +129,7 @@ func (s *Store) ModelCalls(ctx context.Context, filter ledger.CallFilter, page l
 	w.callScope(filter.Scope)
 	w.equal("agent_uid", filter.Agent)
 	if filter.Parent != "" {
-		w.add("parent_key <> '' AND parent_key = ", text(filter.Parent)) // as the index says it
+		w.add("parent_key <> '' AND parent_key = ", text(filter.Parent)) // in the form of the index
 	}
 	w.equal("status", string(filter.Status))
 	if err := w.after(page.Cursor, "started_at", "key"); err != nil {
@@ -141,7 +141,7 @@ func (s *Store) ModelCalls(ctx context.Context, filter ledger.CallFilter, page l
 	return paged(calls, page, next), s.fail("list model calls", err)
 }
 
-// modelCallRow is a call as it was read, whose tool calls may have references.
+// modelCallRow is a row whose tool calls may contain references.
 type modelCallRow struct {
 	ledger.ModelCall
 	form int
@@ -174,7 +174,7 @@ func modelCalls(ctx context.Context, db querier, query string, args ...any) ([]l
 
 func scanModelCall(r row) (modelCallRow, error) { return scanModelCallAnd(r) }
 
-// scanModelCallAnd reads modelCallColumns, and the columns behind them into more.
+// scanModelCallAnd scans modelCallColumns, and further columns into more.
 func scanModelCallAnd(r row, more ...any) (modelCallRow, error) {
 	var c modelCallRow
 	var res ledger.ModelResult
@@ -191,7 +191,7 @@ func scanModelCallAnd(r row, more ...any) (modelCallRow, error) {
 	c.StartedAt, c.MaxDuration = fromMicros(started), time.Duration(maxDuration)*time.Microsecond
 	c.ContextTokens = numberOf(contextTokens)
 	if files != nil && json.Unmarshal(files, &c.Files) != nil {
-		c.Files = []string{unreadable} // one damaged row does not fail a list
+		c.Files = []string{unreadable} // a damaged row must not fail a list
 	}
 	if pruned.Valid {
 		c.PrunedAt = fromMicros(pruned.Int64)

@@ -20,7 +20,7 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// row is what a scan function reads from: one row, or the current one of many.
+// row is the source of a scan function: a single row, or the current one of many.
 type row = Row
 
 // list returns all rows of a query.
@@ -37,7 +37,7 @@ func listUntil[T any](ctx context.Context, db querier, scan func(row) (T, bool, 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = rows.Close() }() // Err has told by then what went wrong.
+	defer func() { _ = rows.Close() }() // Err has already reported the error.
 	var items []T
 	for rows.Next() {
 		item, enough, err := scan(rows)
@@ -57,12 +57,12 @@ type where struct {
 	args       []any
 }
 
-// add takes a condition that ends where the argument stands.
+// add adds a condition; the argument's placeholder is appended to it.
 func (w *where) add(condition string, arg any) {
 	w.conditions = append(w.conditions, condition+w.arg(arg))
 }
 
-// equal adds nothing for an empty value.
+// equal adds a condition unless the value is empty.
 func (w *where) equal(column, value string) {
 	if value != "" {
 		w.add(column+" = ", text(value))
@@ -75,7 +75,7 @@ func (w *where) arg(arg any) string {
 	return "$" + strconv.Itoa(len(w.args))
 }
 
-// scope adds the conditions of a scope; at is the column of time.
+// scope adds the conditions of a scope; at is the time column.
 func (w *where) scope(s ledger.Scope, at string) {
 	w.equal("namespace", s.Namespace)
 	if s.NamespaceUID != "" {
@@ -94,7 +94,7 @@ func (w *where) scope(s ledger.Scope, at string) {
 	}
 }
 
-// callScope is scope for model calls. The calls of a tree are found by its agents.
+// callScope is scope for model calls. The calls of a tree are selected by its agents.
 func (w *where) callScope(s ledger.Scope) {
 	if s.Root != "" {
 		w.conditions = append(w.conditions, "agent_uid IN (SELECT uid FROM agents WHERE root_uid = "+w.arg(text(s.Root))+")")
@@ -103,7 +103,7 @@ func (w *where) callScope(s ledger.Scope) {
 	w.scope(s, "started_at")
 }
 
-// String is the WHERE clause; empty without conditions.
+// String returns the WHERE clause; empty without conditions.
 func (w *where) String() string {
 	if len(w.conditions) == 0 {
 		return ""
@@ -111,8 +111,8 @@ func (w *where) String() string {
 	return " WHERE " + strings.Join(w.conditions, " AND ")
 }
 
-// after continues behind a cursor in the order of a time and a unique column, which together name a row: pages do not
-// shift when rows come or go.
+// after continues after a cursor in the order of a time and a unique column, which together identify a row: pages do not shift
+// when rows are added or deleted.
 func (w *where) after(cursor, at, unique string) error {
 	if cursor == "" {
 		return nil
@@ -126,13 +126,12 @@ func (w *where) after(cursor, at, unique string) error {
 	return nil
 }
 
-// ordered ends a query that goes on after a cursor. It asks for one row more than the page has, to know whether there
-// is a next page.
+// ordered ends a paged query. It selects one row more than the page, to detect whether there is a next page.
 func (w *where) ordered(page ledger.Page, at, unique string) string {
 	return fmt.Sprintf("%s ORDER BY %s, %s LIMIT %s", w, at, unique, w.arg(page.Size()+1))
 }
 
-// paged cuts a list to its page; cursor names the last item of it.
+// paged cuts a list to its page; cursor returns the cursor of an item.
 func paged[T any](items []T, page ledger.Page, cursor func(T) string) ledger.List[T] {
 	if len(items) <= page.Size() {
 		return ledger.List[T]{Items: items}

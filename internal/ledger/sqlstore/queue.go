@@ -16,12 +16,11 @@ import (
 // pending is a batch that waits for its transaction.
 type pending struct {
 	batch *folded
-	// done gets the outcome; it has room for it, so that the committer never waits for a caller.
+	// done receives the outcome; it is buffered, so that the committer never waits for a caller.
 	done chan error
 }
 
-// queue gathers batches into groups. Its goroutine hands one group at a time to commit, which must answer each of
-// its batches.
+// queue collects batches into groups. Its goroutine passes one group at a time to commit, which must answer each of its batches.
 type queue struct {
 	limit  int
 	bytes  int
@@ -75,7 +74,7 @@ func (q *queue) add(p *pending) bool {
 	return true
 }
 
-// withdraw takes a batch back; it fails when the batch is already being written or has its answer.
+// withdraw removes a batch; it fails if the batch is already being written or was answered.
 func (q *queue) withdraw(p *pending) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -94,7 +93,7 @@ func (q *queue) run() {
 			began := time.Now()
 			q.commit(group)
 			if len(group) < many {
-				// Writers that were answered may have their next batches at hand; those join the group that is taken now.
+				// Writers that were just answered may submit their next batches, which then join this group.
 				runtime.Gosched()
 				continue
 			}
@@ -104,14 +103,14 @@ func (q *queue) run() {
 }
 
 const (
-	// many is how large a group must be for the next one to be waited for: few who write want their answers soon.
+	// many is the minimum size of a group for which the next one waits: few writers should be answered soon.
 	many = 8
 	// mostGathering bounds how long a batch waits for others.
 	mostGathering = 10 * time.Millisecond
 )
 
-// gather lets the next group grow while many write, until it is as large as the last one. A commit costs much more than a batch in
-// it, so the busier the machine is and the longer commits take, the larger groups must be.
+// gather waits while there are many writers, until the next group is as large as the last one. A commit costs much more than a
+// batch in it, so the slower commits are, the larger groups should be.
 func (q *queue) gather(enough int, most time.Duration) {
 	timer := time.NewTimer(min(most, mostGathering))
 	defer timer.Stop()
@@ -127,7 +126,7 @@ func (q *queue) gather(enough int, most time.Duration) {
 	}
 }
 
-// take removes the next group: all that wait, within the limits, and at least one.
+// take removes the next group: all waiting batches within the limits, and at least one.
 func (q *queue) take() []*pending {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -150,7 +149,7 @@ func (q *queue) length() int64 {
 	return int64(len(q.waiting))
 }
 
-// close refuses what waits, lets the group that is being written finish, and reports whether it was the first close.
+// close refuses waiting batches, lets the current group finish, and reports whether it was the first close.
 func (q *queue) close() bool {
 	q.mu.Lock()
 	first := !q.closed

@@ -14,7 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// groupsOf gives a queue batches of these sizes while its committer is busy, and returns how it groups them.
+// groupsOf submits batches of these sizes while the committer is busy, and returns the sizes of the groups.
 func groupsOf(t *testing.T, limit, bytes int, sizes ...int) []int {
 	t.Helper()
 	var groups []int
@@ -76,14 +76,14 @@ func TestGroupsRespectTheirLimits(t *testing.T) {
 func TestClosedQueueTakesNothing(t *testing.T) {
 	q := newQueue(1, 1, func([]*pending) { t.Error("committed after close") })
 	if !q.close() || q.close() {
-		t.Error("want the first close, and only that, to say that it was first")
+		t.Error("want exactly the first close to report true")
 	}
 	if err := q.submit(t.Context(), &folded{}); !errors.Is(err, ledger.ErrClosed) {
 		t.Errorf("submit: %v, want ErrClosed", err)
 	}
 }
 
-// Writers that come back a little after they were answered share the next commit too, instead of getting one each.
+// Writers that return shortly after they were answered share the next commit, instead of getting one each.
 func TestWritersThatComeBackShareACommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const writers, appends, commit = 12, 10, 3 * time.Millisecond
@@ -117,7 +117,7 @@ func TestWritersThatComeBackShareACommit(t *testing.T) {
 	})
 }
 
-// Who writes alone never waits for others.
+// A single writer never waits for others.
 func TestAWriterAloneDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(100, 1000, func(group []*pending) { group[0].done <- nil })

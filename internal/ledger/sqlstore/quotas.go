@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// lockNamespace keeps other writers out of the counts of a namespace until the transaction ends.
+	// lockNamespace locks the counts of a namespace until the transaction ends.
 	lockNamespace = `INSERT INTO quota_namespaces (namespace, settled_at) VALUES ($1, $2)
 	ON CONFLICT (namespace) DO UPDATE SET settled_at = excluded.settled_at`
-	// otherNamespace says whether the counts are those of an earlier namespace of the name.
+	// otherNamespace finds counts of an earlier namespace with the same name.
 	otherNamespace = `SELECT COUNT(*) FROM quota_namespaces WHERE namespace = $1 AND uid <> '' AND uid <> $2`
 	nameNamespace  = `UPDATE quota_namespaces SET uid = $1 WHERE namespace = $2 AND uid <> $1`
 	dropUsage      = `DELETE FROM quota_usage WHERE namespace = $1`
 	dropReserved   = `DELETE FROM quota_reservations WHERE namespace = $1`
-	// endedReservations are those whose calls have a result, or were deleted by the retention.
+	// endedReservations selects reservations whose calls have a result, or were pruned.
 	endedReservations = `SELECT r.key, r.hour, r.tokens, r.cost_micros, COALESCE(c.status, ''), c.total_tokens, c.cost_micros
 	FROM quota_reservations r LEFT JOIN model_calls c ON c.key = r.key
 	WHERE r.namespace = $1 AND (c.key IS NULL OR c.finished_at IS NOT NULL)`
 	dropReservation = `DELETE FROM quota_reservations WHERE key = $1`
 	addUsage        = `INSERT INTO quota_usage (namespace, hour, tokens, cost_micros) VALUES ($1, $2, $3, $4)
 	ON CONFLICT (namespace, hour) DO UPDATE SET tokens = quota_usage.tokens + excluded.tokens, cost_micros = quota_usage.cost_micros + excluded.cost_micros`
-	// recountUsage raises the counts to what the finished calls without a reservation add up to. It never lowers them: the retention
-	// may have deleted calls that were counted. The last arguments bound what one call counts, so that no sum overflows.
+	// recountUsage raises the counts to the sums of the finished calls without a reservation. It never lowers them: calls that
+	// were counted may have been pruned. The last arguments bound the amounts of one call, so that no sum overflows.
 	recountUsage = `INSERT INTO quota_usage (namespace, hour, tokens, cost_micros)
 	SELECT namespace, hour, CAST(SUM(tokens) AS BIGINT), CAST(SUM(cost) AS BIGINT) FROM (
 		SELECT c.namespace AS namespace, c.started_at / 3600000000 * 3600000000 AS hour,
@@ -50,17 +50,17 @@ const (
 		FROM quota_reservations WHERE namespace = $1 AND hour >= $2) AS r`
 	isReserved        = `SELECT COUNT(*) FROM quota_reservations WHERE key = $1`
 	insertReservation = `INSERT INTO quota_reservations (key, namespace, hour, tokens, cost_micros) VALUES ($1, $2, $3, $4, $5)`
-	// startNow moves the start of a call that waited for its reservation into the hour that it counts in.
+	// startNow moves the start of a call that waited for its reservation into the hour in which it counts.
 	startNow = `UPDATE model_calls SET started_at = $1 WHERE key = $2 AND started_at < $3 AND finished_at IS NULL`
 )
 
-// maxCharge is the most that one call counts.
+// maxCharge bounds the amounts of one call.
 const maxCharge = int64(1e12)
 
 // Reserve implements ledger.Quotas.
 func (s *Store) Reserve(ctx context.Context, requests []ledger.QuotaRequest) ([]ledger.QuotaAnswer, error) {
 	answers := make([]ledger.QuotaAnswer, len(requests))
-	// Every writer locks its namespaces in the same order, so that two processes cannot wait for each other in a circle.
+	// Every writer locks its namespaces in the same order, to avoid deadlocks between processes.
 	order := make([]int, len(requests))
 	for i := range order {
 		order[i] = i
@@ -83,7 +83,7 @@ func (s *Store) Reserve(ctx context.Context, requests []ledger.QuotaRequest) ([]
 	return answers, nil
 }
 
-// reserve answers one request. The statements after the lock see everything that others reserved before.
+// reserve answers one request. The statements after the lock see all earlier reservations.
 func reserve(ctx context.Context, tx Tx, q ledger.QuotaRequest) (ledger.QuotaAnswer, error) {
 	var answer ledger.QuotaAnswer
 	if _, err := tx.Exec(ctx, statement(lockNamespace, text(q.Namespace), micros(q.At))); err != nil {
@@ -116,7 +116,7 @@ func reserve(ctx context.Context, tx Tx, q ledger.QuotaRequest) (ledger.QuotaAns
 	return answer, err
 }
 
-// renew forgets what an earlier namespace of the name used.
+// renew drops the counts of an earlier namespace with the same name.
 func renew(ctx context.Context, tx Tx, q ledger.QuotaRequest) error {
 	if q.NamespaceUID == "" {
 		return nil
@@ -143,7 +143,7 @@ func grant(ctx context.Context, tx Tx, q ledger.QuotaRequest, counts []ledger.Qu
 		if err != nil {
 			return nil, err
 		}
-		if reserved > 0 { // a call that is made again after a crash keeps its reservation
+		if reserved > 0 { // a call that is repeated after a crash keeps its reservation
 			granted[i] = true
 			continue
 		}
@@ -181,8 +181,8 @@ type ended struct {
 	tokens, costMicros int64
 }
 
-// settle counts what ended calls used instead of what they reserved. The keys are read first and deleted one by one: a call that ends in
-// between is settled the next time.
+// settle replaces the reservations of ended calls by their usage. The keys are read first and deleted one by one: a call that
+// ends in between is settled the next time.
 func settle(ctx context.Context, tx Tx, namespace string) error {
 	var all []ended
 	err := tx.Query(ctx, func(r Row) error {
@@ -204,7 +204,7 @@ func settle(ctx context.Context, tx Tx, namespace string) error {
 	return err
 }
 
-// scanEnded reads what an ended call used. One that succeeded and does not say counts with what it reserved: unknown is not free.
+// scanEnded scans the usage of an ended call. A successful call with unknown usage is settled at the reserved amount.
 func scanEnded(r Row) (ended, error) {
 	var e ended
 	var reservedTokens, reservedCost int64

@@ -14,14 +14,13 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// tally returns the columns of ledger.Tally; took is how long a row lasted, and NULL as long as it lasts.
+// tally returns the columns of ledger.Tally; took is the expression for the duration of a row, NULL while it is running.
 func tally(took string) string {
 	return `COUNT(*), COUNT(*) FILTER (WHERE finished_at IS NULL), COUNT(*) FILTER (WHERE status = 'Success'),
 	CAST(COALESCE(SUM(` + took + `), 0) AS BIGINT), COALESCE(MAX(` + took + `), 0)`
 }
 
-// callTotals returns the columns of ledger.CallTotals. A call that still runs has no tokens yet, and is not counted as
-// one whose tokens are unknown.
+// callTotals returns the columns of ledger.CallTotals. A running call has no tokens yet and does not count as unknown.
 func callTotals() string {
 	return tally("duration") + `,
 	CAST(COALESCE(SUM(prompt_tokens), 0) AS BIGINT), CAST(COALESCE(SUM(cached_tokens), 0) AS BIGINT),
@@ -74,14 +73,14 @@ func (s *Store) Outcomes(ctx context.Context, query ledger.ReportQuery, page led
 	return rows, s.fail("report outcomes", err)
 }
 
-// reportOf says what a report sums, and where a row T takes it.
+// reportOf describes a report: what it sums, and how to scan it into T.
 type reportOf[T any] struct {
 	table, totals string
 	where         *where
 	into          func(*T) (*ledger.Group, []any)
 }
 
-// report runs a grouped query. Its pages count rows: the sums of all groups are made anew for each page anyway.
+// report runs a grouped query. Its cursor is a row number: each page computes the sums of all groups anyway.
 func report[T any](ctx context.Context, db querier, query ledger.ReportQuery, page ledger.Page, of reportOf[T]) (ledger.List[T], error) {
 	columns, err := groupColumns(query.GroupBy)
 	if err != nil {
@@ -109,7 +108,7 @@ func report[T any](ctx context.Context, db querier, query ledger.ReportQuery, pa
 	return paged(rows, page, func(T) string { return strconv.Itoa(offset + page.Size()) }), err
 }
 
-// groupColumns refuses what is not a dimension, as its name becomes a part of the query.
+// groupColumns refuses unknown dimensions, because their names become part of the query.
 func groupColumns(by []ledger.Dimension) ([]string, error) {
 	var columns []string
 	for _, d := range by {

@@ -13,8 +13,7 @@ import (
 const expireAgents = `UPDATE agents SET expired_at = $1 WHERE uid IN (
 	SELECT uid FROM agents WHERE finished_at < $2 AND expired_at IS NULL ORDER BY finished_at LIMIT $3)`
 
-// pruneSteps delete rows of expired agents, the agents themselves last: an agent that is still there is how a later
-// step finds what is left of it.
+// pruneSteps delete the rows of expired agents, the agents themselves last: later steps find remaining rows through the agent.
 var pruneSteps = [...]string{
 	`DELETE FROM events WHERE (agent_uid, seq) IN (
 	SELECT e.agent_uid, e.seq FROM agents a JOIN events e ON e.agent_uid = a.uid WHERE a.expired_at IS NOT NULL LIMIT $1)`,
@@ -29,7 +28,7 @@ var pruneSteps = [...]string{
 	`DELETE FROM agents WHERE uid IN (SELECT uid FROM agents WHERE expired_at IS NOT NULL LIMIT $1)`,
 }
 
-// oldQuotas delete what no quota counts any more. A month has at most 31 days, whatever the retention is.
+// oldQuotas delete counts that no quota needs any more. A month has at most 31 days, whatever the retention is.
 var oldQuotas = [...]string{
 	`DELETE FROM quota_usage WHERE hour < $1`,
 	`DELETE FROM quota_namespaces WHERE settled_at < $1`,
@@ -37,8 +36,8 @@ var oldQuotas = [...]string{
 
 const quotaMemory = 32 * 24 * time.Hour
 
-// Prune implements ledger.Upkeep. Agents first become expired, which hides them as a whole; then their rows go. Each
-// step runs only when the one before has left nothing, so a limit that is reached never leaves rows without an agent.
+// Prune implements ledger.Upkeep. Agents are first marked as expired, which hides them; then their rows are deleted. Each step
+// runs only when the previous one has nothing left, so that reaching the limit never leaves rows without an agent.
 func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int64, error) {
 	budget := int64(ledger.Page{Limit: limit}.Size())
 	var deleted int64

@@ -23,7 +23,7 @@ const (
 	releaseShard = `UPDATE shards SET released = TRUE WHERE shard = $1 AND epoch = $2`
 )
 
-// lookTimeout bounds the looks of an engine that must notice in time that it was followed.
+// lookTimeout bounds reads with which an engine must detect in time that it was superseded.
 const lookTimeout = 5 * time.Second
 
 // Holding implements ledger.Shards.
@@ -37,7 +37,7 @@ func (s *Store) Holding(ctx context.Context, shard int) (ledger.Holding, error) 
 		return ledger.Holding{}, nil
 	}
 	if err != nil {
-		return ledger.Holding{}, s.fail("look who is at work", err)
+		return ledger.Holding{}, s.fail("read the shard owner", err)
 	}
 	return h, nil
 }
@@ -54,12 +54,12 @@ func (s *Store) Take(ctx context.Context, shard int, seen int64, holder string, 
 
 // Ask implements ledger.Shards.
 func (s *Store) Ask(ctx context.Context, epoch ledger.Fence, request ledger.Request) error {
-	return s.changeShard(ctx, "ask who is at work", statement(askHolder, text(request.ID), request.HandOver, epoch.Shard, epoch.Epoch))
+	return s.changeShard(ctx, "send a request to the shard owner", statement(askHolder, text(request.ID), request.HandOver, epoch.Shard, epoch.Epoch))
 }
 
 // Answer implements ledger.Shards.
 func (s *Store) Answer(ctx context.Context, own ledger.Fence, request string) error {
-	return s.changeShard(ctx, "answer a request", statement(answerAsker, text(request), own.Shard, own.Epoch))
+	return s.changeShard(ctx, "answer a request for the shard", statement(answerAsker, text(request), own.Shard, own.Epoch))
 }
 
 // Release implements ledger.Shards.
@@ -92,7 +92,7 @@ func (s *Store) changeShard(ctx context.Context, op string, change Statement) er
 	return s.fail(op, err)
 }
 
-// checkFences fails if a batch of the group is from an epoch that is over. The epochs cannot change before the transaction ends.
+// checkFences fails if a batch of the group belongs to an older epoch. The epochs cannot change before the transaction ends.
 func checkFences(ctx context.Context, tx Tx, query string, group []*pending) error {
 	var statements []Statement
 	var fences []ledger.Fence

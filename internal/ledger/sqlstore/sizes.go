@@ -14,7 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// Bytes implements ledger.Sizes. Rows of agents that retention is deleting still take their space.
+// Bytes implements ledger.Sizes. Rows of agents that are being pruned still count.
 func (s *Store) Bytes(ctx context.Context) ([]ledger.NamespaceBytes, error) {
 	sums, err := list(ctx, s.driver.Reader(), func(r row) (ledger.NamespaceBytes, error) {
 		var b ledger.NamespaceBytes
@@ -24,7 +24,7 @@ func (s *Store) Bytes(ctx context.Context) ([]ledger.NamespaceBytes, error) {
 	return sums, s.fail("sum the bytes of namespaces", err)
 }
 
-// What is pruned of a call stays as NULL, or as null where a column cannot be NULL. Reservations of quotas find the row, which has what the call used.
+// Pruned bodies become NULL, or JSON null in columns that cannot be NULL. The row with its usage remains for quotas.
 const (
 	oldModelCalls = `SELECT key, agent_uid, COALESCE(octet_length(CAST(response AS TEXT)), 0) +
 	CASE WHEN request_chain IS NULL THEN octet_length(CAST(request AS TEXT)) ELSE 0 END
@@ -35,7 +35,7 @@ const (
 	FROM tool_calls WHERE key > $1 AND finished_at < $2 AND pruned_at IS NULL AND (output IS NOT NULL OR output_ref IS NOT NULL)
 	ORDER BY key LIMIT $3`
 	pruneToolCall = `UPDATE tool_calls SET output = NULL, output_ref = NULL, output_size = NULL, pruned_at = $1 WHERE key = $2`
-	// A chain goes when nobody can read the last of its requests any more, and nobody goes on from it.
+	// A chain is deleted when its last request is pruned and no new request can continue it.
 	deadChains = `SELECT agent_uid, request_chain FROM (
 	SELECT DISTINCT agent_uid, request_chain FROM model_calls WHERE pruned_at IS NOT NULL AND request_chain IS NOT NULL) c WHERE NOT EXISTS (
 	SELECT 1 FROM model_calls n WHERE n.agent_uid = c.agent_uid AND n.request_chain = c.request_chain AND (n.pruned_at IS NULL OR n.started_at >= $1)) LIMIT $2`
@@ -46,8 +46,8 @@ const (
 	freeBytes    = `UPDATE agents SET bytes = CASE WHEN bytes > $1 THEN bytes - $1 ELSE 0 END WHERE uid = $2`
 )
 
-// pruneProgress is how far the last step of PruneCalls came. No index finds old bodies, so the keys are walked once, and not from the
-// beginning for each step.
+// pruneProgress is the position of PruneCalls. No index finds old bodies, so the steps continue through the keys instead of
+// starting over.
 type pruneProgress struct {
 	mu            sync.Mutex
 	models, tools string
@@ -60,10 +60,10 @@ func (s *Store) PruneCalls(ctx context.Context, before time.Time, limit int) (in
 	budget := ledger.Page{Limit: limit}.Size()
 	var models, tools pruning
 	var chains int64
-	// A chain that nobody can read stays so: it is looked for before the transaction, and takes the writers no time.
+	// Dead chains never come back to life: finding them before the transaction keeps it short.
 	dead, err := s.deadChains(ctx, min(budget, mostChains))
 	if err != nil {
-		return 0, s.fail("look for requests that nobody can read", err)
+		return 0, s.fail("find unreadable request chains", err)
 	}
 	err = s.driver.Write(ctx, func(tx Tx) error {
 		chains, models = 0, pruning{find: oldModelCalls, prune: pruneModelCall, after: s.pruned.models, limit: budget}
@@ -88,10 +88,10 @@ func (s *Store) PruneCalls(ctx context.Context, before time.Time, limit int) (in
 	return models.count + tools.count + chains, nil
 }
 
-// mostChains is how many chains one step deletes.
+// mostChains bounds the chains that one step deletes.
 const mostChains = 50
 
-// chain names a chain of requests.
+// chain identifies a chain of requests.
 type chain struct {
 	agent string
 	first int64
@@ -105,13 +105,13 @@ func (s *Store) deadChains(ctx context.Context, limit int) ([]chain, error) {
 	}, deadChains, micros(time.Now().Add(-ledger.ChainRest)), limit)
 }
 
-// freeChains deletes the requests of chains whose last request is pruned, and returns how many chains it were. A request that was pruned
-// before is a part of those that continue it, and goes with them.
+// freeChains deletes the requests of chains whose last request is pruned, and returns the number of chains. A request that was
+// pruned earlier is part of those that continue it, and is deleted with them.
 func freeChains(ctx context.Context, tx Tx, dead []chain) (int64, error) {
 	if len(dead) == 0 {
 		return 0, nil
 	}
-	slices.SortFunc(dead, func(a, b chain) int { return strings.Compare(a.agent, b.agent) }) // in the order of every writer
+	slices.SortFunc(dead, func(a, b chain) int { return strings.Compare(a.agent, b.agent) }) // in the locking order of every writer
 	var statements []Statement
 	for _, c := range dead {
 		bytes, err := tx.Int64(ctx, bytesOfChain, c.agent, c.first)
@@ -124,8 +124,8 @@ func freeChains(ctx context.Context, tx Tx, dead []chain) (int64, error) {
 	return int64(len(dead)), err
 }
 
-// pruning is one step through the calls of a kind. It begins behind a key, and ends at the last one that it pruned, or at the beginning
-// again if it came to the end.
+// pruning is one step through the calls of a kind. It starts after a key and ends at the last call that it pruned, or wraps
+// around to the beginning at the end.
 type pruning struct {
 	find, prune, after string
 	limit              int
@@ -156,7 +156,7 @@ func (p *pruning) run(ctx context.Context, tx Tx, before time.Time) error {
 	if p.count == 0 {
 		return nil
 	}
-	for _, agent := range slices.Sorted(maps.Keys(freed)) { // in the order of every writer
+	for _, agent := range slices.Sorted(maps.Keys(freed)) { // in the locking order of every writer
 		statements = append(statements, statement(freeBytes, freed[agent], agent))
 	}
 	_, err = tx.Exec(ctx, statements...)

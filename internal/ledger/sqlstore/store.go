@@ -10,7 +10,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// Store is a ledger in a SQL database.
+// Store implements ledger.Ledger on a SQL database.
 type Store struct {
 	driver  Driver
 	queue   *queue
@@ -26,15 +26,16 @@ type Store struct {
 
 var _ ledger.Ledger = (*Store)(nil)
 
-// How many batches share a transaction, and how long one may take. The timeout is far above what a healthy database needs for a group.
+// How many batches share a transaction, and how long it may take. The timeout is far above what a healthy database needs for a
+// group.
 const (
 	defaultGroupLimit = 512
 	commitTimeout     = 30 * time.Second
-	// groupBytes bounds a group by its size, so that a transaction stays short even when batches are large.
+	// groupBytes bounds the size of a group, so that transactions stay short with large batches.
 	groupBytes = 8 << 20
 )
 
-// Option changes how a Store works.
+// Option configures a Store.
 type Option func(*options)
 
 type options struct {
@@ -46,7 +47,7 @@ func GroupLimit(batches int) Option {
 	return func(o *options) { o.groupLimit = max(1, batches) }
 }
 
-// New returns the ledger in a database whose schema is current; see Migrate. It owns the driver.
+// New returns a Store on a database whose schema is current; see Migrate. It owns the driver.
 func New(driver Driver, opts ...Option) *Store {
 	o := options{groupLimit: defaultGroupLimit}
 	for _, opt := range opts {

@@ -26,7 +26,7 @@ const (
 	error, finished_at, COALESCE(output_size, length(output), 0), arguments_ref`
 )
 
-// toolSteps write the tool calls of a batch. A call that begins and ends in it is one row from the beginning.
+// toolSteps adds the statements for the tool calls of a batch. A call that starts and ends in the batch is inserted as one row.
 func toolSteps(steps []step, b *folded) []step {
 	begun := map[string]bool{}
 	for i := range b.ToolCalls {
@@ -55,7 +55,7 @@ func toolResult(agent string, r *ledger.ToolResult, ref string) step {
 		string(r.Status), r.Output, text(r.Error), micros(r.FinishedAt), reference(ref), outputSize(r, ref), text(r.Key), agent)}
 }
 
-// outputSize is NULL for an output that is in its own column.
+// outputSize returns NULL for an output that is stored in its own column.
 func outputSize(r *ledger.ToolResult, ref string) any {
 	if ref == "" {
 		return nil
@@ -127,7 +127,7 @@ func (s *Store) OpenCalls(ctx context.Context, agent string) (ledger.OpenCalls, 
 	return calls, s.fail("list open calls of agent "+agent, err)
 }
 
-// The tree is that of the agent's root. A call that is named with its agent comes first, then the agent's own.
+// The tree is that of the agent's root. A call named with its agent comes first, then the agent's own calls.
 const findToolOutput = `SELECT COALESCE(substr(c.output, $1, $2), ''), COALESCE(c.output_size, length(c.output), 0), c.pruned_at IS NOT NULL,
 	c.agent_uid, c.output_ref
 	FROM agents self JOIN agents a ON a.root_uid = self.root_uid AND a.namespace = self.namespace AND a.expired_at IS NULL
@@ -141,7 +141,7 @@ func (s *Store) ToolOutput(ctx context.Context, agent, call string, offset int64
 	if offset < 0 || limit <= 0 {
 		return ledger.ToolOutput{}, fmt.Errorf("%s: %w: offset %d and limit %d", op, ledger.ErrInvalid, offset, limit)
 	}
-	name, id, _ := strings.Cut(call, "/") // names of agents have no slash
+	name, id, _ := strings.Cut(call, "/") // names of agents contain no slash
 	var part ledger.ToolOutput
 	var pruned bool
 	var by string
@@ -161,7 +161,7 @@ func (s *Store) ToolOutput(ctx context.Context, agent, call string, offset int64
 	return part, s.fail(op, err)
 }
 
-// toolCallRow is a call as it was read, whose arguments may be elsewhere.
+// toolCallRow is a row whose arguments may be a reference.
 type toolCallRow struct {
 	ledger.ToolCall
 	arguments sql.NullString
@@ -178,7 +178,7 @@ func (r toolCallRow) whole(u *unfolder) (ledger.ToolCall, error) {
 
 func scanToolCall(r row) (toolCallRow, error) { return scanToolCallAnd(r) }
 
-// scanToolCallAnd reads toolCallColumns, and the columns behind them into more.
+// scanToolCallAnd scans toolCallColumns, and further columns into more.
 func scanToolCallAnd(r row, more ...any) (toolCallRow, error) {
 	var c toolCallRow
 	var res ledger.ToolResult

@@ -11,7 +11,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// Tree implements ledger.Reports. It reads a page of agents, and then what just those agents used.
+// Tree implements ledger.Reports. It reads a page of agents, and then the usage of these agents.
 func (s *Store) Tree(ctx context.Context, root string, page ledger.Page) (ledger.List[ledger.TreeNode], error) {
 	var nodes ledger.List[ledger.TreeNode]
 	err := s.read(ctx, func(db querier) error {
@@ -57,7 +57,7 @@ func (s *Store) Runs(ctx context.Context, filter ledger.AgentFilter, page ledger
 	return runs, s.fail("list runs", err)
 }
 
-// withNamesakes marks the nodes whose names newer agents have taken.
+// withNamesakes marks the nodes whose names newer agents have.
 func withNamesakes(ctx context.Context, db querier, nodes []ledger.TreeNode) ([]ledger.Run, error) {
 	if len(nodes) == 0 {
 		return nil, nil
@@ -89,7 +89,7 @@ func scanText(r row) (string, error) {
 	return text, err
 }
 
-// addTotals asks for the usage of the nodes; their number is bounded by the size of a page.
+// addTotals reads the usage of the nodes; their number is bounded by the size of a page.
 func addTotals(ctx context.Context, db querier, nodes []ledger.TreeNode, index map[string]int) error {
 	if len(nodes) == 0 {
 		return nil

@@ -15,13 +15,13 @@ func micros(t time.Time) int64 { return t.UnixMicro() }
 
 func fromMicros(n int64) time.Time { return time.UnixMicro(n).UTC() }
 
-// text makes any string fit for a text column: PostgreSQL takes neither NUL nor invalid UTF-8, and a provider's odd
-// error message must not keep an agent from going on.
+// text makes any string valid for a text column: PostgreSQL accepts neither NUL nor invalid UTF-8, and an unusual error message
+// of a provider must not block an agent.
 func text(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// jsonText is nil for no JSON. JSON is written as text and comes back byte for byte.
+// jsonText returns nil for empty JSON. JSON is stored as text, to preserve its bytes.
 func jsonText(data json.RawMessage) any {
 	if data == nil {
 		return nil
@@ -29,12 +29,12 @@ func jsonText(data json.RawMessage) any {
 	return string(data)
 }
 
-// jsonList is nil for no strings.
+// jsonList returns nil for an empty list.
 func jsonList(items []string) any {
 	if len(items) == 0 {
 		return nil
 	}
-	// A slice of strings always has a JSON form.
+	// Encoding a slice of strings cannot fail.
 	data, _ := json.Marshal(items)
 	return text(string(data))
 }

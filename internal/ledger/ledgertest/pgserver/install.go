@@ -16,16 +16,16 @@ import (
 	"syscall"
 )
 
-// ErrNotInstalled says that there is no server to run.
+// ErrNotInstalled: there is no PostgreSQL server.
 var ErrNotInstalled = errors.New("no PostgreSQL server is installed: install one (apt-get install postgresql) to run these tests")
 
-// programs finds the directory of initdb and postgres, which are seldom in PATH.
+// programs finds the directory of initdb and postgres, which are rarely in PATH.
 func programs(ctx context.Context) (string, error) {
 	var candidates []string
 	if out, err := exec.CommandContext(ctx, "pg_config", "--bindir").Output(); err == nil {
 		candidates = append(candidates, strings.TrimSpace(string(out)))
 	}
-	versions, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // The pattern is well formed.
+	versions, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the pattern is well formed
 	candidates = append(candidates, versions...)
 	if path, err := exec.LookPath("postgres"); err == nil {
 		candidates = append(candidates, filepath.Dir(path))
@@ -43,7 +43,7 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// account is who the server runs as; nil for the user of the test. PostgreSQL refuses to run as root.
+// account returns the account of the server; nil for the user of the test. PostgreSQL refuses to run as root.
 func account() (*syscall.Credential, error) {
 	if os.Getuid() != 0 {
 		return nil, nil

@@ -16,14 +16,13 @@ import (
 	"time"
 )
 
-// startTimeout is generous, because a server that was killed has to recover first.
+// startTimeout is generous, because a server that was killed must recover first.
 const startTimeout = 60 * time.Second
 
-// guard becomes the server, and leaves behind a child that stops it at once when the input ends, which is when the
-// test closes it or dies.
+// guard executes the server, with a child process that stops it when the input ends: when the test closes it or dies.
 const guard = `exec 3<&0; (read -r _ <&3; kill -QUIT $$) & exec "$@" 3<&- </dev/null`
 
-// process is a server that was started and may have ended by itself.
+// process is a server that may have ended by itself.
 type process struct {
 	pid      int
 	lifeline io.Closer
@@ -39,14 +38,14 @@ func (p *process) hasExited() bool {
 	}
 }
 
-// Start starts the server if it does not run, and returns when it takes connections.
+// Start starts the server if it is not running, and returns when it accepts connections.
 func (s *Server) Start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		// A server that follows one that was killed refuses as long as the memory of that one is in use.
+		// After a kill, a new server refuses to start while the shared memory of the old one is in use.
 		if s.running == nil || s.running.hasExited() {
 			s.Stop()
 			if err := s.launch(); err != nil {
@@ -60,7 +59,7 @@ func (s *Server) Start(ctx context.Context) error {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			words, _ := os.ReadFile(s.log()) // The error to report is the other one.
+			words, _ := os.ReadFile(s.log()) // err is the error to report
 			return fmt.Errorf("start PostgreSQL: %w\n%s", err, words)
 		}
 	}
@@ -73,7 +72,7 @@ func (s *Server) launch() error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = log.Close() }()                   // The server has a copy of it.
+	defer func() { _ = log.Close() }()                   // the server has a copy
 	cmd := exec.Command("/bin/sh", "-c", guard, "guard", //nolint:noctx // It outlives every context but the process.
 		filepath.Join(s.programs, "postgres"), "-D", s.data(), "-k", s.dir, "-p", strconv.Itoa(s.port),
 		"-c", "listen_addresses=127.0.0.1", "-c", "fsync=on", "-c", "max_connections=200")
@@ -88,14 +87,14 @@ func (s *Server) launch() error {
 	}
 	p := &process{pid: cmd.Process.Pid, lifeline: lifeline, exited: make(chan struct{})}
 	go func() {
-		_ = cmd.Wait() // That it has ended is all that counts.
+		_ = cmd.Wait() // only its end matters
 		close(p.exited)
 	}()
 	s.running = p
 	return nil
 }
 
-// Stop stops the server at once, without a checkpoint, if it runs.
+// Stop stops the server immediately, without a checkpoint, if it is running.
 func (s *Server) Stop() {
 	if s.running == nil {
 		return
@@ -105,13 +104,13 @@ func (s *Server) Stop() {
 	s.running = nil
 }
 
-// Kill ends the server and all its processes with SIGKILL, as a machine that loses its power would.
+// Kill ends the server and all its processes with SIGKILL, as a power failure would.
 func (s *Server) Kill() error {
 	if s.running == nil {
 		return nil
 	}
 	pid := s.running.pid
-	// A stopped server starts no further process while the ones it has are looked up.
+	// A stopped server starts no more processes while its children are listed.
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		return fmt.Errorf("stop PostgreSQL: %w", err)
 	}
@@ -141,9 +140,9 @@ func childrenOf(pid int) ([]int, error) {
 		}
 		stat, err := os.ReadFile(filepath.Join("/proc", entry.Name(), "stat"))
 		if err != nil {
-			continue // It has ended meanwhile.
+			continue // it has ended meanwhile
 		}
-		// The name before the parenthesis may hold anything; after it come the state and the parent.
+		// The name in parentheses may contain anything; after it come the state and the parent.
 		_, rest, _ := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')'):]), ") ")
 		if fields := strings.Fields(rest); len(fields) > 1 && fields[1] == strconv.Itoa(pid) {
 			children = append(children, child)

@@ -19,7 +19,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// User and Password are those of the server's superuser. The password has the characters that make URLs difficult.
+// User and Password are the superuser's. The password contains characters that must be escaped in URLs.
 const (
 	User     = "nestor"
 	Password = "s3cr3t:/?#[]@ %zz"
@@ -36,7 +36,7 @@ type Server struct {
 	databases atomic.Int64
 }
 
-// New makes an empty server and starts it. The error is ErrNotInstalled where there is none.
+// New creates an empty server and starts it. It returns ErrNotInstalled if there is none.
 func New(ctx context.Context) (*Server, error) {
 	bin, err := programs(ctx)
 	if err != nil {
@@ -48,7 +48,7 @@ func New(ctx context.Context) (*Server, error) {
 	}
 	dir, err := os.MkdirTemp("", "nestor-pg-")
 	if err != nil {
-		return nil, fmt.Errorf("make directory for PostgreSQL: %w", err)
+		return nil, fmt.Errorf("create directory for PostgreSQL: %w", err)
 	}
 	s := &Server{programs: bin, dir: dir, account: who}
 	for _, step := range []func(context.Context) error{s.initialize, s.choosePort, s.Start} {
@@ -67,7 +67,7 @@ func (s *Server) initialize(ctx context.Context) error {
 	if s.account != nil {
 		for _, path := range []string{s.dir, password} {
 			if err := os.Chown(path, int(s.account.Uid), int(s.account.Gid)); err != nil {
-				return fmt.Errorf("give directory to PostgreSQL: %w", err)
+				return fmt.Errorf("change owner of the PostgreSQL directory: %w", err)
 			}
 		}
 	}
@@ -98,7 +98,7 @@ func (s *Server) choosePort(ctx context.Context) error {
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
-// URL is the connection string of a database of the server.
+// URL returns the connection string of a database of the server.
 func (s *Server) URL(database string) string {
 	u := url.URL{
 		Scheme: "postgres", User: url.UserPassword(User, Password), Path: "/" + database,
@@ -107,8 +107,8 @@ func (s *Server) URL(database string) string {
 	return u.String()
 }
 
-// NewDatabase makes an empty database and returns its connection string. It stays as long as the server: to drop it
-// would make the server write all that it has in memory.
+// NewDatabase creates an empty database and returns its connection string. It is kept until the server is closed, because
+// dropping it would force a checkpoint.
 func (s *Server) NewDatabase(ctx context.Context) (string, error) {
 	name := fmt.Sprintf("test_%d", s.databases.Add(1))
 	if err := s.exec(ctx, "CREATE DATABASE "+name); err != nil {
@@ -127,7 +127,7 @@ func (s *Server) exec(ctx context.Context, query string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// Close stops the server and deletes all that it has.
+// Close stops the server and deletes its data.
 func (s *Server) Close() error {
 	s.Stop()
 	return os.RemoveAll(s.dir)
