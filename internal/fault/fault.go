@@ -1,11 +1,11 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fault ends the process at a chosen point, so that suites can prove what a crash there leaves behind. A random kill
-// seldom hits the few microseconds between an append and what follows it; an armed point always does.
+// Package fault kills the process at a chosen point, so that test suites can check what a crash there leaves behind. A random
+// kill rarely hits the few microseconds between an append and what follows it; an armed point always does.
 //
-// A point is armed by the environment, NESTOR_FAULT=POINT:COUNT: the process kills itself, as kill -9 would, when it comes
-// to the point for the COUNT-th time. Without the variable there is no hook at all.
+// A point is armed by the environment variable NESTOR_FAULT=POINT:COUNT: the process kills itself with SIGKILL when it reaches
+// the point for the COUNT-th time. Without the variable there is no hook.
 package fault
 
 import (
@@ -47,7 +47,7 @@ func parse(value string, die func()) (func(engine.Point), error) {
 	}, nil
 }
 
-// killSelf does what a machine does that loses its power: nothing is flushed, closed or told.
+// killSelf simulates a power failure: nothing is flushed or closed.
 func killSelf() {
 	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // a process may always signal itself
 	select {}

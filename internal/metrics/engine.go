@@ -16,7 +16,7 @@ var (
 	inFlight     = prometheus.NewDesc("nestor_effects_in_flight", "Model calls, tool calls and timers in flight.", nil, nil)
 )
 
-// Engine reads what the engine holds whenever it is asked.
+// Engine collects the engine's statistics when metrics are scraped.
 type Engine struct{ Stats func() engine.Stats }
 
 // Describe implements prometheus.Collector.

@@ -19,7 +19,7 @@ var (
 	ledgerQueue        = prometheus.NewDesc("nestor_ledger_queue", "Batches that currently wait to be written to the ledger.", nil, nil)
 )
 
-// Ledger reads what the ledger has written whenever it is asked.
+// Ledger collects the ledger's statistics when metrics are scraped.
 type Ledger struct{ Stats func() ledger.Stats }
 
 // Describe implements prometheus.Collector.
@@ -37,7 +37,7 @@ func (l Ledger) Collect(metrics chan<- prometheus.Metric) {
 	metrics <- prometheus.MustNewConstMetric(ledgerQueue, prometheus.GaugeValue, float64(stats.Waiting))
 }
 
-// Timed measures how long appends to a ledger take.
+// Timed returns a ledger that measures the duration of appends.
 func (m *Metrics) Timed(kept engine.Ledger) engine.Ledger {
 	return timed{Ledger: kept, seconds: m.ledgerSec.WithLabelValues()}
 }

@@ -19,8 +19,7 @@ var (
 	longestWait = prometheus.NewDesc("nestor_longest_wait_for_person_seconds", "The longest current wait of an agent for an answer or a decision; 0 if none waits.", nil, nil)
 )
 
-// live knows where every agent stands that has not ended, also those that are not in memory: an engine that takes over tells of all
-// of them.
+// live tracks the standing of all live agents, including evicted ones: an engine that takes over reports all of them.
 type live struct {
 	now func() time.Time
 
@@ -28,14 +27,14 @@ type live struct {
 	agents map[string]standing
 }
 
-// standing is where an agent stands. It waits for a person since the given time, or for none if that is zero.
+// standing is the standing of an agent. since is when it started to wait for a person, or zero.
 type standing struct {
 	kind  string
 	at    agent.Standing
 	since agent.Time
 }
 
-// waitsSince is when a person was first asked for what the agent still waits for. It is read from the calls, which another operator
+// waitsSince returns when the agent first asked for what it still waits for. It is read from the calls, which another operator
 // may have recorded long ago.
 func waitsSince(s agent.State) agent.Time {
 	since := agent.Time(0)
@@ -48,7 +47,7 @@ func waitsSince(s agent.State) agent.Time {
 	return since
 }
 
-// moved notes where an agent stands after a change.
+// moved updates the standing of an agent after a change.
 func (l *live) moved(c engine.Change) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

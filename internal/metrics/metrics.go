@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metrics counts for Prometheus what agents do. Labels are few and bounded: namespaces and names of agents are for the
-// ledger, which can answer any question about them.
+// Package metrics exports counters for Prometheus. Labels are few and bounded: questions about namespaces and single agents are
+// answered by the ledger.
 package metrics
 
 import (
@@ -27,15 +27,15 @@ type Metrics struct {
 	live                                            *live
 }
 
-// seconds are the bounds of the histograms: from a tool that computes to a model that thinks for minutes. Writing to the ledger is
-// faster, and people are slower.
+// Bounds of the histograms, from a local tool to a model call of several minutes. Appends are faster, and waiting for people
+// takes longer.
 var (
 	seconds     = []float64{.001, .005, .025, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 180, 600}
 	fastSeconds = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5}
 	slowSeconds = []float64{.1, .5, 1, 2.5, 5, 10, 30, 60, 180, 600, 1800, 3600, 14400, 86400}
 )
 
-// New makes the metrics and registers them.
+// New creates the metrics and registers them.
 func New(registry prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		build:         gauge("nestor_build_info", "Always 1; the label is the version.", "version"),
@@ -73,7 +73,7 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 	return m, nil
 }
 
-// outcomes are how agents and turns can end.
+// outcomes are the possible outcomes of agents and turns.
 var outcomes = []agent.ErrorKind{
 	success, agent.KindCancelled, agent.KindTimedOut, agent.KindIterationLimit, agent.KindDepthLimit, agent.KindBudgetExhausted, agent.KindLoopDetected,
 	agent.KindModelError, agent.KindToolError, agent.KindSubAgentError, agent.KindInvalidSpec, agent.KindHistoryLost,
@@ -81,7 +81,7 @@ var outcomes = []agent.ErrorKind{
 
 const success = "Success"
 
-// beginAtZero lets what alerts look at be there before it happens: an increase from nothing is none to Prometheus.
+// beginAtZero creates the series that alerts use: for Prometheus, the first sample of a series is not an increase.
 func (m *Metrics) beginAtZero() {
 	m.trouble.WithLabelValues()
 	m.quotaWaits.WithLabelValues(engine.QuotaExhausted)
@@ -107,7 +107,7 @@ func gauge(name, help string, labels ...string) *prometheus.GaugeVec {
 	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
 }
 
-// Recorded counts agents and turns that begin and end, and where agents stand.
+// Recorded counts agents and turns that start and end, and updates the standing of agents.
 func (m *Metrics) Recorded(c engine.Change) {
 	if c.Before.Phase == agent.PhaseNew && len(c.Events) > 0 {
 		m.started.WithLabelValues(c.Agent.Kind).Inc()

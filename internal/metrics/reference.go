@@ -25,7 +25,7 @@ const referenceHead = `# Metrics
 
 const referenceFoot = "\n`provider` is the namespace and name of a ModelProvider. Costs are in millionths of the currency of the provider's prices.\n"
 
-// Reference is the page that documents every metric.
+// Reference returns the page that documents every metric.
 func Reference() (string, error) {
 	page := &page{}
 	if _, err := New(page); err != nil {
@@ -39,14 +39,14 @@ func Reference() (string, error) {
 	return referenceHead + page.rows.String() + referenceFoot, nil
 }
 
-// page is a registry that only writes down what there is.
+// page is a registry that only collects descriptions.
 type page struct {
 	prometheus.Registerer
 
 	rows strings.Builder
 }
 
-// described is how a description prints; it has no other way to be read.
+// described parses the text of a description; its fields are not accessible in another way.
 var described = regexp.MustCompile(`fqName: "([^"]+)", help: ("(?:[^"\\]|\\.)*"), .*variableLabels: \{([^}]*)\}`)
 
 // Register implements prometheus.Registerer.
@@ -57,11 +57,11 @@ func (p *page) Register(c prometheus.Collector) error {
 	for d := range descriptions {
 		found := described.FindStringSubmatch(d.String())
 		if found == nil {
-			return fmt.Errorf("a metric describes itself as %s, which cannot be read", d)
+			return fmt.Errorf("cannot parse the metric description %s", d)
 		}
 		help, err := strconv.Unquote(found[2])
 		if err != nil {
-			return fmt.Errorf("read the description of %s: %w", found[1], err)
+			return fmt.Errorf("parse the description of %s: %w", found[1], err)
 		}
 		labels := ""
 		if found[3] != "" {

@@ -14,7 +14,7 @@ var (
 	streamsRefused = prometheus.NewDesc("nestor_streams_refused_total", "Streams that were refused because of a limit, by server.", []string{"server"}, nil)
 )
 
-// Streams reads how many streams servers hold whenever it is asked.
+// Streams collects the number of open streams when metrics are scraped.
 type Streams struct {
 	Stats map[string]func() streams.Stats
 }

@@ -15,7 +15,7 @@ var (
 	writesWaiting  = prometheus.NewDesc("nestor_kube_api_writes_waiting", "Writes that wait because the limit is reached.", nil, nil)
 )
 
-// Writes reads how many writes the operator has on their way whenever it is asked.
+// Writes collects the operator's writes in flight when metrics are scraped.
 type Writes struct{ Stats func() kubewrites.Stats }
 
 // Describe implements prometheus.Collector.

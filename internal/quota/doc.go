@@ -1,6 +1,6 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package quota says what the AgentQuotas of a namespace mean: in which calendar periods they count, whether a model call fits, and what
-// to tell people about one that does not. Its functions are pure; the ledger counts, and the engine lets calls wait.
+// Package quota implements the rules of AgentQuotas: in which calendar periods they count, whether a model call fits, and the
+// messages for people. Its functions are pure; the ledger counts, and the engine delays calls.
 package quota

@@ -8,14 +8,14 @@ import "time"
 // Period is a calendar period in UTC.
 type Period string
 
-// The periods, as the API writes them.
+// The periods, as named in the API.
 const (
 	Hour  Period = "Hour"
 	Day   Period = "Day"
 	Month Period = "Month"
 )
 
-// Start is when the period that contains a time began.
+// Start returns the start of the period that contains a time.
 func (p Period) Start(at time.Time) time.Time {
 	at = at.UTC()
 	switch p {
@@ -27,7 +27,7 @@ func (p Period) Start(at time.Time) time.Time {
 	return at.Truncate(time.Hour)
 }
 
-// End is when the period that contains a time ends and the next one begins.
+// End returns the end of the period that contains a time, which is the start of the next one.
 func (p Period) End(at time.Time) time.Time {
 	start := p.Start(at)
 	switch p {

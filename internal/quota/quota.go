@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// Quota is an AgentQuota of a namespace. A limit of 0 is none.
+// Quota is an AgentQuota of a namespace. A limit of 0 means no limit.
 type Quota struct {
 	Name                     string
 	Period                   Period
@@ -20,7 +20,7 @@ type Quota struct {
 	MaxActiveAgents          int
 }
 
-// Limits are what the ledger must check, one for each quota in their order.
+// Limits returns the ledger limits of the quotas, in the same order.
 func Limits(quotas []Quota, at time.Time) []ledger.QuotaLimit {
 	limits := make([]ledger.QuotaLimit, len(quotas))
 	for i, q := range quotas {
@@ -29,12 +29,12 @@ func Limits(quotas []Quota, at time.Time) []ledger.QuotaLimit {
 	return limits
 }
 
-// CountsCalls says whether any of the quotas limits what model calls use.
+// CountsCalls reports whether any of the quotas limits the usage of model calls.
 func CountsCalls(quotas []Quota) bool {
 	return slices.ContainsFunc(quotas, func(q Quota) bool { return q.MaxTokens > 0 || q.MaxCostMicros > 0 })
 }
 
-// NeedsPrice returns a quota that limits money, if there is one.
+// NeedsPrice returns a quota that limits cost, if there is one.
 func NeedsPrice(quotas []Quota) (Quota, bool) {
 	i := slices.IndexFunc(quotas, func(q Quota) bool { return q.MaxCostMicros > 0 })
 	if i < 0 {
@@ -43,7 +43,7 @@ func NeedsPrice(quotas []Quota) (Quota, bool) {
 	return quotas[i], true
 }
 
-// ActiveLimit returns the quota that allows the fewest active agents, if one limits them.
+// ActiveLimit returns the quota with the lowest limit of active agents, if there is one.
 func ActiveLimit(quotas []Quota) (Quota, bool) {
 	var least Quota
 	for _, q := range quotas {
@@ -54,15 +54,15 @@ func ActiveLimit(quotas []Quota) (Quota, bool) {
 	return least, least.MaxActiveAgents > 0
 }
 
-// Exceeded is a quota that does not allow a call, and what people are told about it.
+// Exceeded is a quota that does not allow a call, with a message for people.
 type Exceeded struct {
 	Quota   Quota
 	Resets  time.Time
 	Message string
 }
 
-// Find returns the quota that keeps a call waiting for longest. The counts are those of the quotas' limits. There is none if another
-// call has just given back what was missing.
+// Find returns the quota that delays a call the longest. counts are the counts for the limits of the quotas. It finds none if
+// another call has just released its reservation.
 func Find(quotas []Quota, counts []ledger.QuotaCount, call ledger.QuotaCall, at time.Time) (Exceeded, bool) {
 	var found Exceeded
 	limits := Limits(quotas, at)
@@ -96,12 +96,12 @@ func describe(q Quota, limit ledger.QuotaLimit, count ledger.QuotaCount, call le
 	return text + fmt.Sprintf("It goes on when the quota resets at %s, or is raised.", resets.Format(time.RFC3339))
 }
 
-// PriceUnknown says what to do about a model without a price under a quota of money.
+// PriceUnknown returns the message for a model without a price under a cost quota.
 func PriceUnknown(q Quota, model, provider string) string {
 	return fmt.Sprintf("AgentQuota %s limits maxCostMicros: add the prices of %s to models of the ModelProvider %s.", q.Name, model, provider)
 }
 
-// TooManyActive says why an agent that could be at work waits.
+// TooManyActive returns the message for an agent that waits because too many are active.
 func TooManyActive(q Quota) string {
 	return fmt.Sprintf("AgentQuota %s: %d sub-agents of the namespace are Active, which is the most (maxActiveAgents). It goes on when one of them ends or waits.",
 		q.Name, q.MaxActiveAgents)

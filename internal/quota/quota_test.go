@@ -15,7 +15,7 @@ import (
 
 func TestPeriodsAreCalendarPeriodsInUTC(t *testing.T) {
 	berlin := time.FixedZone("CET", 3600)
-	at := time.Date(2028, time.March, 1, 0, 30, 0, 0, berlin) // in UTC it is the last hour of a leap February
+	at := time.Date(2028, time.March, 1, 0, 30, 0, 0, berlin) // in UTC this is the last hour of February in a leap year
 	for period, want := range map[Period][2]string{
 		Hour:  {"2028-02-29T23:00:00Z", "2028-03-01T00:00:00Z"},
 		Day:   {"2028-02-29T00:00:00Z", "2028-03-01T00:00:00Z"},
@@ -36,7 +36,7 @@ func TestPeriodsFollowEachOther(t *testing.T) {
 			t.Fatalf("%s of %s is from %s to %s", period, at, start, end)
 		}
 		if !start.Equal(start.Truncate(time.Hour)) {
-			t.Fatalf("%s does not begin with an hour", start)
+			t.Fatalf("%s does not start at a full hour", start)
 		}
 	})
 }
@@ -47,7 +47,7 @@ func TestTheQuotaThatLastsLongestIsNamed(t *testing.T) {
 	counts := []ledger.QuotaCount{{Tokens: 90}, {Tokens: 150, ReservedTokens: 45}, {CostMicros: 1}}
 	for name, tc := range map[string]struct {
 		call ledger.QuotaCall
-		want []string // nothing: it fits
+		want []string // none: it fits
 	}{
 		"fits":            {ledger.QuotaCall{Tokens: 5, CostMicros: 9}, nil},
 		"beyond both":     {ledger.QuotaCall{Tokens: 20}, []string{"AgentQuota daily (Day): 150 of 200 tokens are used, 45 are reserved, and the next call may need 20", "2026-11-16T00:00:00Z"}},
@@ -61,7 +61,7 @@ func TestTheQuotaThatLastsLongestIsNamed(t *testing.T) {
 			}
 			for _, words := range tc.want {
 				if !strings.Contains(found.Message, words) {
-					t.Errorf("%q does not say %q", found.Message, words)
+					t.Errorf("%q does not contain %q", found.Message, words)
 				}
 			}
 		})

@@ -13,8 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Orchestrator is the role of a chat that names none, and General that of a
-// spawned task that names none.
+// Orchestrator is the default role of a chat, General that of a spawned task.
 const (
 	Orchestrator = "orchestrator"
 	General      = "general"
@@ -31,7 +30,7 @@ func BuiltIn(name string) (Role, bool) {
 	}
 	r, err := parse(content)
 	if err != nil {
-		// The files are part of the program and a test reads them all.
+		// The files are embedded, and a test parses all of them.
 		panic(fmt.Sprintf("built-in role %s: %v", name, err))
 	}
 	return r, true
@@ -50,7 +49,7 @@ func Names() []string {
 	return names
 }
 
-// parse reads a role from Markdown with YAML front matter.
+// parse parses a role from Markdown with YAML front matter.
 func parse(content []byte) (Role, error) {
 	text, ok := strings.CutPrefix(string(content), "---\n")
 	front, prompt, closed := strings.Cut(text, "\n---\n")

@@ -34,7 +34,7 @@ func matches(globs []string, name string) bool {
 	})
 }
 
-// The limits and delegations of the product's design.
+// The limits and delegations of the design.
 func TestLimitsAndDelegations(t *testing.T) {
 	everybody := slices.DeleteFunc(Names(), func(name string) bool { return name == Orchestrator })
 	want := map[string]struct {
@@ -72,7 +72,7 @@ func TestRolesAreComplete(t *testing.T) {
 	for _, name := range Names() {
 		r := builtIn(t, name)
 		if r.Name != name || !label.MatchString(name) {
-			t.Errorf("%s calls itself %q", name, r.Name)
+			t.Errorf("the role in file %s is named %q", name, r.Name)
 		}
 		if r.DisplayName == "" || r.Icon == "" || r.Tools == nil || r.Approval == nil || r.Approval.Mode != ApproveWriteTools {
 			t.Errorf("%s lacks a field: %+v", name, r)
@@ -84,7 +84,7 @@ func TestRolesAreComplete(t *testing.T) {
 			t.Errorf("%s: description %q is not one sentence", name, r.Description)
 		}
 		if name != Orchestrator && len(r.DelegateWhen) == 0 {
-			t.Errorf("%s does not say when to delegate to it", name)
+			t.Errorf("%s has no DelegateWhen", name)
 		}
 		if n := utf8.RuneCountInString(r.SystemPrompt); n < 1500 || n > 8000 {
 			t.Errorf("%s: the prompt has %d characters", name, n)
@@ -102,13 +102,13 @@ func TestRolesAreComplete(t *testing.T) {
 	}
 }
 
-// Words that prompts put in backticks and that are no tools.
+// Words in backticks in prompts that are not tools.
 var plainWords = []string{
 	"success_criteria", "confidence", "files_modified", "files_created", "tests_run", "tests_passed", "path:line",
 	"bugs", "security", "performance", "style", "all",
 }
 
-// A prompt that names a tool the role does not have makes a model fail.
+// A prompt that names a tool which the role does not have makes a model fail.
 func TestPromptsNameOnlyToolsOfTheirRole(t *testing.T) {
 	shared := []string{"ask_user"}
 	subAgent := append([]string{"submit_result", "submit_error"}, shared...)
@@ -129,16 +129,16 @@ func TestPromptsNameOnlyToolsOfTheirRole(t *testing.T) {
 	}
 }
 
-// Content that agents read may try to instruct them.
+// Content that agents read may contain instructions from attackers.
 func TestPromptsDistrustContent(t *testing.T) {
 	for _, name := range Names() {
 		if !strings.Contains(builtIn(t, name).SystemPrompt, "instruction") {
-			t.Errorf("the prompt of %s does not say that content is no instruction", name)
+			t.Errorf("the prompt of %s does not warn about instructions in content", name)
 		}
 	}
 }
 
-// A control tool that the prompt does not explain is not used, or not as it is meant. The wording is free.
+// A control tool that the prompt does not explain is not used, or is misused. The wording is free.
 func TestOrchestratorPromptExplainsItsControlTools(t *testing.T) {
 	prompt := builtIn(t, Orchestrator).SystemPrompt
 	for _, name := range []string{"delegate_to_agent", "spawn_agents", "reply_to_agent", "confidence", "continue_agent", "cancel_task", "ask_user"} {
@@ -205,7 +205,7 @@ func TestSearchAndReviewOnlyRead(t *testing.T) {
 	for _, name := range []string{"researcher", "planner", "reviewer"} {
 		for _, writes := range []string{"write", "patch", "bash"} {
 			if matches(builtIn(t, name).Tools.Allow, writes) {
-				t.Errorf("%s may %s", name, writes)
+				t.Errorf("%s allows %s", name, writes)
 			}
 		}
 	}

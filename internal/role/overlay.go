@@ -5,9 +5,8 @@ package role
 
 import "cmp"
 
-// Overlay returns r with everything that over says instead. What over leaves out
-// stays; a part such as Tools or Delegation is taken whole, while limits are
-// taken one by one.
+// Overlay returns r with the fields that are set in over. A part such as Tools or Delegation is replaced as a whole, while limits
+// are replaced one by one.
 func (r Role) Overlay(over Role) Role {
 	return Role{
 		Name:            cmp.Or(over.Name, r.Name),
@@ -33,7 +32,7 @@ func (r Role) Overlay(over Role) Role {
 	}
 }
 
-// whenOf drops the built-in advice once the role is described as something else.
+// whenOf drops the built-in DelegateWhen if the role gets a new description.
 func whenOf(r, over Role) []string {
 	if len(over.DelegateWhen) > 0 || over.Description != "" && over.Description != r.Description {
 		return over.DelegateWhen

@@ -39,11 +39,11 @@ func TestOverlayKeepsWhatItLeavesOut(t *testing.T) {
 func TestOverlayWithAnotherPurposeDropsTheOldAdvice(t *testing.T) {
 	got := builtIn(t, "coder").Overlay(Role{Description: "Writes poems."})
 	if len(got.DelegateWhen) > 0 {
-		t.Errorf("a poet is still called for %v", got.DelegateWhen)
+		t.Errorf("a role with a new description still has the delegation advice %v", got.DelegateWhen)
 	}
 }
 
-// The sample gives the built-in roles the models of the design's table.
+// The sample assigns the models of the design's table to the built-in roles.
 func TestSampleOverlay(t *testing.T) {
 	want := map[string]string{
 		"orchestrator": "qwen/qwen3-coder-30b",

@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package streams bounds how many streams a server holds open: a stream costs memory for as long as its reader likes, so neither one
-// person nor all of them together may have any number of them.
+// Package streams bounds the open streams of a server: a stream takes memory for as long as its reader keeps it open, so there
+// are limits per user and in total.
 package streams
 
 import (
@@ -14,17 +14,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// retrySeconds is when a client that was refused should try again.
+// retrySeconds is the Retry-After of a refused client.
 const retrySeconds = 5
 
-// Limits are how many streams may be open at once. 0 is no limit.
+// Limits bound the concurrent streams. 0 means no limit.
 type Limits struct {
 	Total, PerUser int
 }
 
-// Stats are what a limiter has counted.
+// Stats are the counts of a limiter.
 type Stats struct {
-	// Open is how many streams are open now, Refused how many were refused since the start.
+	// Open is the number of open streams, Refused the number of refused ones since the start.
 	Open, Refused int
 }
 
@@ -38,12 +38,12 @@ type Limiter struct {
 	refused int
 }
 
-// NewLimiter makes a limiter.
+// NewLimiter returns a limiter.
 func NewLimiter(limits Limits) *Limiter {
 	return &Limiter{limits: limits, byUser: map[string]int{}}
 }
 
-// Open counts a stream of a user until release is called. It fails with a status 429 when there are too many.
+// Open counts a stream of a user until release is called. It returns an error with status 429 if there are too many.
 func (l *Limiter) Open(user string) (release func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -66,11 +66,11 @@ func (l *Limiter) release(user string) {
 	l.open--
 	l.byUser[user]--
 	if l.byUser[user] == 0 {
-		delete(l.byUser, user) // users come and go
+		delete(l.byUser, user) // keep no entries of users without streams
 	}
 }
 
-// Stats returns what the limiter has counted.
+// Stats returns the current counts.
 func (l *Limiter) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()

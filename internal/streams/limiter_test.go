@@ -36,7 +36,7 @@ func TestLimits(t *testing.T) {
 	open("bob")
 	refused("carol", "of this server")
 	first()
-	first() // a second release counts nothing
+	first() // a repeated release has no effect
 	open("carol")
 	refused("alice", "of this server")
 	if got := l.Stats(); got != (streams.Stats{Open: 3, Refused: 3}) {

@@ -13,10 +13,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// awaitApproval is an operation that the conventions do not know: a person decides whether a tool may run.
+// awaitApproval is an operation that the conventions do not define: the wait for a person's decision about a tool call.
 const awaitApproval = "await_approval"
 
-// agentInvoked tells of a sub-agent, or a turn of an orchestrator, that has ended.
+// agentInvoked emits the span of a sub-agent, or of a turn of an orchestrator, that has ended.
 func (t *Telemetry) agentInvoked(record ledger.Agent, run engine.Run) {
 	start, end, failure := moment(run.Since), moment(run.At), string(run.Kind)
 	t.instruments.agentInvoked(record, failure, end.Sub(start))
@@ -33,8 +33,8 @@ func (t *Telemetry) agentInvoked(record ledger.Agent, run engine.Run) {
 	})
 }
 
-// usage is what an agent used with everything below it. It has names of our own: a backend that adds up the tokens of the
-// conventions must find each of them once, at its model call.
+// usage returns the usage of an agent and everything below it. The attributes are not those of the conventions: a backend that
+// sums the tokens of the conventions must count each token once, at its model call.
 func usage(u agent.Usage) []attribute.KeyValue {
 	attributes := []attribute.KeyValue{attribute.Int64("nestor.usage.total_tokens", u.Total()), attribute.Int64("nestor.usage.model_calls", u.ModelCalls)}
 	if u.CostMicros != nil {
@@ -43,7 +43,7 @@ func usage(u agent.Usage) []attribute.KeyValue {
 	return attributes
 }
 
-// approvalAwaited tells how long a call waited for a person.
+// approvalAwaited emits the span of a wait for an approval.
 func (t *Telemetry) approvalAwaited(s step, call agent.Call) {
 	above := agentPlace(s.agent, s.before)
 	t.tell(told{

@@ -107,7 +107,7 @@ func TestMetricsOfTheConventions(t *testing.T) {
 	}
 }
 
-// What a server is told is the id of the span that will be there when the call has ended.
+// Servers get the id of the span that is emitted when the call has ended.
 func TestServersAreToldTheTrace(t *testing.T) {
 	w := newWorld(t)
 	sub := standalone(w)
@@ -130,7 +130,7 @@ func TestServersAreToldTheTrace(t *testing.T) {
 	sub.reply("done")
 	span := w.find("chat small").SpanContext()
 	if got, want := <-told, "00-"+span.TraceID().String()+"-"+span.SpanID().String()+"-01"; got != want {
-		t.Errorf("told %q, want %q", got, want)
+		t.Errorf("propagated %q, want %q", got, want)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
-// message and part are the JSON in which the conventions tell a conversation.
+// message and part are the JSON of conversations in the conventions.
 type message struct {
 	Role         string `json:"role"`
 	Parts        []part `json:"parts"`
@@ -29,7 +29,7 @@ type part struct {
 	Response  string          `json:"response,omitempty"`
 }
 
-// contentOf is what was said in a model call. Pictures are left out. An API key is in no request, so it cannot be in here.
+// contentOf returns the content of a model call, without images. Requests contain no API keys.
 func contentOf(call engine.Call) []attribute.KeyValue {
 	var system []part
 	var input []message
@@ -54,7 +54,7 @@ func contentOf(call engine.Call) []attribute.KeyValue {
 	return attributes
 }
 
-// spoken is what somebody said: a text, calls, or both.
+// spoken returns the parts of a message: text, calls, or both.
 func spoken(text string, calls []model.ToolCall) []part {
 	parts := []part{}
 	if text != "" {
@@ -63,14 +63,14 @@ func spoken(text string, calls []model.ToolCall) []part {
 	for _, c := range calls {
 		call := part{Type: "tool_call", ID: c.ID, Name: c.Name, Arguments: json.RawMessage(c.Arguments)}
 		if !json.Valid(call.Arguments) {
-			call.Arguments, _ = json.Marshal(c.Arguments) // a string always encodes
+			call.Arguments, _ = json.Marshal(c.Arguments) // encoding a string cannot fail
 		}
 		parts = append(parts, call)
 	}
 	return parts
 }
 
-// encoded is plain data as an attribute; it always encodes.
+// encoded returns plain data as a JSON attribute; encoding cannot fail.
 func encoded(key attribute.Key, value any) attribute.KeyValue {
 	data, _ := json.Marshal(value)
 	return key.String(string(data))

@@ -1,10 +1,10 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package telemetry tells OpenTelemetry what agents do: traces and metrics in the words of the conventions for generative AI.
+// Package telemetry exports traces and metrics of agents to OpenTelemetry, following the conventions for generative AI.
 //
-// A person's message is one trace. The turn that takes the message is its root; the model calls, tool calls, tasks, sub-agents of
-// every depth and later turns that come of it are below:
+// A person's message is one trace. Its root is the turn that handles the message; below it are the model calls, tool calls,
+// tasks, sub-agents of every depth and later turns that follow from it:
 //
 //	invoke_agent orchestrator
 //	├─ chat gpt-5
@@ -16,11 +16,11 @@
 //	└─ invoke_agent orchestrator
 //	   └─ chat gpt-5
 //
-// Such work may take days, and the operator may be another process at its end than at its beginning. So nothing is kept open:
-// a span is made when the ledger has taken its end, with the times that the state remembers, and the ids of traces and spans
-// are digests of what the ledger knows (identity.go). Whoever ends something knows the ids of everything around it, a restarted
-// operator goes on with the same traces, and what is replayed is not told again.
+// Such work may take days, and the operator may be restarted in between, so no spans are kept open. A span is emitted when its
+// end is in the ledger, with the times from the state, and trace and span ids are digests of what is recorded (identity.go). The
+// ids of all related spans are known when something ends, a restarted operator continues the same traces, and replayed events are
+// not emitted again.
 //
-// Everything is set by the environment variables of OpenTelemetry; without an endpoint there is no telemetry at all. Prompts,
-// replies, arguments and results are told only where that was asked for (content.go).
+// The configuration is the environment variables of OpenTelemetry; without an endpoint there is no telemetry. Prompts, replies,
+// arguments and results are only emitted if that is enabled (content.go).
 package telemetry

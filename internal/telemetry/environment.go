@@ -11,18 +11,18 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// environment reads the variables of OpenTelemetry. What the SDK and its exporters read themselves (protocol, headers, timeouts, limits,
-// batches, certificates) is not read here.
+// environment reads the variables of OpenTelemetry. The SDK and its exporters read some themselves: protocol, headers, timeouts,
+// limits, batches, certificates.
 type environment func(name string) string
 
-// The signals, as variables name them.
+// The signals, as they appear in variable names.
 const (
 	traces  = "TRACES"
 	metrics = "METRICS"
 )
 
-// wanted reports whether a signal is to be sent: it has an endpoint, and it is not turned off. Of the exporters that autoexport offers only otlp
-// is allowed: console would mix with the log, and prometheus would open a port that no chart and no NetworkPolicy knows.
+// wanted reports whether a signal is enabled: it has an endpoint, and it is not turned off. Of the exporters of autoexport only
+// otlp is allowed: console would mix with the log, and prometheus would open a port that no chart and no NetworkPolicy covers.
 func (env environment) wanted(signal string) (bool, error) {
 	if env.isTrue("OTEL_SDK_DISABLED") {
 		return false, nil
@@ -38,8 +38,8 @@ func (env environment) wanted(signal string) (bool, error) {
 	return env("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || env("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") != "", nil
 }
 
-// sampler decides about whole traces: every span of a trace asks it with the same trace id, so that all operators that a trace
-// passes through agree. There is no parent to ask, since the trace begins here.
+// sampler decides about whole traces: every span of a trace has the same trace id, so that all operators that handle a trace
+// agree. There is no parent to consult, since the trace starts here.
 func (env environment) sampler() (sdktrace.Sampler, error) {
 	const name, argument = "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"
 	switch value := strings.TrimPrefix(env(name), "parentbased_"); value {
@@ -61,7 +61,7 @@ func (env environment) sampler() (sdktrace.Sampler, error) {
 	}
 }
 
-// captures says whether prompts, replies, arguments and results may be told.
+// captures reports whether prompts, replies, arguments and results may be emitted.
 func (env environment) captures() (bool, error) {
 	const name = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 	switch value := strings.ToLower(env(name)); value {
@@ -74,7 +74,7 @@ func (env environment) captures() (bool, error) {
 	}
 }
 
-// propagates says whether servers that are called are told the trace.
+// propagates reports whether the trace is propagated to servers that are called.
 func (env environment) propagates() bool {
 	value := env("OTEL_PROPAGATORS")
 	return value == "" || strings.Contains(value, "tracecontext")

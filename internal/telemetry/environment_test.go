@@ -38,16 +38,16 @@ func TestNothingIsToldWithoutAnEndpoint(t *testing.T) {
 	} {
 		tells, err := Start(t.Context(), Options{Getenv: e})
 		if err != nil || tells != nil {
-			t.Errorf("it tells %v, %v", tells, err)
+			t.Errorf("telemetry is %v, %v, want none", tells, err)
 		}
 	}
 	var tells *Telemetry
 	tells.Recorded(engine.Change{})
 	if ctx := tells.Scope(t.Context(), engine.Change{}.Agent, agent.State{}, agent.CallModel{}); trace.SpanContextFromContext(ctx).IsValid() {
-		t.Error("a telemetry that is off has a trace")
+		t.Error("disabled telemetry has a trace")
 	}
 	if tells.Transport(nil) != nil {
-		t.Error("a telemetry that is off changes requests")
+		t.Error("disabled telemetry changes requests")
 	}
 	tells.End(t.Context())
 }
@@ -80,7 +80,7 @@ func TestAWrongProtocolIsRefusedWithAHint(t *testing.T) {
 	}
 }
 
-// All spans of a trace are told, or none: whoever decides, and whenever.
+// A trace is emitted as a whole or not at all, whichever operator decides.
 func TestSamplingIsOfWholeTraces(t *testing.T) {
 	sampler, err := env("OTEL_TRACES_SAMPLER", "parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG", "0.5").sampler()
 	if err != nil {
@@ -101,15 +101,15 @@ func TestSamplingIsOfWholeTraces(t *testing.T) {
 	}
 	for id, n := range spans {
 		if n != 2 { // the turn and its model call
-			t.Errorf("%d spans of the trace %s are told", n, id)
+			t.Errorf("%d spans of the trace %s are emitted", n, id)
 		}
 	}
 	if told, silent := len(spans), len(messages)-len(spans); told < 5 || silent < 5 {
-		t.Errorf("%d traces are told and %d are not", told, silent)
+		t.Errorf("%d traces are emitted and %d are not", told, silent)
 	}
 }
 
-// A collector that is gone must not hold up anything, and is complained about once.
+// An unavailable collector must not block anything, and is logged once.
 func TestACollectorThatIsGone(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
@@ -126,9 +126,9 @@ func TestACollectorThatIsGone(t *testing.T) {
 	began := time.Now()
 	tells.End(t.Context())
 	if took := time.Since(began); took > 2*patience {
-		t.Errorf("the end took %s", took)
+		t.Errorf("the shutdown took %s", took)
 	}
-	for !strings.Contains(<-logged, "Telemetry was not sent whole") { // other complaints come before it
+	for !strings.Contains(<-logged, "Telemetry was not sent completely") { // other messages come before it
 	}
 }
 

@@ -14,15 +14,15 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// place is where a span stands: its own ids and those of the span above it.
+// place contains the ids of a span and of its parent.
 type place struct {
 	trace  trace.TraceID
 	span   trace.SpanID
 	parent trace.SpanID // invalid for a root
 }
 
-// agentPlace is the place of an agent, or of the turn that an orchestrator's state is in. A tool run has no span of its own: its
-// call stands directly below who asked for it.
+// agentPlace returns the place of an agent, or of the current turn of an orchestrator. A tool run has no span: its call is
+// directly below its parent.
 func agentPlace(record ledger.Agent, s agent.State) place {
 	p := place{trace: traceID(record.Root, s.Thread())}
 	switch s.Config.Kind {
@@ -41,12 +41,12 @@ func agentPlace(record ledger.Agent, s agent.State) place {
 	return p
 }
 
-// below is the place of something that an agent does, by a key that is unique for the agent.
+// below returns the place of an operation of an agent, by a key that is unique for the agent.
 func (p place) below(record ledger.Agent, key string) place {
 	return place{trace: p.trace, span: spanID(record.UID, key), parent: p.span}
 }
 
-// askedBy is the span of the call that asked for an agent, invalid if nobody did.
+// askedBy returns the span of the call that started an agent; invalid if there is none.
 func askedBy(record ledger.Agent, origin agent.Origin) trace.SpanID {
 	if record.Parent == "" || origin.Call == "" {
 		return trace.SpanID{}
@@ -54,7 +54,7 @@ func askedBy(record ledger.Agent, origin agent.Origin) trace.SpanID {
 	return spanID(record.Parent, callKey(origin.Request, origin.Call))
 }
 
-// callKey is the key of a tool call, whoever answers it.
+// callKey returns the key of a tool call.
 func callKey(request, call string) string { return agent.RunTool{Request: request, Call: call}.Key() }
 
 func traceID(root, thread string) trace.TraceID {
@@ -67,7 +67,7 @@ func spanID(uid, key string) trace.SpanID {
 	return trace.SpanID(digest[:8])
 }
 
-// context returns a context in which a span that starts has this place, in a trace that is told.
+// context returns a context in which a new span gets this place, in a sampled trace.
 func (p place) context() context.Context {
 	ctx := context.WithValue(context.Background(), placeKey{}, p)
 	if !p.parent.IsValid() {
@@ -82,7 +82,7 @@ func (p place) spanContext(span trace.SpanID, sampled bool) trace.SpanContext {
 
 type placeKey struct{}
 
-// identities gives spans the ids of the place that their context names.
+// identities gives spans the ids of the place in their context.
 type identities struct{}
 
 // NewIDs implements sdktrace.IDGenerator.

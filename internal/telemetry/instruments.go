@@ -17,7 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// The bounds that the conventions ask for.
+// The bounds that the conventions recommend.
 var (
 	secondBounds = []float64{0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92}
 	tokenBounds  = []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}
@@ -33,11 +33,11 @@ func newInstruments(meter metric.Meter) (*instruments, error) {
 	var i instruments
 	var errs [4]error
 	seconds := []metric.Float64HistogramOption{metric.WithUnit("s"), metric.WithExplicitBucketBoundaries(secondBounds...)}
-	i.modelSeconds, errs[0] = meter.Float64Histogram("gen_ai.client.operation.duration", append(seconds, metric.WithDescription("How long model calls took."))...)
-	i.agentSeconds, errs[1] = meter.Float64Histogram("gen_ai.invoke_agent.duration", append(seconds, metric.WithDescription("How long sub-agents and turns of orchestrators took."))...)
-	i.toolSeconds, errs[2] = meter.Float64Histogram("gen_ai.execute_tool.duration", append(seconds, metric.WithDescription("How long tool calls took."))...)
+	i.modelSeconds, errs[0] = meter.Float64Histogram("gen_ai.client.operation.duration", append(seconds, metric.WithDescription("Duration of model calls."))...)
+	i.agentSeconds, errs[1] = meter.Float64Histogram("gen_ai.invoke_agent.duration", append(seconds, metric.WithDescription("Duration of sub-agents and turns of orchestrators."))...)
+	i.toolSeconds, errs[2] = meter.Float64Histogram("gen_ai.execute_tool.duration", append(seconds, metric.WithDescription("Duration of tool calls."))...)
 	i.tokens, errs[3] = meter.Int64Histogram("gen_ai.client.token.usage", metric.WithUnit("{token}"),
-		metric.WithExplicitBucketBoundaries(tokenBounds...), metric.WithDescription("How many tokens model calls used."))
+		metric.WithExplicitBucketBoundaries(tokenBounds...), metric.WithDescription("Tokens used by model calls."))
 	return &i, errors.Join(errs[:]...)
 }
 
@@ -69,7 +69,7 @@ func (i *instruments) agentInvoked(record ledger.Agent, failure string, took tim
 	i.record(i.agentSeconds, took, failure, semconv.GenAIOperationNameInvokeAgent, semconv.GenAIAgentName(record.Role))
 }
 
-// otherTool stands for names that a model made up: there is no end to them.
+// otherTool replaces names that a model made up, which are unbounded.
 const otherTool = "_OTHER"
 
 func (i *instruments) toolCalled(config agent.Config, tool, failure string, took time.Duration) {

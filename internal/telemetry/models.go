@@ -16,7 +16,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/engine"
 )
 
-// modelCalled tells of a model call that was made. Each attempt is a call of its own: it is paid for, and minutes may lie between two.
+// modelCalled emits the span of a model call. Each attempt has its own span: it costs tokens, and minutes may pass between
+// attempts.
 func (t *Telemetry) modelCalled(c engine.Change, call engine.Call) {
 	t.instruments.modelCalled(call)
 	effect, ok := call.Effect.(agent.CallModel)
@@ -27,9 +28,9 @@ func (t *Telemetry) modelCalled(c engine.Change, call engine.Call) {
 	if state.Phase == agent.PhaseNew {
 		state = c.After
 	}
-	state.Turn = call.Turn // the orchestrator may have gone on since
+	state.Turn = call.Turn // the orchestrator may be in a later turn
 	place := agentPlace(call.Agent, state).below(call.Agent, effect.Key())
-	if !t.sampled(place.trace) { // content may be large: it is not encoded for nobody
+	if !t.sampled(place.trace) { // content may be large: do not encode it for nothing
 		return
 	}
 	attributes := append(who(call.Agent), semconv.GenAIOperationNameChat, providerAt(call.Server),
@@ -47,7 +48,7 @@ func (t *Telemetry) modelCalled(c engine.Change, call engine.Call) {
 	})
 }
 
-// asked is what the request says besides its content.
+// asked returns the attributes of the request, without its content.
 func asked(call engine.Call) []attribute.KeyValue {
 	var attributes []attribute.KeyValue
 	if n := call.Request.MaxOutputTokens; n > 0 {
@@ -59,7 +60,7 @@ func asked(call engine.Call) []attribute.KeyValue {
 	return attributes
 }
 
-// replied is what the reply says besides its content. What the provider did not say is left out.
+// replied returns the attributes of the reply, without its content. What the provider did not report is omitted.
 func replied(call engine.Call) []attribute.KeyValue {
 	reply := call.Reply
 	if reply == nil {
@@ -85,7 +86,7 @@ func replied(call engine.Call) []attribute.KeyValue {
 	return attributes
 }
 
-// server is the address of an endpoint.
+// server returns the address attributes of an endpoint.
 func server(host string) []attribute.KeyValue {
 	name, port, err := net.SplitHostPort(host)
 	if err != nil {
@@ -95,7 +96,7 @@ func server(host string) []attribute.KeyValue {
 	return []attribute.KeyValue{semconv.ServerAddress(name), semconv.ServerPort(number)}
 }
 
-// providers are the names that the conventions have for those who serve models, by the domains of their hosts.
+// providers maps domains to the provider names of the conventions.
 var providers = []struct {
 	domain string
 	name   attribute.KeyValue
@@ -114,8 +115,8 @@ var providers = []struct {
 	{"x.ai", semconv.GenAIProviderNameXAI},
 }
 
-// providerAt is the name that the conventions have for who serves at a host. They want "openai" for others that speak its
-// protocol; server.address tells those apart.
+// providerAt returns the provider name of the conventions for a host. They require "openai" for others that use its protocol;
+// server.address distinguishes those.
 func providerAt(host string) attribute.KeyValue {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -14,7 +14,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// Scope puts a model or tool call into its trace before it is made: its ids are known, though its span comes only at its end.
+// Scope adds the trace of a model or tool call to its context. The ids are known before the call, although the span is emitted at
+// its end.
 func (t *Telemetry) Scope(ctx context.Context, record ledger.Agent, s agent.State, e agent.Effect) context.Context {
 	if t == nil || !t.propagates {
 		return ctx
@@ -28,7 +29,7 @@ func (t *Telemetry) Scope(ctx context.Context, record ledger.Agent, s agent.Stat
 	return trace.ContextWithSpanContext(ctx, p.spanContext(p.span, t.sampled(p.trace)))
 }
 
-// propagating adds the W3C headers of the context's trace to requests.
+// propagating adds the W3C trace headers of the context to requests.
 type propagating struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.

@@ -17,8 +17,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// Recorded tells what has ended with a change that the ledger has taken. It does not block: spans that nobody takes in time are
-// dropped.
+// Recorded emits spans for everything that has ended with a recorded change. It does not block: spans are dropped if they are not
+// exported in time.
 func (t *Telemetry) Recorded(c engine.Change) {
 	if t == nil {
 		return
@@ -42,24 +42,24 @@ func (t *Telemetry) Recorded(c engine.Change) {
 		}
 	})
 	for _, run := range c.Runs() {
-		if run.State.Config.Kind != agent.ToolRun { // its call says it all
+		if run.State.Config.Kind != agent.ToolRun { // its call has a span
 			t.agentInvoked(c.Agent, run)
 		}
 	}
 }
 
-// told is what a span says.
+// told is the content of a span.
 type told struct {
 	place      place
 	name       string
 	kind       trace.SpanKind
 	start, end time.Time
 	attributes []attribute.KeyValue
-	// failure is why it failed, and words what was said about it, which may be content.
+	// failure is the kind of error, and words the error message, which may be content.
 	failure, words string
 }
 
-// tell makes a span of something that has ended.
+// tell emits a span for something that has ended.
 func (t *Telemetry) tell(s told) {
 	if !t.sampled(s.place.trace) {
 		return
@@ -76,12 +76,12 @@ func (t *Telemetry) tell(s told) {
 	span.End(trace.WithTimestamp(s.end))
 }
 
-// sampled says whether a trace is told.
+// sampled reports whether a trace is emitted.
 func (t *Telemetry) sampled(id trace.TraceID) bool {
 	return t.tracer != nil && t.sampler.ShouldSample(sdktrace.SamplingParameters{TraceID: id}).Decision == sdktrace.RecordAndSample
 }
 
-// who says which agent a span is about.
+// who returns the attributes of an agent.
 func who(record ledger.Agent) []attribute.KeyValue {
 	attributes := []attribute.KeyValue{
 		semconv.GenAIAgentName(record.Role), semconv.GenAIAgentID(record.UID),

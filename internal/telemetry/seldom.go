@@ -10,7 +10,7 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// seldom logs errors of the SDK, but not each of them: a collector that is down must not fill the log.
+// seldom logs errors of the SDK at a limited rate: a collector that is down must not fill the log.
 type seldom struct {
 	log   logr.Logger
 	every time.Duration

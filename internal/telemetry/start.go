@@ -22,20 +22,20 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// scope is the name under which everything is told.
+// scope is the instrumentation scope.
 const scope = "github.com/nestor-dev/nestor"
 
-// Options say who tells.
+// Options configure Start.
 type Options struct {
-	// Service is what the service is called unless OTEL_SERVICE_NAME says otherwise, and Version its version.
+	// Service is the service name unless OTEL_SERVICE_NAME is set, and Version its version.
 	Service, Version string
-	// Log is told, now and then, that telemetry cannot be sent.
+	// Log receives export errors, at a limited rate.
 	Log logr.Logger
-	// Getenv reads the environment; nil is os.Getenv. The exporters read os.Getenv in any case.
+	// Getenv reads the environment; nil means os.Getenv. The exporters always use os.Getenv.
 	Getenv func(string) string
 }
 
-// Telemetry tells what agents do. A nil Telemetry tells nothing: all its methods may be called.
+// Telemetry emits traces and metrics. All methods of a nil Telemetry are no-ops.
 type Telemetry struct {
 	tracer      trace.Tracer // nil: no traces
 	sampler     sdktrace.Sampler
@@ -46,7 +46,7 @@ type Telemetry struct {
 	shutdown    []func(context.Context) error
 }
 
-// Start reads the environment. It returns nil if nothing is to be told.
+// Start reads the environment. It returns nil if telemetry is disabled.
 func Start(ctx context.Context, options Options) (*Telemetry, error) {
 	if options.Getenv == nil {
 		options.Getenv = os.Getenv
@@ -118,7 +118,7 @@ func (t *Telemetry) useMetrics(reader sdkmetric.Reader, described *resource.Reso
 	return err
 }
 
-// describe says who tells. What the environment says comes last and wins.
+// describe returns the resource. Attributes from the environment take precedence.
 func describe(ctx context.Context, options Options) (*resource.Resource, error) {
 	known := []attribute.KeyValue{semconv.ServiceName(options.Service), semconv.ServiceVersion(options.Version)}
 	if host, err := os.Hostname(); err == nil {
@@ -134,10 +134,10 @@ func describe(ctx context.Context, options Options) (*resource.Resource, error) 
 	return described, nil
 }
 
-// patience is how long the end waits for a collector.
+// patience bounds the final export on shutdown.
 const patience = 5 * time.Second
 
-// End sends what is left. A collector that does not take it in time is no reason to fail.
+// End exports what is left. A collector that does not accept it in time is not an error.
 func (t *Telemetry) End(ctx context.Context) {
 	if t == nil {
 		return
@@ -145,7 +145,7 @@ func (t *Telemetry) End(ctx context.Context) {
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if err := t.stop(limited); err != nil {
-		t.log.Info("Telemetry was not sent whole", "error", err.Error())
+		t.log.Info("Telemetry was not sent completely", "error", err.Error())
 	}
 }
 
@@ -157,7 +157,7 @@ func (t *Telemetry) stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Transport lets requests tell servers the trace that they belong to. nil is a transport of its own.
+// Transport propagates traces in requests. A nil next means a new transport.
 func (t *Telemetry) Transport(next http.RoundTripper) http.RoundTripper {
 	if t == nil || !t.propagates {
 		return next

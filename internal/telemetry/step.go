@@ -10,14 +10,14 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// step is what one event made of an agent.
+// step is one event with the states before and after it.
 type step struct {
 	agent         ledger.Agent
 	before, after agent.State
 	at            agent.Time
 }
 
-// endedCalls are the tool calls that were answered in this step. Each call gets exactly one answer, so each is found once.
+// endedCalls returns the tool calls that were answered in this step. Each call gets exactly one answer, so each is returned once.
 func (s step) endedCalls() []agent.Call {
 	var calls []agent.Call
 	for _, c := range s.after.Batch {
@@ -28,9 +28,9 @@ func (s step) endedCalls() []agent.Call {
 	return append(calls, s.flushedCalls()...)
 }
 
-// flushedCalls are those whose answers went into the history in this step, and had not been there before.
+// flushedCalls returns the calls whose answers were appended to the history in this step.
 func (s step) flushedCalls() []agent.Call {
-	if s.after.History == s.before.History || s.before.Phase == agent.PhaseNew { // what an agent begins with was told by another one
+	if s.after.History == s.before.History || s.before.Phase == agent.PhaseNew { // an initial history comes from another agent
 		return nil
 	}
 	var calls []agent.Call
@@ -45,7 +45,7 @@ func (s step) flushedCalls() []agent.Call {
 	return calls
 }
 
-// asked is a call as it stood before it was answered: in the batch, or in the reply that came with this very step.
+// asked returns a call as it was before its answer: in the batch, or in the reply of this step.
 func (s step) asked(id string) agent.Call {
 	if i := slices.IndexFunc(s.before.Batch, func(c agent.Call) bool { return c.ID == id }); i >= 0 {
 		return s.before.Batch[i]
@@ -64,7 +64,7 @@ func (s step) asked(id string) agent.Call {
 	return call
 }
 
-// decidedCalls are those that a person has decided about in this step.
+// decidedCalls returns the calls that a person decided in this step.
 func (s step) decidedCalls() []agent.Call {
 	var calls []agent.Call
 	for i, c := range s.before.Batch {
@@ -83,7 +83,7 @@ func answered(batch []agent.Call, id string) bool {
 	return slices.ContainsFunc(batch, func(c agent.Call) bool { return c.ID == id && c.State == agent.CallDone })
 }
 
-// newMessages are those that a history has got since, oldest first; none if it was cut.
+// newMessages returns the messages that were appended to a history, oldest first; none if it was compacted.
 func newMessages(before, after agent.History) []agent.Message {
 	more := after.Len() - before.Len()
 	if more <= 0 {

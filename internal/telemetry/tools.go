@@ -13,13 +13,13 @@ import (
 	"github.com/nestor-dev/nestor/internal/engine"
 )
 
-// toolCalled tells of a tool call that was answered. Those that the engine has run know when they really ran; all others, such as
-// delegations and questions, last from the reply that asked for them to their answer.
+// toolCalled emits the span of a tool call that was answered. Calls that the engine ran have exact times; all others, such as
+// delegations and questions, last from the reply that contains them to their answer.
 func (t *Telemetry) toolCalled(s step, call agent.Call, run engine.Call, replied time.Time) {
 	start, end, failure := moment(call.At), moment(s.at), ""
 	if !run.Started.IsZero() {
 		start, end, failure = run.Started, run.Started.Add(run.Took), run.Failure
-	} else if late := replied.Sub(start); late > 0 && late < time.Millisecond { // events count milliseconds: no call begins before its reply
+	} else if late := replied.Sub(start); late > 0 && late < time.Millisecond { // event times have milliseconds, and no call starts before its reply
 		start, end = replied, later(end, replied)
 	}
 	if failure == "" && call.Outcome != agent.ToolSucceeded {

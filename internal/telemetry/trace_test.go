@@ -35,7 +35,7 @@ func TestAMessageIsOneTraceThroughAllDepths(t *testing.T) {
 	sub := top.below("chat-1", "researcher", agent.Config{Delegates: []agent.Delegate{researcher}})
 	sub.reply("", delegate("d2"))
 
-	// Another process takes over, and knows nothing but the states.
+	// Another process takes over with nothing but the states.
 	before := w.spans.Ended()
 	w.restart()
 	deep := sub.below("chat-1-1", "researcher", agent.Config{Tools: []agent.Tool{{Name: "read", BuiltIn: true, ReadOnly: true}}})
@@ -70,10 +70,10 @@ func TestAMessageIsOneTraceThroughAllDepths(t *testing.T) {
 	}
 	for _, s := range all {
 		if s.SpanContext().TraceID() != all[0].SpanContext().TraceID() {
-			t.Errorf("%s is in another trace", s.Name())
+			t.Errorf("%s is in a different trace", s.Name())
 		}
 		if strings.Contains(attributesOf(s), "secret") {
-			t.Errorf("%s tells content that nobody asked for: %s", s.Name(), attributesOf(s))
+			t.Errorf("%s contains content although that is disabled: %s", s.Name(), attributesOf(s))
 		}
 	}
 }
@@ -95,7 +95,7 @@ func TestEachMessageIsATraceOfItsOwn(t *testing.T) {
 	top.reply("nothing")
 	spans := w.spans.Ended()
 	if len(spans) != 4 || spans[0].SpanContext().TraceID() != spans[1].SpanContext().TraceID() || spans[0].SpanContext().TraceID() == spans[2].SpanContext().TraceID() {
-		t.Errorf("the traces are not those of two messages:\n%s", w.tree())
+		t.Errorf("want one trace for each of the two messages:\n%s", w.tree())
 	}
 }
 
@@ -164,7 +164,7 @@ func TestEndsThatAreNotSuccess(t *testing.T) {
 		t.Errorf("got:\n%swant:\n%s", got, want)
 	}
 	if words := w.find("invoke_agent coder").Status().Description; words != "" {
-		t.Errorf("the provider's words are told: %q", words)
+		t.Errorf("the span contains the provider's message: %q", words)
 	}
 }
 

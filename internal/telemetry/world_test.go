@@ -22,7 +22,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
-// world plays events to the core and tells the telemetry, as the engine does.
+// world applies events to the core and reports them to the telemetry, as the engine does.
 type world struct {
 	t       *testing.T
 	tells   *Telemetry
@@ -47,7 +47,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// restart is what another process would begin with: the same agents, and nothing else.
+// restart simulates another process: the same agents, and nothing else.
 func (w *world) restart() {
 	w.t.Helper()
 	w.spans, w.numbers = tracetest.NewSpanRecorder(), sdkmetric.NewManualReader()
@@ -68,7 +68,7 @@ func (w *world) start(record ledger.Agent, config agent.Config) *played {
 	return p
 }
 
-// below starts the sub-agent that an agent has asked for.
+// below starts the sub-agent that an agent has requested.
 func (p *played) below(name, role string, config agent.Config) *played {
 	p.t.Helper()
 	config.Kind, config.Origin = agent.SubAgent, p.state.OriginOf(name)
@@ -76,7 +76,7 @@ func (p *played) below(name, role string, config agent.Config) *played {
 		Role: role, Depth: p.record.Depth + 1, Model: "small"}, config)
 }
 
-// hear lets an agent hear facts, all in one batch, a second after what was before.
+// hear applies facts in one batch, one second after the previous one.
 func (p *played) hear(facts ...agent.Fact) { p.hearWith(nil, facts...) }
 
 func (p *played) hearWith(calls []engine.Call, facts ...agent.Fact) {
@@ -92,11 +92,11 @@ func (p *played) hearWith(calls []engine.Call, facts ...agent.Fact) {
 	p.tells.Recorded(c)
 }
 
-// reply lets the model answer the request that is in flight.
+// reply delivers the model's reply to the call in flight.
 func (p *played) reply(text string, calls ...agent.CallRequest) {
 	p.t.Helper()
 	if p.state.Request == nil {
-		p.t.Fatalf("%s has asked nothing: it is %s", p.record.Name, p.state.Phase)
+		p.t.Fatalf("%s has no model call in flight: its phase is %s", p.record.Name, p.state.Phase)
 	}
 	request := *p.state.Request
 	effect := agent.CallModel{Call: request.ID, Attempt: request.Attempt, Purpose: request.Purpose}
@@ -113,7 +113,7 @@ func (w *world) tree() string {
 	return render(w.t, w.spans.Ended())
 }
 
-// render prints spans as a tree, and complains of ids that are there twice.
+// render formats spans as a tree, and reports duplicate ids.
 func render(t *testing.T, spans []sdktrace.ReadOnlySpan) string {
 	t.Helper()
 	known := map[string]bool{}
@@ -161,7 +161,7 @@ func value(s sdktrace.ReadOnlySpan, key attribute.Key) (attribute.Value, bool) {
 	return attribute.Value{}, false
 }
 
-// find returns the only span of a name.
+// find returns the only span with a name.
 func (w *world) find(name string) sdktrace.ReadOnlySpan {
 	w.t.Helper()
 	var found sdktrace.ReadOnlySpan

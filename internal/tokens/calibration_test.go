@@ -16,8 +16,8 @@ import (
 	"github.com/tiktoken-go/tokenizer"
 )
 
-// The bounds of the estimate against a real tokenizer. What is below the first lets a budget be exceeded; what is above the second
-// wastes it.
+// The bounds of the estimate against a real tokenizer. An estimate below the first lets a budget be exceeded; one above the
+// second wastes it.
 const (
 	lowest  = 0.9
 	highest = 1.8
@@ -29,7 +29,7 @@ func TestTheEstimateIsCloseToRealTokenizers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			estimate, most := Of(c.text), 0
 			if estimate != Of([]byte(c.text)) {
-				t.Error("the estimate of the bytes differs from the estimate of the text")
+				t.Error("the estimates for bytes and string differ")
 			}
 			for _, v := range vocabularies {
 				codec, err := tokenizer.Get(v)
@@ -54,11 +54,11 @@ func TestTheEstimateIsCloseToRealTokenizers(t *testing.T) {
 
 type corpus struct {
 	text string
-	// ordinary is code or prose, for which a large estimate is wrong too. Noise may be overestimated.
+	// ordinary texts are code or prose, which must not be overestimated. Noise may be.
 	ordinary bool
 }
 
-// corpora are the texts in testdata, and noise of the kinds that tools return.
+// corpora returns the texts in testdata, and noise of the kinds that tools return.
 func corpora(t *testing.T) map[string]corpus {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.txt")
@@ -104,7 +104,7 @@ func corpora(t *testing.T) map[string]corpus {
 	return all
 }
 
-// pick spells noise with an alphabet.
+// pick maps noise to an alphabet.
 func pick(noise []byte, alphabet string) string {
 	characters := []rune(alphabet)
 	var text strings.Builder

@@ -5,7 +5,7 @@ package tokens
 
 import "unicode/utf8"
 
-// class is a kind of character. Tokenizers split a text where it changes.
+// class is a class of characters. Tokenizers split a text where it changes.
 type class uint8
 
 const (
@@ -16,7 +16,7 @@ const (
 	space
 	newline
 	punctuation
-	wide // a byte of a character outside of ASCII
+	wide // a byte of a non-ASCII character
 )
 
 var classes = func() (table [256]class) {
@@ -41,11 +41,10 @@ var classes = func() (table [256]class) {
 	return table
 }()
 
-// isLatin says whether a character outside of ASCII is a letter of a word in the Latin alphabet.
+// isLatin reports whether a non-ASCII character is a Latin letter.
 func isLatin(r rune) bool { return r >= 0xC0 && r < 0x250 }
 
-// scripts are blocks of characters, in order, with what one character of them costs. Blocks that are not listed cost
-// otherCost.
+// scripts are blocks of characters, in order, with the cost of one character. Blocks that are not listed cost otherCost.
 var scripts = []struct {
 	end  rune
 	cost int64

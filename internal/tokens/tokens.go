@@ -1,36 +1,36 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tokens estimates how many tokens a text costs in a prompt. Budgets, quotas, compaction and the order of calls at a
-// provider use this one estimate, so that they agree.
+// Package tokens estimates the tokens of a text in a prompt. Budgets, quotas, compaction and scheduling use the same estimate, so
+// that they agree.
 //
-// Every model has its own tokenizer, and most of them are not published. The estimate follows what byte-pair encodings have in
-// common: they split a text into words, numbers, punctuation and white space, and characters that are rare in their training
-// data cost more. One pass over the bytes counts those pieces; no vocabulary is needed.
+// Every model has its own tokenizer, and most are not published. The estimate follows what byte-pair encodings have in common:
+// they split a text into words, numbers, punctuation and white space, and characters that are rare in their training data cost
+// more. One pass over the bytes counts those pieces; no vocabulary is needed.
 //
 // The weights are calibrated against two real tokenizers (calibration_test.go): on code, prose and CJK text the estimate is at
-// most 10 % below either of them, and on code and prose at most 1.8 times the larger of the two. A reservation that is too
-// large is given back when the provider reports the usage; one that is too small lets a tree exceed its budget.
+// most 10 % below either of them, and on code and prose at most 1.8 times the larger of the two. A reservation that is too large
+// is corrected when the provider reports the usage; one that is too small lets a tree exceed its budget.
 package tokens
 
 import "unicode/utf8"
 
-// What a prompt costs besides its text.
+// The costs of a prompt besides its text.
 const (
-	// PerMessage is the frame around a message: its role and separators.
+	// PerMessage covers the role and separators of a message.
 	PerMessage = 4
-	// PerCall is the frame around a tool call, or around the declaration of a tool.
+	// PerCall covers the frame of a tool call or of a tool definition.
 	PerCall = 8
-	// PerImage is an image of about a megapixel, to which providers scale larger ones down.
+	// PerImage covers an image of about a megapixel, to which providers scale down larger ones.
 	PerImage = 1100
-	// PerPrompt is what providers put around a whole prompt.
+	// PerPrompt covers what providers add to a prompt.
 	PerPrompt = 100
 )
 
-// token is a token in the unit of the sums: hundredths.
+// token is one token in the unit of the sums: hundredths.
 const token = 100
 
-// Of estimates the tokens of a text: 0 for an empty one.
+// Of estimates the tokens of a text; 0 for an empty one.
 func Of[T ~string | ~[]byte](text T) int64 {
 	var c counter
 	for i := 0; i < len(text); {
@@ -56,14 +56,14 @@ func Of[T ~string | ~[]byte](text T) int64 {
 	return (c.sum + token - 1) / token
 }
 
-// counter is the state of a pass: the sum so far, and the run of characters that has not been added to it.
+// counter is the state of a pass: the sum so far, and the current run of characters.
 type counter struct {
 	sum    int64
 	class  class
 	size   int64
-	same   int64 // how many characters of the run repeat the one before
+	same   int64 // number of characters in the run that repeat the previous one
 	last   byte
-	before int64 // the length of the letters or digits that this run of letters or digits follows directly, or 0
+	before int64 // length of the run of letters or digits directly before this run of letters or digits, or 0
 }
 
 // ascii counts characters of one class.
@@ -72,7 +72,7 @@ func (c *counter) ascii(k class, size, same int64, last byte) {
 	case k == c.class: // after an accented letter
 	case c.class == upper && k == lower: // a capitalised word
 		c.class = lower
-	case c.class == space && k == newline: // spaces at the end of a line are part of its break
+	case c.class == space && k == newline: // trailing spaces belong to the line break
 		c.class = newline
 	default:
 		c.endRun(k)
@@ -84,7 +84,7 @@ func (c *counter) ascii(k class, size, same int64, last byte) {
 
 func (c *counter) wide(r rune) {
 	cost := wideCost(r)
-	if isLatin(r) { // part of a word, to which it adds more than the letters around it
+	if isLatin(r) { // part of a word, but more expensive than ASCII letters
 		if c.class != lower && c.class != upper {
 			c.endRun(lower)
 		}
@@ -95,11 +95,11 @@ func (c *counter) wide(r rune) {
 	c.sum += cost
 }
 
-// endRun adds the run that ends to the sum and begins the next one.
+// endRun adds the current run to the sum and starts the next one.
 func (c *counter) endRun(next class) {
 	alphanumeric := c.class == lower || c.class == upper || c.class == digit
 	if alphanumeric && c.before > 0 && c.before <= shortPiece && c.size <= shortPiece {
-		c.sum += token / 2 // letters and digits that alternate, as in base64, are hardly ever in a vocabulary
+		c.sum += token / 2 // alternating letters and digits, as in base64, are rarely in a vocabulary
 	}
 	c.sum += c.runCost()
 	c.before = 0
@@ -109,12 +109,12 @@ func (c *counter) endRun(next class) {
 	c.class, c.size, c.same, c.last = next, 0, 0, 0
 }
 
-// shortPiece is the longest run of letters or digits that counts as noise beside another such run.
+// shortPiece is the maximum length of a run of letters or digits that counts as noise next to another such run.
 const shortPiece = 4
 
 func (c *counter) runCost() int64 {
 	n := c.size
-	if c.same >= 8 { // vocabularies have long repetitions of one character
+	if c.same >= 8 { // vocabularies contain long repetitions of one character
 		n -= c.same - c.same/4
 	}
 	switch c.class {
@@ -132,7 +132,7 @@ func (c *counter) runCost() int64 {
 		switch {
 		case c.last == '\t':
 			return token + token*c.size/16
-		case c.size > 1: // a single one belongs to the word after it
+		case c.size > 1: // a single space belongs to the next word
 			return token + token*c.size/48
 		}
 	}

@@ -15,16 +15,16 @@ func TestTheEstimateOfAnEmptyTextIsZero(t *testing.T) {
 	}
 }
 
-// A history adds the estimates of its messages, so a text that is cut into messages must not cost less than the whole, and every text
-// that a tokenizer counts must count.
+// A history sums the estimates of its messages, so a text that is split into messages must not cost less than the whole, and no
+// text may be free.
 func TestPartsCostAtLeastAsMuchAsTheWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")
 		at := rapid.IntRange(0, len(text)).Draw(t, "at")
 		whole, parts := Of(text), Of(text[:at])+Of(text[at:])
-		// A run of letters that is cut is two words, which a run that alternates with digits may exceed by half a token.
+		// A split run of letters becomes two words; a run that alternates with digits may exceed that by half a token.
 		if parts+1 < whole {
-			t.Fatalf("%q costs %d, and %d in two parts", text, whole, parts)
+			t.Fatalf("%q costs %d, but %d in two parts", text, whole, parts)
 		}
 		if limit := 4*int64(len(text)) + 1; whole < 0 || whole > limit {
 			t.Fatalf("%q costs %d, want 0 to %d", text, whole, limit)
