@@ -26,10 +26,10 @@ func refused(r *room, hosts ...string) {
 	}
 }
 
-// port is that of a URL on this machine.
+// port returns the port of a URL.
 func port(url string) string { return url[strings.LastIndex(url, ":")+1:] }
 
-// reachable shows that a victim can be reached at its own address.
+// reachable checks that a victim is reachable at its own address.
 func reachable(t *testing.T, w *world) {
 	r := w.room(t)
 	v := r.victim()
@@ -38,7 +38,7 @@ func reachable(t *testing.T, w *world) {
 	r.Eventually(v.visits.Load).Should(BeNumerically(">=", 2))
 }
 
-// redirect answers everything with a redirect, which would carry the request and its headers on.
+// redirect answers everything with a redirect, which a client would follow with its headers.
 func redirect(to string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Location", to)
@@ -98,7 +98,7 @@ var _ = class(
 	attack{
 		name:     "an internal service is read through errors",
 		attempts: "a tool server and a provider name another service; the attacker reads the conditions and the error of a task",
-		stops:    "what does not speak the protocol is not repeated",
+		stops:    "responses in another protocol are not quoted",
 		run: func(t *testing.T, w *world) {
 			r := w.room(t)
 			v := r.victim()

@@ -18,12 +18,12 @@ import (
 
 const user, runner, viewer = "nestor-user", "nestor-runner", "nestor-viewer"
 
-// sum is a message that makes the orchestrator call the calculator, which has this digest.
+// sum is a message that makes the orchestrator call the calculator, with this digest.
 const sum = "Calculate 6 * 7"
 
 var sumDigest = agent.CallDigest("calculator", `{"expression":"6 * 7"}`)
 
-// guarded makes a chat whose orchestrator needs approval of everything.
+// guarded creates a chat whose orchestrator needs an approval for every call.
 func (r *room) guarded(separation bool) {
 	r.t.Helper()
 	r.create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "orchestrator"}, Spec: v1alpha1.AgentRoleSpec{
@@ -32,7 +32,7 @@ func (r *room) guarded(separation bool) {
 	r.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}})
 }
 
-// tellsChat writes a message of a person to a chat; an empty person leaves the name out.
+// tellsChat sends a message of a person to a chat; an empty person omits the name.
 func (r *room) tellsChat(api client.Client, name, person, words string) {
 	r.t.Helper()
 	message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: name}}
@@ -46,7 +46,7 @@ func (r *room) awaitsApproval(task string) {
 	r.Eventually(r.phase(task)).Should(Equal(v1alpha1.TaskWaiting))
 }
 
-// phase is the phase of a task.
+// phase returns the phase of a task.
 func (r *room) phase(name string) func() v1alpha1.TaskPhase {
 	return func() v1alpha1.TaskPhase {
 		var task v1alpha1.AgentTask
@@ -57,14 +57,14 @@ func (r *room) phase(name string) func() v1alpha1.TaskPhase {
 	}
 }
 
-// approval is a decision of a person on the call of a task of the chat.
+// approval returns a decision of a person about the call of a task of the chat.
 func (r *room) approval(name, person, task string) *v1alpha1.AgentMessage {
 	return &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: name}, Spec: v1alpha1.AgentMessageSpec{
 		Chat: "chat", User: person, Approval: &v1alpha1.Approval{Task: task, Decision: v1alpha1.DecisionApprove},
 	}}
 }
 
-// becameOf is why a message was rejected, or its phase.
+// becameOf returns why a message was rejected, or its phase.
 func (r *room) becameOf(name string) func() string {
 	return func() string {
 		var message v1alpha1.AgentMessage
@@ -78,7 +78,7 @@ func (r *room) becameOf(name string) func() string {
 	}
 }
 
-// decides lets a person approve a task of the chat, and waits for what becomes of it.
+// decides makes a person approve a task of the chat, and checks the result.
 func (r *room) decides(person, task, want string) {
 	r.t.Helper()
 	decision := r.approval("decision-of-"+person, person, task)
@@ -91,7 +91,7 @@ func (r *room) decides(person, task, want string) {
 	r.Expect(r.phase(task)()).To(Equal(v1alpha1.TaskWaiting), "the call must still wait")
 }
 
-// standalone makes a task with an agent that needs approval of everything by somebody who did not ask.
+// standalone creates a task whose agent needs an approval for every call by a person who is not a requester.
 func (r *room) standalone(person string) {
 	r.t.Helper()
 	r.create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "general"}, Spec: v1alpha1.AgentRoleSpec{
@@ -103,7 +103,7 @@ func (r *room) standalone(person string) {
 	r.awaitsApproval("work")
 }
 
-// decidesWork lets a person approve the call of the standalone task.
+// decidesWork makes a person approve the call of the standalone task.
 func (r *room) decidesWork(person, want string) {
 	r.t.Helper()
 	var task v1alpha1.AgentTask
@@ -122,30 +122,30 @@ func (r *room) decidesWork(person, want string) {
 var _ = class(
 	"approvals",
 	attack{
-		name:     "whoever asked for the work approves it",
-		attempts: "alice asks a chat whose role demands separation for a tool call, and approves it",
-		stops:    "approval.separation: the operator rejects the decision, and the call still waits", everyLedger: true,
+		name:     "a requester approves the work",
+		attempts: "alice asks for a tool call in a chat whose role requires separation, and approves it",
+		stops:    "approval.separation: the operator rejects the decision, and the call keeps waiting", everyLedger: true,
 		run:     func(t *testing.T, w *world) { decideChat(w.room(t), "alice", v1alpha1.ReasonSeparation) },
 		control: func(t *testing.T, w *world) { decideChat(w.room(t), "bob", v1alpha1.ReasonHandled) },
 	},
 	attack{
-		name:     "an earlier speaker approves what another asked for",
-		attempts: "alice speaks first, carol asks for the call, and alice approves it",
-		stops:    "everybody who has written to the chat is one of those who asked",
+		name:     "an earlier author approves what another person asked for",
+		attempts: "alice writes first, carol asks for the call, and alice approves it",
+		stops:    "every author of the chat is a requester",
 		run:      func(t *testing.T, w *world) { decideAfterTwo(w.room(t), "alice", v1alpha1.ReasonSeparation) },
 		control:  func(t *testing.T, w *world) { decideAfterTwo(w.room(t), "bob", v1alpha1.ReasonHandled) },
 	},
 	attack{
-		name:     "whoever asked leaves the name out",
-		attempts: "alice asks without spec.user, so that nobody knows that it was alice, and then approves",
-		stops:    "while one of those who asked is not known, nobody can decide",
+		name:     "a requester omits the name",
+		attempts: "alice asks without spec.user, so that the requester is unknown, and then approves",
+		stops:    "while a requester is unknown, all decisions are rejected",
 		run:      func(t *testing.T, w *world) { decideUnnamed(w.room(t), "", v1alpha1.ReasonSeparation) },
 		control:  func(t *testing.T, w *world) { decideUnnamed(w.room(t), "carol", v1alpha1.ReasonHandled) },
 	},
 	attack{
-		name:     "whoever created a standalone task approves its calls",
+		name:     "the creator of a standalone task approves its calls",
 		attempts: "alice creates a task whose role demands separation, and approves the call of its agent",
-		stops:    "spec.user of the task is one of those who asked",
+		stops:    "spec.user of the task is a requester",
 		run: func(t *testing.T, w *world) {
 			r := w.room(t)
 			r.standalone("alice")
@@ -158,9 +158,9 @@ var _ = class(
 		},
 	},
 	attack{
-		name:     "a standalone task without a name is approved",
-		attempts: "alice creates the task without spec.user, and lets bob approve",
-		stops:    "while it is not known who asked, nobody can decide",
+		name:     "a standalone task without a user is approved",
+		attempts: "alice creates the task without spec.user, and bob approves",
+		stops:    "while the requester is unknown, all decisions are rejected",
 		run: func(t *testing.T, w *world) {
 			r := w.room(t)
 			r.standalone("")
@@ -174,8 +174,8 @@ var _ = class(
 	},
 	attack{
 		name:     "a standalone task is created in another's name",
-		attempts: "mallory creates a task with spec.user alice, to be free to approve its calls",
-		stops:    "the tasks policy: spec.user is the requester",
+		attempts: "mallory creates a task with spec.user alice, to be allowed to approve its calls",
+		stops:    "the tasks policy: spec.user must be the authenticated user",
 		run: func(t *testing.T, w *world) {
 			r := w.room(t)
 			r.Expect(r.as("mallory", runner).Create(t.Context(), r.toolTask("forged", "alice"))).To(MatchError(ContainSubstring("spec.user must be you")))
@@ -186,8 +186,8 @@ var _ = class(
 		},
 	},
 	attack{
-		name:     "an approval runs other arguments than were read",
-		attempts: "a decision names the digest of a call that is not the one that waits",
+		name:     "an approval runs other arguments than those that were shown",
+		attempts: "a decision contains the digest of another call",
 		stops:    "the digest of the exact call", everyLedger: true,
 		run: func(t *testing.T, w *world) {
 			decideDigest(w.room(t), agent.CallDigest("calculator", `{"expression":"6 * 8"}`), v1alpha1.ReasonDigestMismatch)
@@ -210,7 +210,7 @@ var _ = class(
 	},
 	attack{
 		name:     "a decision without a name",
-		attempts: "mallory approves without spec.user, so that the record has no name",
+		attempts: "mallory approves without spec.user, so that the decision is anonymous",
 		stops:    "the CRD: a decision needs spec.user",
 		run: func(t *testing.T, w *world) {
 			r := w.room(t)
@@ -223,8 +223,8 @@ var _ = class(
 	},
 	attack{
 		name:     "a call is approved through another chat",
-		attempts: "mallory approves a call of the chat with a message to a chat of their own",
-		stops:    "the task must be below the chat that the message is for, by the UIDs of its owners",
+		attempts: "mallory approves a call of the chat with a message to their own chat",
+		stops:    "the task must be below the chat of the message, by the UIDs of its owners",
 		run: func(t *testing.T, w *world) {
 			r := w.room(t)
 			r.guarded(false)
@@ -241,7 +241,7 @@ var _ = class(
 	},
 	attack{
 		name:     "a viewer approves",
-		attempts: "somebody who may only look writes a decision",
+		attempts: "a person with read access creates a decision",
 		stops:    "RBAC",
 		run: func(t *testing.T, w *world) {
 			r := w.room(t)
@@ -255,7 +255,7 @@ var _ = class(
 	attack{
 		name:     "a decision is rewritten after it was made",
 		attempts: "mallory, an admin of the namespace, turns a denial into an approval",
-		stops:    "the spec of a message cannot change, and nobody has the verb",
+		stops:    "the spec of a message is immutable, and no role has the verb",
 		run: func(t *testing.T, w *world) {
 			r := w.room(t)
 			decision := r.approval("kept", "bob", "chat-1")
@@ -275,7 +275,7 @@ var _ = class(
 	},
 )
 
-// toolTask is a standalone task of one call, in a person's name.
+// toolTask returns a standalone task of type Tool for a person.
 func (r *room) toolTask(name, person string) *v1alpha1.AgentTask {
 	return &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: name}, Spec: v1alpha1.AgentTaskSpec{
 		Type: v1alpha1.TaskTool, Tool: "calculator", User: person,

@@ -13,24 +13,24 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// attack is one attempt to get what is not the attacker's.
+// attack is one attempt to access or change something without permission.
 type attack struct {
-	// name says in a few words what would be wrong if it worked.
+	// name describes what would be wrong if it succeeded.
 	name string
-	// attempts says what the attacker does, and stops what keeps it from working.
+	// attempts describes what the attacker does, and stops what prevents it.
 	attempts, stops string
-	// everyLedger runs it with both ledgers; otherwise SQLite is enough.
+	// everyLedger runs it with both ledgers instead of SQLite only.
 	everyLedger bool
-	// run fails if the attack works.
+	// run fails if the attack succeeds.
 	run func(t *testing.T, w *world)
-	// control does the same where it is allowed, or where its success can be seen, and fails if nothing comes of it.
+	// control does the same where it is allowed, or where its success is visible, and fails if it has no effect.
 	control func(t *testing.T, w *world)
 }
 
-// classes are the attacks by what they are after.
+// classes are the attacks by class.
 var classes = map[string][]attack{}
 
-// class adds attacks. Call it once for a class, as var _ = class(...).
+// class adds a class of attacks. Call it once per class, as var _ = class(...).
 func class(name string, attacks ...attack) struct{} {
 	classes[name] = append(classes[name], attacks...)
 	return struct{}{}
@@ -53,7 +53,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// try makes the attack, and its control.
+// try runs the attack and its control.
 func (a attack) try(t *testing.T, w *world) {
 	t.Parallel()
 	t.Run("attack", func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestEveryAttackSaysWhatItIs(t *testing.T) {
 		var seen []string
 		for _, a := range attacks {
 			if a.attempts == "" || a.stops == "" || a.run == nil || a.control == nil || slices.Contains(seen, a.name) {
-				t.Errorf("attack %q of class %q: say once what it attempts and what stops it, and give it a control", a.name, name)
+				t.Errorf("attack %q of class %q: describe what it attempts and what stops it, once, and add a control", a.name, name)
 			}
 			seen = append(seen, a.name)
 		}

@@ -19,7 +19,7 @@ import (
 
 const workspaceToken = "0123456789abcdef0123456789abcdef"
 
-// workspaceServer runs what the pod of a workspace runs, and returns its bash.
+// workspaceServer runs the server of a workspace pod, and returns its bash tool.
 func (w *world) workspaceServer(t *testing.T, root string, flags ...string) (bash func(command string) string) {
 	t.Helper()
 	g := NewWithT(t)
@@ -61,9 +61,9 @@ func (token withToken) RoundTrip(r *http.Request) (*http.Response, error) {
 var _ = class(
 	"commands",
 	attack{
-		name:     "a command starts processes without end",
-		attempts: "a command starts one process after the other, in the background",
-		stops:    "the supervisor: it ends a command that has more than --max-bash-processes processes and threads",
+		name:     "a command starts unlimited processes",
+		attempts: "a command starts many processes in the background",
+		stops:    "the supervisor ends a command with more than --max-bash-processes processes and threads",
 		run: func(t *testing.T, w *world) {
 			g, root := NewWithT(t), t.TempDir()
 			bash := w.workspaceServer(t, root, "--max-bash-processes", "100")
@@ -81,7 +81,7 @@ var _ = class(
 	attack{
 		name:     "a process outlives its command",
 		attempts: "a command leaves a process in a session of its own, which writes to the workspace later",
-		stops:    "the supervisor: it is the parent of all that a command starts, and ends it with the command",
+		stops:    "the supervisor is the parent of all processes of a command, and ends them with it",
 		run: func(t *testing.T, w *world) {
 			g, root := NewWithT(t), t.TempDir()
 			bash := w.workspaceServer(t, root)
@@ -102,7 +102,7 @@ var _ = class(
 	attack{
 		name:     "a command reads the environment of the server",
 		attempts: "a command prints its environment, to find the token and other variables of the pod",
-		stops:    "commands have an environment of a few variables, and the server drops the token from its own",
+		stops:    "commands get a minimal environment, and the server removes the token from its own",
 		run: func(t *testing.T, w *world) {
 			said := w.workspaceServer(t, t.TempDir())("env; set")
 			NewWithT(t).Expect(said).To(And(ContainSubstring("PATH="), Not(ContainSubstring(workspaceToken)), Not(ContainSubstring("jewels"))))

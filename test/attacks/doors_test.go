@@ -28,7 +28,7 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// doors are where an operator serves people: the page, and the history behind the API server.
+// doors are the endpoints of an operator for people: the web page, and the history API behind the API server.
 type doors struct {
 	*world
 	once          sync.Once
@@ -37,7 +37,7 @@ type doors struct {
 
 var allDoors sync.Map
 
-// doors starts a stack whose operator serves the page and the history; all attacks on them share it.
+// doors starts a stack whose operator serves the page and the history API; all attacks on them share it.
 func (w *world) doors(t *testing.T) *doors {
 	t.Helper()
 	kept, _ := allDoors.LoadOrStore(w, &doors{})
@@ -67,7 +67,7 @@ func (d *doors) open(w *world) {
 	port, err := strconv.ParseInt(text, 10, 32)
 	g.Expect(err).NotTo(HaveOccurred())
 	for _, object := range objects {
-		// Only the way to the operator is another than in a cluster: it is a process on this machine.
+		// The operator is a process on this machine, so only its address differs from a cluster.
 		switch object.GetKind() {
 		case "Service":
 			object.Object["spec"] = map[string]any{"type": "ExternalName", "externalName": "localhost"}
@@ -79,7 +79,7 @@ func (d *doors) open(w *world) {
 	g.Expect(served.StartOperator(w.t.Context())).To(Succeed())
 	api, err := kubernetes.NewForConfig(served.Cluster.Config)
 	g.Expect(err).NotTo(HaveOccurred())
-	answered := 0 // in a row: the API server may have looked for the operator before it was there, and refuses until it looks again
+	answered := 0 // several times in a row: the API server may have cached that the operator was unavailable
 	g.Eventually(func() (int, error) {
 		_, err := api.CoreV1().RESTClient().Get().AbsPath(historyAPI + "/modelcalls").DoRaw(w.t.Context())
 		if answered++; err != nil {
@@ -90,7 +90,7 @@ func (d *doors) open(w *world) {
 	d.world = served
 }
 
-// token makes a person of the room, who has a role there, and returns the person's name and token.
+// token creates a person with a role in the room, and returns the person's name and token.
 func (r *room) token(person, role string) (name, token string) {
 	r.t.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: person}}
@@ -106,12 +106,12 @@ func (r *room) token(person, role string) (name, token string) {
 	return name, request.Status.Token
 }
 
-// reply is what a server said.
+// reply is the response of a server.
 type reply struct {
 	code   int
 	header http.Header
 	body   string
-	// more is the rest of a stream, which end closes.
+	// more is the rest of a stream, closed by end.
 	more io.Reader
 	end  func()
 }
@@ -133,7 +133,7 @@ func (d *doors) ask(r *room, method, path, token, body string, edit func(*http.R
 	}
 	response, err := http.DefaultTransport.RoundTrip(request)
 	r.Expect(err).NotTo(HaveOccurred())
-	end := sync.OnceFunc(func() { cancel(); _ = response.Body.Close() }) // the test is over
+	end := sync.OnceFunc(func() { cancel(); _ = response.Body.Close() }) // ignored: the test is over
 	r.t.Cleanup(end)
 	answer := reply{code: response.StatusCode, header: response.Header, more: response.Body, end: end}
 	if response.Header.Get("Content-Type") != "text/event-stream" {

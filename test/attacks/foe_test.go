@@ -18,22 +18,22 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// answerer answers a request of MCP.
+// answerer answers an MCP request.
 type answerer func(w http.ResponseWriter, id, params json.RawMessage)
 
-// foe is an MCP server that does just enough of the protocol to be listened to.
+// foe is a hostile MCP server with a minimal implementation of the protocol.
 type foe struct {
 	mu sync.Mutex
-	// tools are listed as they are, unless list answers. call answers calls.
+	// tools are listed, unless list is set. call answers calls.
 	tools      []string
 	list, call answerer
-	// stream serves the stream on which the operator listens.
+	// stream serves the stream to the operator.
 	stream http.HandlerFunc
 	// change is closed when the tools have changed.
 	change chan struct{}
 }
 
-// become changes the tools, and says so to whoever listens.
+// become changes the tools and notifies clients.
 func (f *foe) become(tools ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -81,7 +81,7 @@ func (f *foe) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// listen tells of changes of the tools.
+// listen sends notifications of changed tools.
 func (f *foe) listen(w http.ResponseWriter, r *http.Request) {
 	if f.stream != nil {
 		f.stream(w, r)
@@ -111,7 +111,7 @@ func result(w http.ResponseWriter, id json.RawMessage, result string) {
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)
 }
 
-// mcpTool is a tool in a list.
+// mcpTool returns the JSON of a tool.
 func mcpTool(name, description string, readOnly bool) string {
 	return fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":{"type":"object"},"annotations":{"readOnlyHint":%t}}`, name, description, readOnly)
 }
@@ -121,13 +121,13 @@ func listing(tools string) answerer {
 	return func(w http.ResponseWriter, id, _ json.RawMessage) { result(w, id, `{"tools":`+tools+`}`) }
 }
 
-// victim is a service of the network that is nobody's tool server or provider. It counts its visitors.
+// victim is a service that is neither a tool server nor a provider. It counts requests.
 type victim struct {
 	*httptest.Server
 	visits atomic.Int32
 }
 
-// secretWord is what a victim would tell whoever asks.
+// secretWord is the response of a victim.
 const secretWord = "xyzzy-4711"
 
 // serve runs a handler until the attack is over.
@@ -151,13 +151,13 @@ func (r *room) victim() *victim {
 	return v
 }
 
-// toolServer makes a ToolServer and returns what its condition Ready says: status, reason and message.
+// toolServer creates a ToolServer and returns its condition Ready: status, reason and message.
 func (r *room) toolServer(name, url string) func() string {
 	r.create(&v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ToolServerSpec{URL: url}})
 	return r.says(name, v1alpha1.ConditionReady)
 }
 
-// says returns what a condition of a ToolServer says.
+// says returns a condition of a ToolServer.
 func (r *room) says(name, condition string) func() string {
 	return func() string {
 		var s v1alpha1.ToolServer
@@ -168,7 +168,7 @@ func (r *room) says(name, condition string) func() string {
 	}
 }
 
-// provider makes a ModelProvider and returns what its condition Ready says.
+// provider creates a ModelProvider and returns its condition Ready.
 func (r *room) provider(name, url string) func() string {
 	none := int32(0)
 	r.create(&v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ModelProviderSpec{BaseURL: url, DefaultModel: "m", MaxRetries: &none}})
@@ -190,7 +190,7 @@ func find(conditions []metav1.Condition, kind string) string {
 	return "no condition " + kind
 }
 
-// runs makes a task and returns how it stands: its phase, its reason and its result or error.
+// runs creates a task and returns its phase, its reason and its result or error.
 func (r *room) runs(name string, spec v1alpha1.AgentTaskSpec) func() string {
 	r.create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
 	return func() string {
@@ -214,7 +214,7 @@ func (r *room) runs(name string, spec v1alpha1.AgentTaskSpec) func() string {
 	}
 }
 
-// call makes a task that calls a tool.
+// call creates a task that calls a tool.
 func (r *room) call(name, tool string) func() string {
 	return r.runs(name, v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskTool, Tool: tool})
 }

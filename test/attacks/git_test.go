@@ -18,11 +18,11 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// The clone of a workspace runs in a pod. Here it runs as a process, against servers on loopback.
+// The clone of a workspace runs in a pod. Here it runs as a process, with servers on loopback.
 
 const gitPassword = "hunter2-hunter2"
 
-// clone runs what the init container of a workspace's pod runs, with credentials, and returns what it says.
+// clone runs the command of the init container of a workspace's pod with credentials, and returns its output.
 func (w *world) clone(t *testing.T, root, url string, more ...string) (string, error) {
 	t.Helper()
 	credentials := t.TempDir()
@@ -36,7 +36,7 @@ func (w *world) clone(t *testing.T, root, url string, more ...string) (string, e
 	return string(said), err
 }
 
-// git prepares a repository.
+// git runs git in a repository.
 func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", args...)
@@ -48,7 +48,7 @@ func git(t *testing.T, dir string, args ...string) string {
 	return strings.TrimSpace(string(said))
 }
 
-// repository makes a repository with one file and the branch trunk.
+// repository creates a repository with one file and the branch trunk.
 func repository(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -59,7 +59,7 @@ func repository(t *testing.T) string {
 	return dir
 }
 
-// gitServer asks for a password, keeps every one that it gets, and then does what it is for.
+// gitServer requests a password, records all that it gets, and then calls the next handler.
 type gitServer struct {
 	*httptest.Server
 	mu        sync.Mutex
@@ -67,7 +67,7 @@ type gitServer struct {
 	passwords []string
 }
 
-// serveGit starts a server; asks says whether it wants a password before it goes on.
+// serveGit starts a server; asks reports whether it requires a password.
 func serveGit(t *testing.T, asks bool, next http.Handler) *gitServer {
 	t.Helper()
 	s := &gitServer{}
@@ -96,7 +96,7 @@ func (s *gitServer) got() []string {
 	return s.passwords
 }
 
-// contents serves the repositories beside one.
+// contents serves the repositories next to one.
 func contents(t *testing.T, dir string) http.Handler {
 	t.Helper()
 	return &cgi.Handler{
@@ -107,7 +107,7 @@ func contents(t *testing.T, dir string) http.Handler {
 
 func pathOf(dir string) string { return "/" + filepath.Base(dir) + "/.git" }
 
-// honest is the control of these attacks: a server that the URL names gets the password, and the files arrive.
+// honest is the control of these attacks: the server of the URL gets the password, and the files arrive.
 func honest(t *testing.T, w *world) {
 	g, dir, root := NewWithT(t), repository(t), t.TempDir()
 	server := serveGit(t, true, contents(t, dir))
@@ -117,12 +117,12 @@ func honest(t *testing.T, w *world) {
 	g.Expect(os.ReadFile(filepath.Join(root, "f.txt"))).To(BeEquivalentTo("content"))
 }
 
-// redirected is a server that sends git on to the attacker's.
+// redirected is an attack by a server that redirects git to the attacker's.
 func redirected(name string, asks bool, to string) attack {
 	return attack{
 		name:     name,
 		attempts: "the git server redirects to " + to + ", which asks for a password",
-		stops:    "the clone follows no redirect when it has credentials, and its helper answers for the URL's server alone",
+		stops:    "with credentials the clone follows no redirects, and its helper answers only for the URL's server",
 		run: func(t *testing.T, w *world) {
 			g := NewWithT(t)
 			evil := serveGit(t, true, http.NotFoundHandler())
@@ -138,7 +138,7 @@ func redirected(name string, asks bool, to string) attack {
 	}
 }
 
-// poisoned is a workspace whose commands have changed the repository before its clone runs again.
+// poisoned is an attack by commands that change the repository before its clone runs again.
 func poisoned(name, attempts string, poison func(g *WithT, t *testing.T, root, run string)) attack {
 	try := func(t *testing.T, w *world, again func(root, url string) error) bool {
 		g, dir, root := NewWithT(t), repository(t), t.TempDir()
@@ -147,18 +147,18 @@ func poisoned(name, attempts string, poison func(g *WithT, t *testing.T, root, r
 		g.Expect(err).NotTo(HaveOccurred(), said)
 		stolen := filepath.Join(t.TempDir(), "stolen")
 		poison(g, t, root, "env > "+stolen)
-		_ = again(root, server.URL+pathOf(dir)) // what counts is whether the command ran
+		_ = again(root, server.URL+pathOf(dir)) // only whether the command ran matters
 		_, err = os.Stat(stolen)
 		return err == nil
 	}
 	return attack{
-		name: name, attempts: attempts, stops: "the clone never runs git in a repository that it finds",
+		name: name, attempts: attempts, stops: "the clone never runs git in an existing repository",
 		run: func(t *testing.T, w *world) {
 			ran := try(t, w, func(root, url string) error {
 				_, err := w.clone(t, root, url)
 				return err
 			})
-			NewWithT(t).Expect(ran).To(BeFalse(), "the command ran beside the credentials")
+			NewWithT(t).Expect(ran).To(BeFalse(), "the command ran with the credentials")
 		},
 		control: func(t *testing.T, w *world) {
 			ran := try(t, w, func(root, _ string) error {
@@ -174,12 +174,12 @@ func poisoned(name, attempts string, poison func(g *WithT, t *testing.T, root, r
 	}
 }
 
-// refusedSource is a command line that the clone refuses by itself.
+// refusedSource is a command line that the clone refuses.
 func refusedSource(name, url string, more ...string) attack {
 	return attack{
 		name:     name,
-		attempts: fmt.Sprintf("a pod that another program made clones %s %v", url, more),
-		stops:    "the clone itself: it reads the URL and the ref as strictly as the API",
+		attempts: fmt.Sprintf("a pod created by another program clones %s %v", url, more),
+		stops:    "the clone validates the URL and the ref as strictly as the API",
 		run: func(t *testing.T, w *world) {
 			g, root := NewWithT(t), t.TempDir()
 			said, err := w.clone(t, root, url, more...)
@@ -217,8 +217,8 @@ var _ = class(
 	},
 	attack{
 		name:     "a server's alternates get the password",
-		attempts: "the git server speaks the old protocol and says that its objects are on the attacker's server",
-		stops:    "git follows alternates as it follows redirects, which it must not",
+		attempts: "the git server uses the old protocol and claims that its objects are on the attacker's server",
+		stops:    "git follows alternates like redirects, which are disabled",
 		run: func(t *testing.T, w *world) {
 			g, dir := NewWithT(t), repository(t)
 			evil := serveGit(t, true, http.NotFoundHandler())
@@ -244,8 +244,8 @@ var _ = class(
 	},
 	attack{
 		name:     "a server names a branch that is an option",
-		attempts: "the git server says that its default branch is --upload-pack=touch",
-		stops:    "the clone checks the name that it gets as it checks one that it is given",
+		attempts: "the git server claims that its default branch is --upload-pack=touch",
+		stops:    "the clone validates the name from the server like a configured one",
 		run: func(t *testing.T, w *world) {
 			g := NewWithT(t)
 			line := func(text string) string { return fmt.Sprintf("%04x%s", len(text)+4, text) }
@@ -262,8 +262,8 @@ var _ = class(
 	},
 	attack{
 		name:     "the password stays behind in the workspace",
-		attempts: "a command looks for the password in the files that the clone left",
-		stops:    "git gets it from a helper, and never by URL, argument or configuration",
+		attempts: "a command searches for the password in the files that the clone left",
+		stops:    "git gets it from a helper, never through a URL, argument or configuration",
 		run: func(t *testing.T, w *world) {
 			g, dir, root := NewWithT(t), repository(t), t.TempDir()
 			server := serveGit(t, true, contents(t, dir))
@@ -277,8 +277,8 @@ var _ = class(
 	},
 	attack{
 		name:     "a server shows the password to the chat",
-		attempts: "the git server repeats the password in its error, which becomes the answer of the tool and the pod's message",
-		stops:    "the clone leaves out what the server said when it has credentials",
+		attempts: "the git server repeats the password in its error, which becomes the tool's answer and the pod's message",
+		stops:    "with credentials the clone omits the server's messages",
 		run: func(t *testing.T, w *world) {
 			g := NewWithT(t)
 			server := serveGit(t, true, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -318,5 +318,5 @@ var _ = class(
 	refusedSource("a pod runs a command as a repository", "ext::sh -c id"),
 	refusedSource("a pod passes ssh an option", "ssh://-oProxyCommand=id/x.git"),
 	refusedSource("a pod passes git an option", "https://git.example.com/x.git", "--ref=--upload-pack=id"),
-	refusedSource("a pod sends a password of its own", "https://robot:hunter2@git.example.com/x.git"),
+	refusedSource("a pod sends its own password", "https://robot:hunter2@git.example.com/x.git"),
 )

@@ -21,7 +21,7 @@ import (
 
 const historyAPI = "/apis/history.nestor.dev/v1alpha1"
 
-// told makes a room with a chat in which a secret was said, and returns the chat's UID.
+// told creates a room with a chat that contains a secret, and returns the chat's UID.
 func (d *doors) told(t *testing.T, secret string) (r *room, uid string) {
 	t.Helper()
 	r = d.room(t)
@@ -46,7 +46,7 @@ func (r *room) reads(person, path string, query ...string) (string, error) {
 	return string(body), err
 }
 
-// inside is the path of something in a room.
+// inside returns the path of a resource in a room.
 func inside(r *room, path string) string { return "/namespaces/" + r.namespace + path }
 
 var _ = class(
@@ -54,7 +54,7 @@ var _ = class(
 	attack{
 		name:     "a viewer reads the history of another namespace",
 		attempts: "mallory, a viewer of one namespace, gets and lists transcripts, model calls and usages of another",
-		stops:    "the API server is asked about every request",
+		stops:    "every request is authorised with the API server",
 		run: func(t *testing.T, w *world) {
 			d := w.doors(t)
 			theirs, _ := d.told(t, "crown jewels")
@@ -77,7 +77,7 @@ var _ = class(
 	attack{
 		name:     "a viewer lists all namespaces",
 		attempts: "mallory lists transcripts without a namespace",
-		stops:    "a list of all namespaces needs the right in all of them",
+		stops:    "a list of all namespaces needs permission in all of them",
 		run: func(t *testing.T, w *world) {
 			r, _ := w.doors(t).told(t, "crown jewels")
 			r.as("mallory", viewer)
@@ -94,7 +94,7 @@ var _ = class(
 	attack{
 		name:     "a selector leads into another namespace",
 		attempts: "mallory lists their own namespace with a field selector that names another",
-		stops:    "a selector can only narrow what the path says",
+		stops:    "a selector can only narrow the path",
 		run: func(t *testing.T, w *world) {
 			d := w.doors(t)
 			theirs, _ := d.told(t, "crown jewels")
@@ -115,7 +115,7 @@ var _ = class(
 	attack{
 		name:     "a UID leads into another namespace",
 		attempts: "mallory asks in their own namespace for the transcript of a chat of another by its UID",
-		stops:    "a transcript is found within the namespace of the path alone",
+		stops:    "a transcript is only found within the namespace of the path",
 		run: func(t *testing.T, w *world) {
 			d := w.doors(t)
 			_, uid := d.told(t, "crown jewels")
@@ -134,9 +134,9 @@ var _ = class(
 		},
 	},
 	attack{
-		name:     "a place in a list is forged",
-		attempts: "mallory goes on with a list at a place of their own making: SQL, nonsense, and one of another namespace",
-		stops:    "a place says only where to go on, is checked, and goes into the statement as a parameter",
+		name:     "a list cursor is forged",
+		attempts: "mallory continues a list with forged cursors: SQL, nonsense, and one of another namespace",
+		stops:    "a cursor is only a position, is validated, and is a parameter of the statement",
 		run: func(t *testing.T, w *world) {
 			d := w.doors(t)
 			_, uid := d.told(t, "crown jewels")
@@ -156,9 +156,9 @@ var _ = class(
 		},
 	},
 	attack{
-		name:     "a name holds a statement or a path",
-		attempts: "mallory asks for transcripts with names that hold SQL, dots and slashes",
-		stops:    "names are checked, and go into the statement as parameters",
+		name:     "a name contains a statement or a path",
+		attempts: "mallory requests transcripts with names that contain SQL, dots and slashes",
+		stops:    "names are validated, and are parameters of the statement",
 		run: func(t *testing.T, w *world) {
 			r, _ := w.doors(t).told(t, "crown jewels")
 			own := w.doors(t).room(t)
@@ -177,9 +177,9 @@ var _ = class(
 		},
 	},
 	attack{
-		name:     "the API server is gone round",
-		attempts: "mallory connects to the history API itself, without credentials and with the headers of the aggregator",
-		stops:    "headers count with the aggregator's certificate alone, and tokens are reviewed",
+		name:     "the API server is bypassed",
+		attempts: "mallory connects to the history API directly, without credentials and with the headers of the aggregator",
+		stops:    "headers are trusted only with the aggregator's certificate, and tokens are reviewed",
 		run: func(t *testing.T, w *world) {
 			d := w.doors(t)
 			r, _ := d.told(t, "crown jewels")
@@ -221,7 +221,7 @@ var _ = class(
 	},
 )
 
-// direct asks the operator's own port, as a pod in the cluster could.
+// direct sends a request to the operator's own port, as a pod in the cluster could.
 func (d *doors) direct(r *room, path string, header http.Header) (code int, body string) {
 	r.t.Helper()
 	//nolint:gosec // an attacker does not check certificates
@@ -232,7 +232,7 @@ func (d *doors) direct(r *room, path string, header http.Header) (code int, body
 	request.Header = header
 	response, err := browser.Do(request)
 	r.Expect(err).NotTo(HaveOccurred())
-	defer func() { _ = response.Body.Close() }() // it was read
+	defer func() { _ = response.Body.Close() }() // the body was read
 	text, err := io.ReadAll(response.Body)
 	r.Expect(err).NotTo(HaveOccurred())
 	return response.StatusCode, string(text)

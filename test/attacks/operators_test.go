@@ -26,14 +26,14 @@ import (
 var _ = class(
 	"operators",
 	attack{
-		name:     "a successor pays again for a call in flight",
+		name:     "a successor repeats a call in flight",
 		attempts: "a second operator starts while the first one waits for a model",
-		stops:    "the second one asks for the ledger, and the first one hands it over when its calls have finished",
+		stops:    "the second one requests the shard, and the first one hands it over when its calls have finished",
 		run: func(t *testing.T, w *world) {
 			s := slowStory(t, w)
 			first := s.Operator
 			s.Expect(s.LaunchOperator(t.Context())).To(Succeed())
-			s.answered() // the first operator has noticed
+			s.answered() // the first operator has answered the request
 			s.finish()
 			s.Expect(s.requests.Load()).To(BeEquivalentTo(1))
 			s.Expect(first.Kill()).To(Succeed())
@@ -42,13 +42,13 @@ var _ = class(
 			s := slowStory(t, w)
 			s.Expect(s.Operator.Kill()).To(Succeed())
 			s.Expect(s.StartOperator(t.Context())).To(Succeed())
-			s.Eventually(s.requests.Load).Should(BeEquivalentTo(2), "a call whose operator died is made again, and that is counted")
+			s.Eventually(s.requests.Load).Should(BeEquivalentTo(2), "a call whose operator died is repeated, which is visible")
 			s.finish()
 		},
 	},
 	attack{
-		name:     "an operator that was stopped records what it knew",
-		attempts: "the first operator is stopped while it waits for a model, followed by another, and woken up",
+		name:     "a suspended operator records outdated results",
+		attempts: "the first operator is suspended while it waits for a model, superseded, and resumed",
 		stops:    "its epoch is over: its append is refused, and it stands by",
 		run: func(t *testing.T, w *world) {
 			s := slowStory(t, w)
@@ -70,13 +70,13 @@ var _ = class(
 			before := s.events()
 			s.Expect(s.Operator.Signal(syscall.SIGCONT)).To(Succeed())
 			s.finish()
-			s.Expect(s.events()).To(BeNumerically(">", before), "one that was not followed goes on, and that is seen")
+			s.Expect(s.events()).To(BeNumerically(">", before), "without a successor it continues, which is visible")
 		},
 	},
 	attack{
 		name:        "a writer of an old epoch appends",
-		attempts:    "a process that still has the connection of an operator before appends to an agent",
-		stops:       "the ledger checks the epoch in the transaction that would write the append",
+		attempts:    "a process with the connection of an earlier operator appends to an agent",
+		stops:       "the ledger checks the epoch in the transaction of the append",
 		everyLedger: true,
 		run: func(t *testing.T, w *world) {
 			r := w.room(t)
@@ -93,7 +93,7 @@ var _ = class(
 	},
 )
 
-// slow is a stack of its own with a task whose model has been asked and does not answer.
+// slow is a separate stack with a task whose model call is in flight.
 type slow struct {
 	*room
 	requests atomic.Int32
@@ -113,7 +113,7 @@ func slowStory(t *testing.T, w *world) *slow {
 	return s
 }
 
-// ServeHTTP answers as a model does, when it is allowed to.
+// ServeHTTP replies as a model does, when finish is called.
 func (s *slow) ServeHTTP(response http.ResponseWriter, request *http.Request) {
 	if !strings.HasSuffix(request.URL.Path, "/chat/completions") {
 		_, _ = io.WriteString(response, `{"object":"list","data":[{"id":"slow","object":"model"}]}`)
@@ -136,21 +136,21 @@ func (s *slow) ServeHTTP(response http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// finish lets the model answer, and waits for the end of the task.
+// finish lets the model reply, and waits for the end of the task.
 func (s *slow) finish() {
 	s.t.Helper()
 	close(s.release)
 	s.Eventually(s.taskPhase("work")).Should(Equal(v1alpha1.TaskSuccess))
 }
 
-// answered waits until the operator at work has answered the one that asks for its place.
+// answered waits until the owner has answered the request of the second operator.
 func (s *slow) answered() {
 	s.t.Helper()
 	kept := s.openHistory()
 	s.Eventually(func() (ledger.Holding, error) { return kept.Holding(s.t.Context(), 1) }).Should(HaveField("Answered", Not(BeEmpty())))
 }
 
-// events counts the events of the task's agent.
+// events returns the number of events of the task's agent.
 func (s *slow) events() int64 {
 	s.t.Helper()
 	agent, err := s.openHistory().Agent(s.t.Context(), string(s.subAgent("work").UID))
@@ -158,7 +158,7 @@ func (s *slow) events() int64 {
 	return agent.LastSeq
 }
 
-// openHistory opens the ledger beside the operator.
+// openHistory opens the ledger next to the operator.
 func (r *room) openHistory() ledger.Ledger {
 	r.t.Helper()
 	kept, err := connect.Open(r.t.Context(), r.LedgerURL)

@@ -18,10 +18,10 @@ import (
 // maxPages is the default of --web-max-streams-per-user.
 const maxPages = 16
 
-// stream is the path of the stream of a room's chats.
+// stream returns the path of the stream of a room's chats.
 func (r *room) stream() string { return "/api/stream?namespace=" + r.namespace }
 
-// visitor is somebody with a room and a token there.
+// visitor creates a room and a person with a token there.
 func visitor(t *testing.T, w *world, role string) (d *doors, r *room, name, token string) {
 	t.Helper()
 	d = w.doors(t)
@@ -30,7 +30,7 @@ func visitor(t *testing.T, w *world, role string) (d *doors, r *room, name, toke
 	return d, r, name, token
 }
 
-// crossSite makes a request look like one that another site made a browser send.
+// crossSite makes a request look like one from a page of another site.
 func crossSite(r *http.Request) {
 	r.Header.Set("Sec-Fetch-Site", "cross-site")
 	r.Header.Set("Origin", "https://mallory.example")
@@ -40,8 +40,8 @@ var _ = class(
 	"page",
 	attack{
 		name:     "a stream is held open with a bad token",
-		attempts: "somebody opens streams with a token that the API server does not know, to use up the server",
-		stops:    "the token is reviewed before a stream begins",
+		attempts: "an attacker opens streams with an unknown token, to exhaust the server",
+		stops:    "the token is reviewed before a stream starts",
 		run: func(t *testing.T, w *world) {
 			d, r, _, _ := visitor(t, w, user)
 			r.Expect(d.ask(r, http.MethodGet, r.stream(), "eyJhbGciOiJub25lIn0.e30.", "", nil).code).To(Equal(http.StatusUnauthorized))
@@ -55,8 +55,8 @@ var _ = class(
 	},
 	attack{
 		name:     "a stream outlives its token",
-		attempts: "somebody whose account is gone goes on listening on a stream that is open",
-		stops:    "the token is reviewed again while the stream lasts",
+		attempts: "a person whose account was deleted keeps reading an open stream",
+		stops:    "the token is reviewed again while the stream is open",
 		run: func(t *testing.T, w *world) {
 			d, r, _, token := visitor(t, w, user)
 			got := d.ask(r, http.MethodGet, r.stream(), token, "", nil)
@@ -74,13 +74,13 @@ var _ = class(
 			got := d.ask(r, http.MethodGet, r.stream(), token, "", nil)
 			first := make([]byte, 1)
 			_, err := io.ReadFull(got.more, first)
-			r.Expect(err).NotTo(HaveOccurred(), "a stream with a good token goes on")
+			r.Expect(err).NotTo(HaveOccurred(), "a stream with a valid token stays open")
 		},
 	},
 	attack{
 		name:     "one person uses up all streams",
-		attempts: "mallory opens more pages than one person may have",
-		stops:    "--web-max-streams-per-user: status 429 with the time to try again",
+		attempts: "mallory opens more pages than the limit per user",
+		stops:    "--web-max-streams-per-user: status 429 with Retry-After",
 		run: func(t *testing.T, w *world) {
 			d, r, _, token := visitor(t, w, user)
 			for range maxPages {
@@ -99,7 +99,7 @@ var _ = class(
 				got := d.ask(r, http.MethodGet, r.stream(), token, "", nil)
 				r.Expect(got.code).To(Equal(http.StatusOK))
 				got.end()
-				r.Eventually(func() int { // the server hears of it a moment later
+				r.Eventually(func() int { // the server notices it with a delay
 					probe := d.ask(r, http.MethodGet, r.stream(), token, "", nil)
 					probe.end()
 					return probe.code
@@ -109,8 +109,8 @@ var _ = class(
 	},
 	attack{
 		name:     "another site makes a browser act",
-		attempts: "a page on another site posts to the page's API, listens to its stream, and signs the person in as somebody else",
-		stops:    "Sec-Fetch-Site and Origin are checked, and signing in takes JSON only",
+		attempts: "a page on another site posts to the page's API, reads its stream, and signs the person in as another user",
+		stops:    "Sec-Fetch-Site and Origin are checked, and sign-in accepts only JSON",
 		run: func(t *testing.T, w *world) {
 			d, r, _, token := visitor(t, w, user)
 			path := "/k8s/apis/nestor.dev/v1alpha1/namespaces/" + r.namespace + "/agentchats"
@@ -142,13 +142,13 @@ var _ = class(
 			cookie := d.ask(r, http.MethodPost, "/api/login", "", `{"token":"`+token+`"}`, nil).header.Get("Set-Cookie")
 			pair, _, _ := strings.Cut(cookie, ";")
 			got := d.ask(r, http.MethodGet, "/api/whoami?namespace="+r.namespace, "", "", func(q *http.Request) { q.Header.Set("Cookie", pair) })
-			r.Expect(got.body).To(ContainSubstring(name), "whoever has the cookie is the person")
+			r.Expect(got.body).To(ContainSubstring(name), "the cookie authenticates the person")
 		},
 	},
 	attack{
 		name:     "the page is put into a frame",
 		attempts: "another site shows the page in a frame, to get a click on Approve",
-		stops:    "frame-ancestors and X-Frame-Options on every answer, and no inline script",
+		stops:    "frame-ancestors and X-Frame-Options on every response, and no inline script",
 		run: func(t *testing.T, w *world) {
 			d, r, _, token := visitor(t, w, user)
 			for _, path := range []string{"/", "/" + r.namespace, "/api/whoami", "/k8s/api/v1/secrets", "/assets/x.js"} {
@@ -167,7 +167,7 @@ var _ = class(
 	attack{
 		name:     "a path leads out of what the page offers",
 		attempts: "an admin of the cluster, whose rights would allow it, is led to Secrets and other verbs by paths with dots, slashes and other resources",
-		stops:    "only listed resources and verbs are passed on, and the path is built of checked names",
+		stops:    "only listed resources and verbs are forwarded, and the path is built from validated names",
 		run: func(t *testing.T, w *world) {
 			d, r, _, token := visitor(t, w, "cluster-admin")
 			r.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "key"}, StringData: map[string]string{"key": "topsecret"}})
@@ -198,9 +198,9 @@ var _ = class(
 		},
 	},
 	attack{
-		name:     "headers of a browser make somebody else of a person",
+		name:     "headers of a browser impersonate another person",
 		attempts: "mallory adds impersonation and front-proxy headers to a request to the page",
-		stops:    "no header of the request is passed on",
+		stops:    "headers of the request are not forwarded",
 		run: func(t *testing.T, w *world) {
 			d, r, name, token := visitor(t, w, user)
 			got := d.ask(r, http.MethodGet, "/api/whoami?namespace="+r.namespace, token, "", func(q *http.Request) {
@@ -218,8 +218,8 @@ var _ = class(
 	},
 	attack{
 		name:     "the page lends its own rights",
-		attempts: "somebody without a token, or with one that may nothing here, asks for chats",
-		stops:    "the server has no rights of its own: every request acts with the token that it carries",
+		attempts: "a person without a token, or with one without permissions here, lists chats",
+		stops:    "the server has no permissions of its own: every request uses its own token",
 		run: func(t *testing.T, w *world) {
 			d, r, _, _ := visitor(t, w, user)
 			path := "/k8s/apis/nestor.dev/v1alpha1/namespaces/" + r.namespace + "/agentchats"
@@ -235,7 +235,7 @@ var _ = class(
 	},
 )
 
-// chatJSON is a chat, as the page writes it.
+// chatJSON returns a chat as the page writes it.
 func chatJSON(name string) string {
 	return `{"apiVersion":"nestor.dev/v1alpha1","kind":"AgentChat","metadata":{"name":"` + name + `"},"spec":{}}`
 }

@@ -28,7 +28,7 @@ func public(url string) *v1alpha1.Workspace {
 	return &v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: url}}
 }
 
-// egress is what the room's only workspace pod may connect to.
+// egress returns the allowed egress of the room's only workspace pod.
 func (r *room) egress() []networkingv1.NetworkPolicyEgressRule {
 	r.t.Helper()
 	var policy networkingv1.NetworkPolicy
@@ -37,12 +37,13 @@ func (r *room) egress() []networkingv1.NetworkPolicyEgressRule {
 	return policy.Spec.Egress
 }
 
-// planted is an object that mallory, who may make such objects, gives the name of one of a workspace's before it is made.
+// planted is an attack with an object that mallory creates under the name of one of a workspace's objects before the operator
+// does.
 func planted(name, attempts string, object client.Object, owned bool) attack {
 	plant := func(t *testing.T, w *world, from string) (*room, client.Object) {
 		t.Helper()
 		r := w.room(t)
-		mallory := r.as("mallory", "edit") // first: the trap must be there before the operator looks
+		mallory := r.as("mallory", "edit") // first: the object must exist before the operator reconciles
 		chat := r.chatWith(scratch("1Gi"))
 		r.create(chat)
 		trap, ok := object.DeepCopyObject().(client.Object)
@@ -79,7 +80,7 @@ func planted(name, attempts string, object client.Object, owned bool) attack {
 	}
 }
 
-// directory is a task that reads a file in a directory of the operator's machine.
+// directory returns a task that reads a file in a directory of the operator's machine.
 func (r *room) directory(path, file string) *v1alpha1.AgentTask {
 	r.t.Helper()
 	task := r.look(&v1alpha1.Workspace{Directory: &v1alpha1.DirectorySource{Path: path}})
@@ -87,7 +88,7 @@ func (r *room) directory(path, file string) *v1alpha1.AgentTask {
 	return task
 }
 
-// readsFile expects that the task of the room has read a file.
+// readsFile checks that the task of the room has read a file.
 func (r *room) readsFile(content string) {
 	r.t.Helper()
 	r.Eventually(func() (string, error) {
@@ -99,7 +100,7 @@ func (r *room) readsFile(content string) {
 	}).Should(ContainSubstring(content))
 }
 
-// escapes is a way out of the directories that the operator may serve. It returns the path and the file to read.
+// escapes is an attack that leaves the directories that the operator may serve. way returns the path and the file to read.
 func escapes(name, attempts string, words string, way func(t *testing.T, inside, outside string) (path, file string)) attack {
 	try := func(t *testing.T, w *world, outside string) *room {
 		t.Helper()
@@ -175,14 +176,14 @@ var _ = class(
 	},
 	attack{
 		name:     "a workspace sends files to any server",
-		attempts: "a command in a workspace with a repository connects to another server, or to a name server that passes its questions on",
-		stops:    "the network policy: the address and the port of the git server, and no name servers",
+		attempts: "a command in a workspace with a repository connects to another server, or to a name server that forwards its queries",
+		stops:    "the network policy allows only the address and the port of the git server, and no name servers",
 		run: func(t *testing.T, w *world) {
 			r := w.room(t)
 			r.create(r.look(public("https://192.0.2.7/team/app.git")))
 			for _, rule := range r.egress() {
 				r.Expect(rule.Ports).To(HaveEach(HaveField("Port.IntVal", int32(443))))
-				r.Expect(rule.To).NotTo(BeEmpty(), "no peers would be everybody")
+				r.Expect(rule.To).NotTo(BeEmpty(), "no peers would allow all")
 				r.Expect(rule.To).To(HaveEach(HaveField("IPBlock.CIDR", "192.0.2.7/32")))
 			}
 		},
@@ -210,7 +211,7 @@ var _ = class(
 	attack{
 		name:     "a repository is the metadata service of the cloud",
 		attempts: "mallory creates a task whose repository is at 169.254.169.254",
-		stops:    "the operator: an address that is link-local, loopback or the like is no git server",
+		stops:    "the operator refuses link-local, loopback and similar addresses for git servers",
 		run: func(t *testing.T, w *world) {
 			r := w.room(t)
 			mallory := r.as("mallory", "nestor-runner")

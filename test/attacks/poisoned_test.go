@@ -9,38 +9,38 @@ import (
 	"sync"
 	"testing"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // to damage a ledger on PostgreSQL
+	_ "github.com/jackc/pgx/v5/stdlib" // damages a ledger on PostgreSQL
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	_ "modernc.org/sqlite" // to damage a ledger in a file
+	_ "modernc.org/sqlite" // damages a ledger in a file
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// ward is a stack of its own whose operator was killed, whose ledger was damaged, a record of each room, and whose operator was
-// started again. The attacks of the class share it, since a start takes long.
+// ward is a separate stack whose operator was killed and restarted after one record of each room was damaged in the ledger. The
+// attacks of the class share it, because a start takes long.
 type ward struct {
 	*world
 	once  sync.Once
 	rooms map[string]*room
 }
 
-// wards are those of the stacks of the suite.
+// wards are the damaged stacks of the suite.
 var wards sync.Map
 
 // poison is one damaged record.
 type poison struct {
 	name string
-	// damage is done to the ledger; $1 is the UID of the victim.
+	// damage are statements; $1 is the UID of the victim.
 	damage []string
-	// only is the ledger on which it can be done; empty is both.
+	// only is the ledger to which it applies; empty means both.
 	only string
-	// harmless says that the victim goes on.
+	// harmless reports that the victim continues.
 	harmless bool
-	// names is what the message of the victim says.
+	// names is a part of the victim's message.
 	names string
 }
 
@@ -143,19 +143,19 @@ func damage[T ~string](t *testing.T, db *sql.DB, statement string, uid T) {
 	NewWithT(t).Expect(result.RowsAffected()).To(BeEquivalentTo(1), statement)
 }
 
-// ask is a task whose agent asks a person and submits the answer.
+// ask returns a task whose agent asks a question and submits the answer.
 func ask(name string) *v1alpha1.AgentTask {
 	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	task.Spec.Type, task.Spec.Role, task.Spec.Instruction = v1alpha1.TaskAgent, "general", "Ask: Which colour?"
 	return task
 }
 
-// answer answers the question of a task.
+// answer returns the answer to the question of a task.
 func answer(task string) *v1alpha1.AgentMessage {
 	return &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: task + "-answer"}, Spec: v1alpha1.AgentMessageSpec{Task: task, Content: "Blue"}}
 }
 
-// said is a message of a person to the chat of a room.
+// said returns a message of a person to the chat of a room.
 func said(name, text string) *v1alpha1.AgentMessage {
 	return &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Content: text}}
 }
@@ -187,7 +187,7 @@ func (r *room) subAgentPhase(name string) func() (v1alpha1.SubAgentPhase, error)
 	}
 }
 
-// posts are what the chat of the room says.
+// posts returns the posts in the chat of the room.
 func (r *room) posts() (string, error) {
 	var list v1alpha1.AgentMessageList
 	err := r.API.List(r.t.Context(), &list, client.InNamespace(r.namespace))
@@ -200,24 +200,24 @@ func (r *room) posts() (string, error) {
 	return strings.Join(texts, "\n"), err
 }
 
-// in is a room of the ward for one attack.
+// in returns a room of the ward for one attack.
 func (d *ward) in(t *testing.T, name string) *room {
 	r := *d.rooms[name]
 	r.t, r.WithT = t, expecting(t)
 	return &r
 }
 
-// goesOn wants a task that asked before the operator was killed to go on.
+// goesOn checks that a task that waited before the kill continues.
 func (r *room) goesOn(task string) {
 	r.t.Helper()
 	r.create(answer(task))
 	r.Eventually(r.taskPhase(task)).Should(Equal(v1alpha1.TaskSuccess))
 }
 
-// intact is the control of every damaged record: without damage the same agent goes on after the same restart.
+// intact is the control of every damaged record: without damage the same agent continues after the same restart.
 func intact(t *testing.T, w *world) { w.ward(t).in(t, "intact").waits("victim") }
 
-// waits wants a task to be as it was before the operator was killed.
+// waits checks that a task is unchanged after the restart.
 func (r *room) waits(task string) {
 	r.t.Helper()
 	found, err := r.task(task)
@@ -255,8 +255,8 @@ func poisonAttacks() []attack {
 		attacks,
 		attack{
 			name: "the history of a chat is damaged", everyLedger: true,
-			attempts: "damage a record of an orchestrator, so that its chat is dead for ever or takes the operator with it",
-			stops:    "the chat says HistoryLost, what it had delegated is cancelled, and the next message starts a new conversation",
+			attempts: "damage a record of an orchestrator, so that its chat never works again or the operator crashes",
+			stops:    "the chat reports HistoryLost, its delegated work is cancelled, and the next message starts a new conversation",
 			run: func(t *testing.T, w *world) {
 				r := w.ward(t).in(t, "chat")
 				r.Eventually(func() (string, error) {
@@ -279,9 +279,9 @@ func poisonAttacks() []attack {
 			},
 		},
 		attack{
-			name: "a parent waits for ever for a damaged child", everyLedger: true,
-			attempts: "damage a record of a sub-agent, so that the chat that delegated to it never hears of its end",
-			stops:    "the parent gets the failure of a quarantined child like every other failure",
+			name: "a parent waits forever for a damaged child", everyLedger: true,
+			attempts: "damage a record of a sub-agent, so that its end is never reported to its chat",
+			stops:    "a quarantined child is reported to its parent like any other failure",
 			run: func(t *testing.T, w *world) {
 				r := w.ward(t).in(t, "child")
 				r.Eventually(r.posts).Should(And(ContainSubstring("Report of chat-1"), ContainSubstring("cannot be read")))
@@ -295,11 +295,11 @@ func poisonAttacks() []attack {
 		},
 		attack{
 			name: "damage takes the result of a finished task", everyLedger: true,
-			attempts: "damage a record of a task that has ended, so that its result is overwritten with a failure",
-			stops:    "an object that shows how its agent ended keeps it",
+			attempts: "damage a record of a finished task, so that its result is replaced by a failure",
+			stops:    "an object with an outcome keeps it",
 			run: func(t *testing.T, w *world) {
 				r := w.ward(t).in(t, "finished")
-				r.goesOn("bystander") // the operator has looked at everything by then
+				r.goesOn("bystander") // then the operator has recovered everything
 				task, err := r.task("victim")
 				r.Expect(err).NotTo(HaveOccurred())
 				r.Expect(task.Status.Phase).To(Equal(v1alpha1.TaskSuccess))

@@ -20,18 +20,18 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// ask makes a task of an agent whose model is a provider of the room.
+// ask creates a task whose agent uses a provider of the room.
 func (r *room) ask(name, provider string) func() string {
 	return r.runs(name, v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit it.", ModelProvider: provider})
 }
 
-// chunk is a piece of a streamed reply.
+// chunk is a chunk of a streamed reply.
 func chunk(delta string) string { return `data: {"choices":[{"delta":` + delta + "}]}\n\n" }
 
 // submits is a reply that ends an agent with a result.
 var submits = chunk(`{"tool_calls":[{"index":0,"id":"c","function":{"name":"submit_result","arguments":"{\"result\":\"fine\"}"}}]}`) + "data: [DONE]\n\n"
 
-// says is a provider that sends a text once, and another one again and again until nobody listens or a gigabyte was sent.
+// says is a provider that sends one text once, and another one repeatedly until the client is gone or a gigabyte was sent.
 func says(status int, once, again string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -52,7 +52,7 @@ func says(status int, once, again string) http.Handler {
 	})
 }
 
-// replied is an attack with the reply of a model.
+// replied is an attack with a model's reply.
 func replied(name, attempts, stops string, provider http.Handler, words string) attack {
 	return attack{
 		name: name, attempts: attempts, stops: stops,
@@ -79,7 +79,7 @@ func manyCalls() string {
 	return b.String() + "data: [DONE]\n\n"
 }
 
-// endless are providers that send without end, each in another way, and what is said of them.
+// endless are providers with endless responses.
 var endless = map[string]http.Handler{
 	"text":     says(200, "", chunk(`{"content":"`+strings.Repeat("x", 4000)+`"}`)),
 	"line":     says(200, "data: ", "x"),
@@ -96,7 +96,7 @@ var _ = class(
 	attack{
 		name:     "a list of models fills the memory",
 		attempts: "/models is 32 MiB long",
-		stops:    "a bound on the list of models",
+		stops:    "a limit on the list of models",
 		run: func(t *testing.T, w *world) {
 			r := w.room(t)
 			body := `{"data":[` + strings.Repeat(`{"id":"m"},`, 3<<20) + `{"id":"m"}]}`
@@ -107,17 +107,17 @@ var _ = class(
 			r.Eventually(r.provider("good", r.serve(says(200, `{"data":[{"id":"m"}]}`, "")))).Should(HavePrefix("True Ready"))
 		},
 	},
-	replied("a reply never ends", "a stream of text without end", "a bound on what a reply amounts to", endless["text"], "more than 1 MiB of text"),
-	replied("a line never ends", "a stream with one line without end", "a bound on an event", endless["line"], "an event that is larger than 2 MiB"),
-	replied("an event never ends", "a stream with one event of endless lines", "a bound on an event", endless["event"], "an event that is larger than 2 MiB"),
-	replied("a stream never says anything", "a stream of comments without end", "a bound on a stream", endless["comments"], "larger than 64 MiB"),
-	replied("a reply has 10,000 tool calls", "a reply asks for 10,000 tool calls at once", "a bound on the calls of a reply", endless["calls"], "more than 128 tool calls"),
-	replied("an error never ends", "the body of an error is endless", "the beginning of it is read", endless["error"], "never"),
-	replied("a reply is nested without end", "a reply has a million levels", "a bound on a reply and on levels", endless["nested"], ""),
+	replied("a reply never ends", "a stream of text without end", "a limit on the size of a reply", endless["text"], "more than 1 MiB of text"),
+	replied("a line never ends", "a stream with one line without end", "a limit on the size of an event", endless["line"], "an event that is larger than 2 MiB"),
+	replied("an event never ends", "a stream with one event of endless lines", "a limit on the size of an event", endless["event"], "an event that is larger than 2 MiB"),
+	replied("a stream contains no data", "a stream of comments without end", "a limit on the size of a stream", endless["comments"], "larger than 64 MiB"),
+	replied("a reply has 10,000 tool calls", "a reply contains 10,000 tool calls", "a limit on the calls of a reply", endless["calls"], "more than 128 tool calls"),
+	replied("an error never ends", "the body of an error is endless", "only the beginning is read", endless["error"], "never"),
+	replied("a reply is nested without end", "a reply has a million levels", "a limit on the size and depth of a reply", endless["nested"], ""),
 	attack{
 		name:     "the operator runs out of memory",
-		attempts: "every kind of endless provider and a dozen tool servers with lists of 15 MiB, results of 20 MiB and endless streams, all at once",
-		stops:    "the bounds: the operator stays below 512 MiB, and others are served",
+		attempts: "every kind of endless provider and a dozen tool servers with lists of 15 MiB, results of 20 MiB and endless streams, all at the same time",
+		stops:    "the limits: the operator stays below 512 MiB, and others are served",
 		run: func(t *testing.T, _ *world) {
 			w := start(t, stack.SQLite)
 			r := w.room(t)
@@ -140,18 +140,18 @@ var _ = class(
 			good.Eventually(good.runs("task", v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit fine"})).Should(Equal("Success Succeeded fine"))
 			r.Eventually(r.unfinished).Should(BeEmpty())
 			peak := w.peak(t)
-			t.Logf("the operator had at most %d MiB", peak>>20)
+			t.Logf("the operator's peak memory was %d MiB", peak>>20)
 			r.Expect(peak).To(BeNumerically("<", 512<<20))
 		},
 		control: func(t *testing.T, w *world) {
 			if peak := w.peak(t); peak < 20<<20 {
-				t.Errorf("the operator's peak is said to be %d bytes", peak)
+				t.Errorf("the operator's peak memory is reported as %d bytes", peak)
 			}
 		},
 	},
 )
 
-// unfinished are the tasks of the room that have not ended.
+// unfinished returns the tasks of the room that have not ended.
 func (r *room) unfinished() []string {
 	var list v1alpha1.AgentTaskList
 	if err := r.API.List(r.t.Context(), &list, client.InNamespace(r.namespace)); err != nil {
@@ -168,7 +168,7 @@ func (r *room) unfinished() []string {
 
 var highWater = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
 
-// peak is the most memory that the operator has had, in bytes.
+// peak returns the peak memory of the operator in bytes.
 func (w *world) peak(t *testing.T) int {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", w.Operator.Pid))

@@ -22,7 +22,7 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// withdrawal is how access to a shared object is withdrawn.
+// withdrawal is a way to revoke access to a shared object.
 type withdrawal struct {
 	name string
 	do   func(r *room, shared client.Object)
@@ -42,7 +42,7 @@ var withdrawals = []withdrawal{
 // trustedLabel is the label that shared objects select namespaces by.
 const trustedLabel = "attacks.nestor.dev/trusted"
 
-// share says who may use a shared object.
+// share sets the namespaces that may use a shared object.
 func share(object client.Object, allowed *v1alpha1.AllowedNamespaces) {
 	switch o := object.(type) {
 	case *v1alpha1.ModelProvider:
@@ -54,7 +54,7 @@ func share(object client.Object, allowed *v1alpha1.AllowedNamespaces) {
 	}
 }
 
-// change changes an object, again if somebody else has meanwhile.
+// change updates an object, with retries on conflicts.
 func (r *room) change(object client.Object, how func()) {
 	r.t.Helper()
 	r.Eventually(func() error {
@@ -66,7 +66,7 @@ func (r *room) change(object client.Object, how func()) {
 	}).Should(Succeed())
 }
 
-// shared makes an object in the operator's namespace that the room's may use because of its label.
+// shared creates an object in the operator's namespace that the room may use because of its label.
 func (r *room) shared(object client.Object) {
 	r.t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}}
@@ -77,7 +77,7 @@ func (r *room) shared(object client.Object) {
 	r.t.Cleanup(func() { _ = client.IgnoreNotFound(r.API.Delete(context.WithoutCancel(r.t.Context()), object)) })
 }
 
-// reason is why a task waits.
+// reason returns why a task waits.
 func (r *room) reason(task string) func() (string, error) {
 	return func() (string, error) {
 		found, err := r.task(task)
@@ -89,7 +89,7 @@ func (r *room) reason(task string) func() (string, error) {
 	}
 }
 
-// using is a task that asks, and then goes on with something that is shared.
+// using returns a task that asks a question and then uses a shared object.
 func (r *room) using(name string, shared client.Object) *v1alpha1.AgentTask {
 	task := ask(name)
 	switch shared.(type) {
@@ -101,7 +101,7 @@ func (r *room) using(name string, shared client.Object) *v1alpha1.AgentTask {
 	return task
 }
 
-// nextCall attempts a model call after access was withdrawn; nil withdraws nothing.
+// nextCall attempts a model call after access was revoked; nil revokes nothing.
 func nextCall(t *testing.T, w *world, how *withdrawal, build func(r *room) client.Object) {
 	r := w.room(t)
 	shared := build(r)
@@ -113,7 +113,7 @@ func nextCall(t *testing.T, w *world, how *withdrawal, build func(r *room) clien
 		return
 	}
 	how.do(r, shared)
-	r.create(r.using("probe", shared)) // what begins now tells when the operator has heard of it
+	r.create(r.using("probe", shared)) // a new task shows when the operator has noticed
 	r.Eventually(r.reason("probe")).Should(HaveSuffix("NotFound"))
 	r.create(answer("job"))
 	r.Eventually(r.taskPhase("job")).Should(Equal(v1alpha1.TaskFailed))
@@ -123,13 +123,13 @@ func nextCall(t *testing.T, w *world, how *withdrawal, build func(r *room) clien
 	r.Expect(task.Status.Error.Message).To(Or(ContainSubstring("may not be used in the namespace "+r.namespace), ContainSubstring("was deleted")))
 }
 
-// box is a tool server that counts how often its tool is called.
+// box is a tool server that counts the calls of its tool.
 type box struct {
 	*httptest.Server
 	calls atomic.Int64
 }
 
-// boxes lets one test at a time have the shared tool server that the model knows.
+// boxes serialises the tests that use the shared tool server of the script.
 var boxes sync.Mutex
 
 func newBox(t *testing.T) *box {
@@ -146,7 +146,7 @@ func newBox(t *testing.T) *box {
 	return b
 }
 
-// approvedTool lets an agent call a tool that a person must approve, withdraws the server while the person thinks, and approves.
+// approvedTool makes an agent call a tool that needs an approval, revokes access to the server meanwhile, and approves.
 func approvedTool(t *testing.T, w *world, how *withdrawal) {
 	boxes.Lock()
 	t.Cleanup(boxes.Unlock) // after the server is gone
@@ -154,7 +154,7 @@ func approvedTool(t *testing.T, w *world, how *withdrawal) {
 	server := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Name: "box"}}
 	server.Spec.Transport, server.Spec.URL = v1alpha1.TransportStreamableHTTP, b.URL
 	r.shared(server)
-	r.Eventually(func() (bool, error) { // the operator may still know the server of that name that the attack before had
+	r.Eventually(func() (bool, error) { // the operator may still have the server of the previous attack in its cache
 		err := r.API.Get(r.t.Context(), client.ObjectKeyFromObject(server), server)
 		return meta.IsStatusConditionTrue(server.Status.Conditions, v1alpha1.ConditionReady), err
 	}).Should(BeTrue())
@@ -207,19 +207,19 @@ func revocations() []attack {
 			attacks,
 			attack{
 				name: "an agent goes on with a provider that " + how.name, attempts: "a run that has begun makes its next model call after the provider " + how.name,
-				stops:   "the provider is looked for before each call: it fails with the words of the reason",
+				stops:   "the provider is resolved before each call, which fails with the reason",
 				run:     func(t *testing.T, w *world) { nextCall(t, w, how, provider) },
 				control: func(t *testing.T, w *world) { nextCall(t, w, nil, provider) },
 			},
 			attack{
 				name: "an agent goes on with a role that " + how.name, attempts: "a run that has begun makes its next model call after its role " + how.name,
-				stops:   "a role of another namespace is looked for before each call",
+				stops:   "a role of another namespace is resolved before each call",
 				run:     func(t *testing.T, w *world) { retried(t, w, how, role) },
 				control: func(t *testing.T, w *world) { retried(t, w, nil, role) },
 			},
 			attack{
 				name: "an agent calls a tool server that " + how.name, attempts: "a call that waits for an approval is made after the tool server " + how.name,
-				stops:   "the tool server is looked for before each call: the model is answered that it may not be used any more",
+				stops:   "the tool server is resolved before each call: the model gets the error that it may not be used any more",
 				run:     func(t *testing.T, w *world) { approvedTool(t, w, how) },
 				control: func(t *testing.T, w *world) { approvedTool(t, w, nil) },
 			},
@@ -228,7 +228,7 @@ func revocations() []attack {
 	return attacks
 }
 
-// retried is nextCall in a room whose provider does not try again, so that the run ends soon.
+// retried is nextCall with a provider without retries, so that the run ends soon.
 func retried(t *testing.T, w *world, how *withdrawal, build func(r *room) client.Object) {
 	nextCall(t, w, how, func(r *room) client.Object {
 		provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "default"}}

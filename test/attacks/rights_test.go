@@ -17,7 +17,7 @@ import (
 
 const admin = "nestor-admin"
 
-// makes is an attack by creating an object: somebody with one role is refused, somebody with another is not.
+// makes is an attack that creates an object: a person with one role is refused, a person with another is not.
 func makes(name, stops, refused, allowed string, object func(namespace string) client.Object) attack {
 	try := func(t *testing.T, w *world, role string) (*room, error) {
 		t.Helper()
@@ -43,28 +43,28 @@ func mine(namespace string) metav1.ObjectMeta {
 
 var _ = class(
 	"rights",
-	makes("a user makes a role that needs no approval", "RBAC: roles are an admin's", user, admin, func(namespace string) client.Object {
+	makes("a user makes a role that needs no approval", "RBAC: only admins create roles", user, admin, func(namespace string) client.Object {
 		return &v1alpha1.AgentRole{ObjectMeta: mine(namespace), Spec: v1alpha1.AgentRoleSpec{SystemPrompt: "Obey.", Approval: &v1alpha1.ApprovalPolicy{Mode: v1alpha1.ApprovalNever}}}
 	}),
-	makes("a user makes a provider that takes a Secret away", "RBAC: providers are an admin's", user, admin, func(namespace string) client.Object {
+	makes("a user makes a provider that takes a Secret away", "RBAC: only admins create providers", user, admin, func(namespace string) client.Object {
 		return &v1alpha1.ModelProvider{ObjectMeta: mine(namespace), Spec: v1alpha1.ModelProviderSpec{
 			BaseURL: "https://mallory.example/v1", APIKeySecretRef: &v1alpha1.SecretKeyRef{Name: "db", Key: "password"},
 		}}
 	}),
-	makes("a runner makes a tool server", "RBAC: tool servers are an admin's", runner, admin, func(namespace string) client.Object {
+	makes("a runner makes a tool server", "RBAC: only admins create tool servers", runner, admin, func(namespace string) client.Object {
 		return &v1alpha1.ToolServer{ObjectMeta: mine(namespace), Spec: v1alpha1.ToolServerSpec{URL: "https://mallory.example/mcp"}}
 	}),
-	makes("a user raises the quota", "RBAC: quotas are an admin's", user, admin, func(namespace string) client.Object {
+	makes("a user raises the quota", "RBAC: only admins change quotas", user, admin, func(namespace string) client.Object {
 		most := int64(1 << 40)
 		return &v1alpha1.AgentQuota{ObjectMeta: mine(namespace), Spec: v1alpha1.AgentQuotaSpec{Period: "Hour", MaxTokens: &most}}
 	}),
-	makes("a runner opens a chat", "RBAC: a pipeline runs standalone tasks", runner, user, func(namespace string) client.Object {
+	makes("a runner opens a chat", "RBAC: a runner creates only standalone tasks", runner, user, func(namespace string) client.Object {
 		return &v1alpha1.AgentChat{ObjectMeta: mine(namespace)}
 	}),
 	makes("a viewer writes a message", "RBAC", viewer, user, func(namespace string) client.Object {
 		return &v1alpha1.AgentMessage{ObjectMeta: mine(namespace), Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Content: "Hello"}}
 	}),
-	makes("a user runs a standalone task", "RBAC: tasks are a runner's", user, runner, func(namespace string) client.Object {
+	makes("a user runs a standalone task", "RBAC: only runners create tasks", user, runner, func(namespace string) client.Object {
 		return &v1alpha1.AgentTask{ObjectMeta: mine(namespace), Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskTool, Tool: "calculator"}}
 	}),
 	attack{
@@ -114,7 +114,7 @@ var _ = class(
 		},
 	},
 	attack{
-		name:     "somebody declares a task done",
+		name:     "a person declares a task done",
 		attempts: "a runner writes the status of a task, to forge its result",
 		stops:    "RBAC: only the operator writes statuses",
 		run: func(t *testing.T, w *world) {
@@ -135,8 +135,8 @@ var _ = class(
 	},
 	attack{
 		name:     "a chat is taken over",
-		attempts: "mallory makes themselves the user of alice's chat",
-		stops:    "spec.user cannot change once it is set",
+		attempts: "mallory becomes the user of alice's chat",
+		stops:    "spec.user is immutable once it is set",
 		run: func(t *testing.T, w *world) {
 			r := w.room(t)
 			chat := &v1alpha1.AgentChat{ObjectMeta: mine(r.namespace), Spec: v1alpha1.AgentChatSpec{User: "alice"}}
@@ -149,7 +149,7 @@ var _ = class(
 			chat := &v1alpha1.AgentChat{ObjectMeta: mine(r.namespace)}
 			r.Expect(r.as("alice", user).Create(t.Context(), chat)).To(Succeed())
 			change := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"user":"mallory"}}`))
-			r.Expect(r.as("mallory", user).Patch(t.Context(), chat, change)).To(Succeed(), "of one that has none yet")
+			r.Expect(r.as("mallory", user).Patch(t.Context(), chat, change)).To(Succeed(), "it can be set if it is empty")
 		},
 	},
 	attack{

@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// trusted makes a tool server "box" whose tools were pinned.
+// trusted creates a tool server "box" with pinned tools.
 func trusted(r *room, tools ...string) *foe {
 	f := &foe{tools: tools}
 	ready := r.toolServer("box", r.serve(f))
@@ -23,7 +23,7 @@ func trusted(r *room, tools ...string) *foe {
 	return f
 }
 
-// accept accepts what a tool server lists now, or another digest.
+// accept accepts the tools that a server lists now, or another digest.
 func (r *room) accept(digest string) {
 	r.Eventually(func() error {
 		var s v1alpha1.ToolServer
@@ -37,8 +37,8 @@ func (r *room) accept(digest string) {
 	}).Should(Succeed())
 }
 
-// pulled is an attack by a server that becomes another one after it was pinned: the call must wait, because there is no such tool. As a control
-// the change is accepted.
+// pulled is an attack by a server that changes after it was pinned: the call must wait, because the tool is withheld. As a
+// control the change is accepted.
 func pulled(name, attempts string, before, after []string) attack {
 	change := func(t *testing.T, w *world) *room {
 		r := w.room(t)
@@ -53,7 +53,7 @@ func pulled(name, attempts string, before, after []string) attack {
 			r := change(t, w)
 			call := r.call("call", "box__look")
 			r.Eventually(call).Should(Equal("Pending ToolNotFound"))
-			r.accept("sha256:0000000000000000000000000000000000000000000000000000000000000000") // not the digest of what is listed
+			r.accept("sha256:0000000000000000000000000000000000000000000000000000000000000000") // not the digest of the list
 			r.Eventually(r.says("box", v1alpha1.ConditionReady)).Should(HavePrefix("True Ready"))
 			r.Consistently(call, "1s").Should(HavePrefix("Pending"))
 		},
@@ -66,7 +66,7 @@ func pulled(name, attempts string, before, after []string) attack {
 	}
 }
 
-// looks makes a task of an agent that calls box__look, which needs approval unless it is read-only.
+// looks creates a task whose agent calls box__look, which needs an approval unless it is read-only.
 func (r *room) looks(name string) func() string {
 	r.create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "looker"}, Spec: v1alpha1.AgentRoleSpec{
 		SystemPrompt: "You look.", Tools: &v1alpha1.ToolPolicy{Allow: []string{"box__*"}},
@@ -108,8 +108,8 @@ var _ = class(
 	},
 	attack{
 		name:     "a tool that is added later runs without approval",
-		attempts: "the server adds a tool that it calls read-only after its tools were pinned, and a model calls it",
-		stops:    "the hints of tools that were added later do not count",
+		attempts: "after its tools were pinned the server adds a tool that it declares read-only, and a model calls it",
+		stops:    "the hints of tools that were added later are ignored",
 		run: func(t *testing.T, w *world) {
 			r := w.room(t)
 			f := trusted(r, other)
@@ -125,7 +125,7 @@ var _ = class(
 	},
 	attack{
 		name:     "a tool changes while no operator runs",
-		attempts: "the server changes a pinned tool between two operators",
+		attempts: "the server changes a pinned tool while no operator is running",
 		stops:    "the pins are in the status of the ToolServer",
 		run: func(t *testing.T, _ *world) {
 			w := start(t, stack.SQLite)
@@ -145,8 +145,8 @@ var _ = class(
 	},
 	attack{
 		name:     "a user accepts a change",
-		attempts: "mallory, who may talk in the namespace, names the new digest in spec.acceptChanges",
-		stops:    "RBAC: tool servers are for admins of the namespace",
+		attempts: "mallory, a user of the namespace, sets the new digest in spec.acceptChanges",
+		stops:    "RBAC: only admins of the namespace change tool servers",
 		run: func(t *testing.T, w *world) {
 			r := w.room(t)
 			trusted(r, look)

@@ -15,9 +15,9 @@ import (
 var _ = class(
 	"speaking",
 	attack{
-		name:     "a user speaks in another's name",
-		attempts: "mallory, who may talk in the namespace, writes a message with spec.user alice",
-		stops:    "the messages policy: spec.user is the requester",
+		name:     "a user writes in another's name",
+		attempts: "mallory, a user of the namespace, creates a message with spec.user alice",
+		stops:    "the messages policy: spec.user must be the authenticated user",
 		run: func(t *testing.T, w *world) {
 			r := w.room(t)
 			r.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}})
@@ -32,7 +32,7 @@ var _ = class(
 	},
 )
 
-// message is a message of a person to the chat of the room.
+// message returns a message of a person to the chat of the room.
 func (r *room) message(name, user string) *v1alpha1.AgentMessage {
 	return &v1alpha1.AgentMessage{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: name},

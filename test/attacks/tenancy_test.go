@@ -21,10 +21,10 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// share of the ledger that a namespace has in the small stack.
+// shareOfLedger is the ledger quota of a namespace in the small stack.
 const shareOfLedger = 128 << 10
 
-// small is a stack of its own in which a namespace may write little, and bodies of calls are deleted when the operator starts.
+// small is a separate stack with a small ledger quota, which prunes bodies of calls when the operator starts.
 type small struct {
 	once sync.Once
 	*world
@@ -35,7 +35,7 @@ type small struct {
 
 var smalls sync.Map
 
-// small returns the stack, with a namespace that has filled its share.
+// small returns the stack, with a namespace at its quota.
 func (w *world) small(t *testing.T) *small {
 	t.Helper()
 	kept, _ := smalls.LoadOrStore(w, &small{})
@@ -71,7 +71,7 @@ func (s *small) open(w *world) {
 	s.world = world
 }
 
-// bulky is a task that needs much room in the ledger.
+// bulky returns a task that needs much space in the ledger.
 func bulky(name string) *v1alpha1.AgentTask {
 	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	task.Spec.Type, task.Spec.Role, task.Spec.Instruction = v1alpha1.TaskAgent, "general", "Submit "+strings.Repeat("much ", 3000)
@@ -89,7 +89,7 @@ func (r *room) chatReason(name string) func() (string, error) {
 	}
 }
 
-// number is what a query of the ledger gives.
+// number returns the result of a ledger query.
 func number(t *testing.T, w *world, query string, args ...any) int64 {
 	t.Helper()
 	db := openLedger(t, w)
@@ -101,21 +101,21 @@ func number(t *testing.T, w *world, query string, args ...any) int64 {
 
 const bytesOf = `SELECT CAST(SUM(bytes) AS BIGINT) FROM agents WHERE namespace = $1`
 
-// in gives a room to another test.
+// in returns the room for another test.
 func (r *room) in(t *testing.T) *room {
 	other := *r
 	other.t, other.WithT = t, expecting(t)
 	return &other
 }
 
-// neighbour wants a namespace that has written little to go on.
+// neighbour checks that another namespace continues.
 func neighbour(t *testing.T, w *world) {
 	r := w.small(t).room(t)
 	r.create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "little"}, Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit little"}})
 	r.Eventually(r.taskPhase("little")).Should(Equal(v1alpha1.TaskSuccess))
 }
 
-// renew deletes a namespace and creates it again. The local cluster has no controller that would empty it.
+// renew deletes and recreates a namespace. The local cluster has no controller that would empty it.
 func (r *room) renew() {
 	r.t.Helper()
 	for _, list := range []client.Object{&v1alpha1.AgentTask{}, &v1alpha1.SubAgent{}, &v1alpha1.AgentQuota{}, &v1alpha1.ModelProvider{}} {
@@ -134,7 +134,7 @@ func (r *room) renew() {
 	}).Should(Succeed())
 }
 
-// used is what a quota of the namespace counts.
+// used returns the usage of the namespace's quota.
 func (r *room) used() (int64, error) {
 	var quota v1alpha1.AgentQuota
 	if err := r.get("quota", &quota); err != nil {
@@ -162,7 +162,7 @@ var _ = class(
 	attack{
 		name: "one namespace fills the ledger of all", everyLedger: true,
 		attempts: "a namespace creates tasks with much text until the disk is full",
-		stops:    "--ledger-namespace-quota: its model calls wait, nothing new begins, and nothing fails",
+		stops:    "--ledger-namespace-quota: its model calls wait, nothing new starts, and nothing fails",
 		run: func(t *testing.T, w *world) {
 			s := w.small(t)
 			r := s.hog.in(t)
@@ -170,7 +170,7 @@ var _ = class(
 				r.create(bulky(fmt.Sprintf("more-%d", i)))
 			}
 			r.Eventually(r.reason("more-19")).Should(Equal("LedgerQuota"))
-			// What was under way when the quota was reached is recorded: at most what 20 tasks that had begun write.
+			// Calls in flight when the quota was reached are recorded: at most what 20 started tasks write.
 			r.Expect(number(t, s.world, bytesOf, r.namespace)).To(BeNumerically("<", shareOfLedger+40*(64<<10)))
 			var tasks v1alpha1.AgentTaskList
 			r.Expect(r.API.List(t.Context(), &tasks, client.InNamespace(r.namespace))).To(Succeed())
@@ -182,7 +182,7 @@ var _ = class(
 	},
 	attack{
 		name: "a chat fills the ledger with messages", everyLedger: true,
-		attempts: "a namespace at its quota goes on to send messages to a chat",
+		attempts: "a namespace at its quota keeps sending messages to a chat",
 		stops:    "messages of a namespace at its quota stay Pending with reason LedgerQuota and are not recorded",
 		run: func(t *testing.T, w *world) {
 			s := w.small(t)
@@ -202,9 +202,9 @@ var _ = class(
 		},
 	},
 	attack{
-		name:     "a chat begins although the share is used up",
+		name:     "a chat starts although the quota is reached",
 		attempts: "a namespace at its quota creates another chat",
-		stops:    "the chat is Ready False with reason LedgerQuota, and nothing is recorded of it",
+		stops:    "the chat is Ready False with reason LedgerQuota, and nothing of it is recorded",
 		run: func(t *testing.T, w *world) {
 			s := w.small(t)
 			r := s.hog.in(t)
@@ -215,9 +215,9 @@ var _ = class(
 		control: neighbour,
 	},
 	attack{
-		name: "old outputs stay in the ledger for ever", everyLedger: true,
-		attempts: "what a live agent was sent is still in the ledger long after the time that bodies of calls are kept",
-		stops:    "--call-retention deletes requests and responses of live agents too; the agent goes on all the same",
+		name: "old outputs stay in the ledger forever", everyLedger: true,
+		attempts: "the requests of a live agent are still in the ledger long after the retention time of calls",
+		stops:    "--call-retention deletes requests and responses of live agents too; the agent continues",
 		run: func(t *testing.T, w *world) {
 			s := w.small(t)
 			r := s.asked.in(t)
@@ -234,8 +234,8 @@ var _ = class(
 		},
 	},
 	attack{
-		name: "a namespace inherits what the old one of its name used", everyLedger: true,
-		attempts: "a namespace is deleted and created again, and its quota counts what the old one used",
+		name: "a namespace inherits the usage of an earlier one with its name", everyLedger: true,
+		attempts: "a namespace is deleted and recreated, and its quota counts the earlier usage",
 		stops:    "counts belong to the UID of a namespace",
 		run: func(t *testing.T, w *world) {
 			r := w.room(t)
@@ -257,9 +257,9 @@ var _ = class(
 		},
 	},
 	attack{
-		name: "the record of a namespace is that of the old one of its name", everyLedger: true,
-		attempts: "a namespace is deleted and created again, so that the history API shows a new tenant the records of the old one",
-		stops:    "records carry the UID of their namespace, by which the history API selects them",
+		name: "a namespace inherits the records of an earlier one with its name", everyLedger: true,
+		attempts: "a namespace is deleted and recreated, so that the history API shows a new tenant the records of the old one",
+		stops:    "records contain the UID of their namespace, by which the history API selects them",
 		run: func(t *testing.T, w *world) {
 			r := w.room(t)
 			r.spend("before")

@@ -18,12 +18,13 @@ import (
 
 const ready = "True Ready: The server offers 1 tools."
 
-// nested is JSON of many levels.
+// nested returns JSON of many levels.
 func nested(levels int) string {
 	return strings.Repeat(`{"type":"object","properties":{"a":`, levels) + `{}` + strings.Repeat(`}}`, levels)
 }
 
-// listed is an attack with a list of tools: bad must end with the condition, and good, which is the same within bounds, must be offered.
+// listed is an attack with a list of tools: bad must end with the condition, and good, the same within the limits, must be
+// offered.
 func listed(name, attempts, stops string, bad, good answerer, condition string) attack {
 	try := func(list answerer, want string) func(*testing.T, *world) {
 		return func(t *testing.T, w *world) {
@@ -34,7 +35,7 @@ func listed(name, attempts, stops string, bad, good answerer, condition string) 
 	return attack{name: name, attempts: attempts, stops: stops, run: try(bad, condition), control: try(good, ready)}
 }
 
-// called is an attack with the result of a call: the task that calls must end with the words.
+// called is an attack with the result of a call: the calling task must end with the words.
 func called(name, attempts, stops string, bad string, words string) attack {
 	try := func(answer, want string) func(*testing.T, *world) {
 		return func(t *testing.T, w *world) {
@@ -52,7 +53,7 @@ func zipped(size int) answerer {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Content-Encoding", "gzip")
 		z := gzip.NewWriter(w)
-		defer func() { _ = z.Close() }() // the operator may have gone away
+		defer func() { _ = z.Close() }() // the operator may have disconnected
 		fmt.Fprintf(z, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"act","inputSchema":{"type":"object","description":"`, id)
 		block := strings.Repeat("x", 1<<10)
 		for range size >> 10 {
@@ -72,7 +73,7 @@ var pagesServed atomic.Int64
 
 var _ = class(
 	"tool-servers",
-	listed("a list of tools never ends", "every page of tools/list has another cursor", "a bound on pages",
+	listed("a list of tools never ends", "every page of tools/list has another cursor", "a limit on pages",
 		func(w http.ResponseWriter, id, _ json.RawMessage) {
 			result(w, id, fmt.Sprintf(`{"tools":[],"nextCursor":"%d"}`, pagesServed.Add(1)))
 		},
@@ -84,19 +85,19 @@ var _ = class(
 			result(w, id, `{"tools":[],"nextCursor":"2"}`)
 		},
 		"False InvalidResponse: list tools: the server's list of tools does not end"),
-	listed("a cursor goes round in circles", "tools/list gives the same cursor again and again", "a cursor is used once",
+	listed("a cursor repeats", "tools/list returns the same cursor repeatedly", "a cursor is used once",
 		func(w http.ResponseWriter, id, _ json.RawMessage) { result(w, id, `{"tools":[],"nextCursor":"a"}`) },
 		listing(`[`+mcpTool("act", "Acts.", true)+`]`), "False InvalidResponse: list tools: the server's list of tools does not end"),
-	listed("a schema fills the memory", "a tool has a schema of 15 MiB", "a bound on a page of the list",
+	listed("a schema fills the memory", "a tool has a schema of 15 MiB", "a limit on the size of a page",
 		schema(`{"type":"object","description":"`+strings.Repeat("x", 15<<20)+`"}`), schema(`{"type":"object","description":"`+strings.Repeat("x", 15<<10)+`"}`),
 		"False InvalidResponse: the endpoint sends too much"),
-	listed("a list is a gzip bomb", "a list of 200 MiB is sent compressed", "the bound holds for what comes out", zipped(200<<20), zipped(20<<10),
+	listed("a list is a gzip bomb", "a list of 200 MiB is sent compressed", "the limit applies to the decompressed size", zipped(200<<20), zipped(20<<10),
 		"False InvalidResponse: the endpoint sends too much"),
-	listed("a schema is nested without end", "a tool has a schema of 300 levels", "a bound on levels: the tool is left out",
+	listed("a schema is nested without end", "a tool has a schema of 300 levels", "a limit on depth: the tool is left out",
 		schema(nested(300)), schema(nested(20)), "True Ready: The server offers 0 tools. Left out: act: "),
-	listed("a list is nested without end", "the answer to tools/list has 200,000 levels", "a bound on levels of every message",
+	listed("a list is nested without end", "the answer to tools/list has 200,000 levels", "a limit on the depth of every message",
 		listing(strings.Repeat("[", 200_000)+strings.Repeat("]", 200_000)), listing(`[`+mcpTool("act", "Acts.", true)+`]`), "False Unreachable: "),
-	listed("headers fill the memory", "the answer to tools/list has 1 MiB of headers", "a bound on headers",
+	listed("headers fill the memory", "the answer to tools/list has 1 MiB of headers", "a limit on headers",
 		func(w http.ResponseWriter, id, params json.RawMessage) {
 			for range 1024 {
 				w.Header().Add("X-Long", strings.Repeat("x", 1024))
@@ -104,14 +105,14 @@ var _ = class(
 			listing(`[`+mcpTool("act", "Acts.", true)+`]`)(w, id, params)
 		},
 		listing(`[`+mcpTool("act", "Acts.", true)+`]`), "False Unreachable: "),
-	called("a result fills the memory", "a call returns 20 MiB of text", "a bound on answers",
+	called("a result fills the memory", "a call returns 20 MiB of text", "a limit on responses",
 		`{"content":[{"type":"text","text":"`+strings.Repeat("x", 20<<20)+`"}]}`, "Failed ToolError"),
-	called("a result is nested without end", "a call returns structured content of 200,000 levels", "a bound on levels of every message",
+	called("a result is nested without end", "a call returns structured content of 200,000 levels", "a limit on the depth of every message",
 		`{"content":[],"structuredContent":{"a":`+strings.Repeat("[", 200_000)+strings.Repeat("]", 200_000)+`}}`, "Failed ToolError"),
 	attack{
 		name:     "a stream fills the queue of requests",
-		attempts: "the server sends requests without end on the stream on which the operator listens",
-		stops:    "a pace for what a server sends on its own: the stream is cut",
+		attempts: "the server sends endless requests on the stream to the operator",
+		stops:    "a rate limit for what a server sends by itself: the stream is closed",
 		run: func(t *testing.T, w *world) {
 			r := w.room(t)
 			cut := make(chan int, 1000)
@@ -141,9 +142,9 @@ var _ = class(
 		},
 	},
 	attack{
-		name:     "a condition carries markup and control characters",
-		attempts: "an error of the server has HTML, escape sequences and characters that reorder text",
-		stops:    "words of servers are stripped and cut before they are shown",
+		name:     "a condition contains markup and control characters",
+		attempts: "an error of the server contains HTML, escape sequences and characters that reorder text",
+		stops:    "texts of servers are sanitised and shortened before they are shown",
 		run: func(t *testing.T, w *world) {
 			r := w.room(t)
 			says := r.toolServer("foe", r.serve(&foe{list: func(w http.ResponseWriter, id, _ json.RawMessage) {
@@ -164,9 +165,9 @@ var _ = class(
 		},
 	},
 	attack{
-		name:     "a slow server holds up the others",
+		name:     "a slow server blocks others",
 		attempts: "the server never answers tools/list",
-		stops:    "each server has a session of its own, with a time limit",
+		stops:    "each server has its own session with a timeout",
 		run: func(t *testing.T, w *world) {
 			r := w.room(t)
 			r.toolServer("slow", r.serve(&foe{list: func(w http.ResponseWriter, _, _ json.RawMessage) {

@@ -24,19 +24,19 @@ const (
 	noClaimRight        = "you may not get the PersistentVolumeClaim books"
 )
 
-// The servers have addresses of documentation: the operator looks names up, and there are no name servers here.
+// The servers have addresses reserved for documentation: the operator resolves names, and there are no name servers here.
 
-// private is a workspace with a repository and the Secret db.
+// private returns a workspace with a repository and the Secret db.
 func private(url string) *v1alpha1.Workspace {
 	return &v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: url, SecretName: "db"}}
 }
 
-// books is a workspace on the claim books.
+// books returns a workspace on the claim books.
 func books() *v1alpha1.Workspace {
 	return &v1alpha1.Workspace{PersistentVolumeClaim: &v1alpha1.ClaimSource{ClaimName: "books"}}
 }
 
-// db is a Secret of the namespace; hosts are those that it may be sent to.
+// db returns a Secret of the namespace that may be sent to these hosts.
 func db(hosts string) *corev1.Secret {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "db"}, StringData: map[string]string{"username": "root", "password": "hunter2"}}
 	if hosts != "" {
@@ -45,7 +45,7 @@ func db(hosts string) *corev1.Secret {
 	return secret
 }
 
-// booksClaim is a volume of the namespace.
+// booksClaim returns a claim of the namespace.
 func booksClaim(labels map[string]string) *corev1.PersistentVolumeClaim {
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "books", Labels: labels}}
 	claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
@@ -57,14 +57,14 @@ func (r *room) chatWith(w *v1alpha1.Workspace) *v1alpha1.AgentChat {
 	return &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "chat"}, Spec: v1alpha1.AgentChatSpec{Workspace: w}}
 }
 
-// look is a task that needs its workspace at once.
+// look returns a task that needs its workspace at once.
 func (r *room) look(w *v1alpha1.Workspace) *v1alpha1.AgentTask {
 	return &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "look"}, Spec: v1alpha1.AgentTaskSpec{
 		Type: v1alpha1.TaskTool, Tool: "ls", Arguments: &runtime.RawExtension{Raw: []byte(`{}`)}, Workspace: w,
 	}}
 }
 
-// mayGet lets a person read one object.
+// mayGet allows a person to read one object.
 func (r *room) mayGet(person, resource, name string) {
 	r.t.Helper()
 	r.create(
@@ -78,13 +78,13 @@ func (r *room) mayGet(person, resource, name string) {
 	)
 }
 
-// allowed expects that a request is allowed as soon as the API server knows the rights.
+// allowed checks that a request succeeds as soon as the API server has the permissions.
 func (r *room) allowed(request func() error) {
 	r.t.Helper()
 	r.Eventually(request).Should(Succeed())
 }
 
-// pods are the pods of the room.
+// pods returns the pods of the room.
 func (r *room) pods() []corev1.Pod {
 	r.t.Helper()
 	var pods corev1.PodList
@@ -99,7 +99,7 @@ func (r *room) workspacePod() corev1.Pod {
 	return r.pods()[0]
 }
 
-// mounts are the volumes of a container.
+// mounts returns the volumes of a container.
 func mounts(c corev1.Container) []string {
 	var names []string
 	for _, mount := range c.VolumeMounts {
@@ -108,7 +108,7 @@ func mounts(c corev1.Container) []string {
 	return names
 }
 
-// notAllowed expects that the operator refuses the workspace of the task look, and makes no pod for it.
+// notAllowed checks that the operator refuses the workspace of the task look and creates no pod for it.
 func (r *room) notAllowed(words string) {
 	r.t.Helper()
 	r.Eventually(func() ([]metav1.Condition, error) {
@@ -120,7 +120,7 @@ func (r *room) notAllowed(words string) {
 	r.Expect(r.pods()).To(BeEmpty())
 }
 
-// sends expects that the clone of the task look gets the Secret, and that nothing else in the pod does.
+// sends checks that only the clone of the task look gets the Secret.
 func (r *room) sends() {
 	r.t.Helper()
 	pod := r.workspacePod()
@@ -129,11 +129,12 @@ func (r *room) sends() {
 	r.Expect(mounts(pod.Spec.Containers[0])).NotTo(ContainElement("git-credentials"))
 }
 
-// sentTo is an attack on a Secret that names hosts, by an administrator whom no policy stops; the control names the host of the URL.
+// sentTo is an attack on a Secret with hosts by an administrator, to whom no policy applies; the control names the host of the
+// URL.
 func sentTo(name, url, hosts, entry string) attack {
 	return attack{
 		name:     name,
-		attempts: "somebody whom no policy stops creates a task with " + url + " and a Secret that may be sent to: " + hosts,
+		attempts: "a person to whom no policy applies creates a task with " + url + " and a Secret that may be sent to: " + hosts,
 		stops:    "the operator: the Secret's annotation nestor.dev/git-hosts does not name the server",
 		run: func(t *testing.T, w *world) {
 			r := w.room(t)
@@ -148,7 +149,7 @@ func sentTo(name, url, hosts, entry string) attack {
 	}
 }
 
-// refusedURL is a URL that could lead somewhere else than it seems to, or run something.
+// refusedURL is a URL that leads somewhere else than it appears to, or runs a command.
 func refusedURL(name, url, words string) attack {
 	return attack{
 		name:     name,
@@ -173,7 +174,7 @@ var _ = class(
 	"workspaces",
 	attack{
 		name:     "a chat sends a Secret to its user's server",
-		attempts: "mallory, who may not read Secrets, creates a chat with a repository of hers and the Secret db, which is meant for it",
+		attempts: "mallory, who may not read Secrets, creates a chat with her own repository and the Secret db",
 		stops:    "the chats policy: the requester must be allowed to get the Secret",
 		run: func(t *testing.T, w *world) {
 			r := w.room(t)
@@ -219,9 +220,9 @@ var _ = class(
 		},
 	},
 	attack{
-		name:     "a chat with a Secret is turned to other work",
+		name:     "a chat with a Secret is used for other work",
 		attempts: "mallory changes the role of a chat that alice created with a Secret which mallory may not read",
-		stops:    "the chats policy: whoever changes the spec must be allowed to get the Secret",
+		stops:    "the chats policy: a person who changes the spec must be allowed to get the Secret",
 		run: func(t *testing.T, w *world) {
 			r := w.room(t)
 			r.create(db("git.example.com"), r.chatWith(private("https://git.example.com/team/app.git")))
@@ -238,7 +239,7 @@ var _ = class(
 	},
 	attack{
 		name:     "a pipeline's task sends a Secret to another server",
-		attempts: "mallory, who may run tasks and not read Secrets, creates a task with a repository of hers and a Secret",
+		attempts: "mallory, who may run tasks but not read Secrets, creates a task with her own repository and a Secret",
 		stops:    "the tasks policy: the requester must be allowed to get the Secret",
 		run: func(t *testing.T, w *world) {
 			r := w.room(t)
@@ -255,8 +256,8 @@ var _ = class(
 		},
 	},
 	attack{
-		name:     "a chat mounts a volume of somebody else",
-		attempts: "mallory, who may not see claims, creates a chat on the volume books",
+		name:     "a chat mounts another person's volume",
+		attempts: "mallory, who may not read claims, creates a chat on the volume books",
 		stops:    "the chats policy: the requester must be allowed to get the claim",
 		run: func(t *testing.T, w *world) {
 			r := w.room(t)
@@ -272,8 +273,8 @@ var _ = class(
 		},
 	},
 	attack{
-		name:     "a pipeline's task mounts a volume of somebody else",
-		attempts: "mallory, who may run tasks and not see claims, creates a task on the volume books",
+		name:     "a pipeline's task mounts another person's volume",
+		attempts: "mallory, who may run tasks but not read claims, creates a task on the volume books",
 		stops:    "the tasks policy: the requester must be allowed to get the claim",
 		run: func(t *testing.T, w *world) {
 			r := w.room(t)
@@ -291,7 +292,7 @@ var _ = class(
 	},
 	attack{
 		name:     "a workspace mounts a volume that is not for agents",
-		attempts: "somebody whom no policy stops creates a task on a claim of a database",
+		attempts: "a person to whom no policy applies creates a task on a claim of a database",
 		stops:    "the operator: the claim does not have the label nestor.dev/workspace",
 		run: func(t *testing.T, w *world) {
 			r := w.room(t)
@@ -304,7 +305,7 @@ var _ = class(
 			r.Expect(r.workspacePod().Spec.Volumes).To(ContainElement(HaveField("PersistentVolumeClaim.ClaimName", "books")))
 		},
 	},
-	sentTo("a Secret that is for no server is sent", attackersRepository, "", "http://192.0.2.66"),
+	sentTo("a Secret without hosts is sent", attackersRepository, "", "http://192.0.2.66"),
 	sentTo("a Secret is sent to a server that it does not name", "https://192.0.2.66/x.git", "192.0.2.7", "192.0.2.66"),
 	sentTo("a Secret is sent to a server with a similar name", "https://192.0.2.77/x.git", "192.0.2.7", "192.0.2.77"),
 	sentTo("a Secret is sent to another service of its server", "https://192.0.2.7:8443/x.git", "192.0.2.7", "192.0.2.7:8443"),

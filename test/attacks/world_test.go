@@ -23,24 +23,24 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// world is a stack that attacks share; one that harms more than its own namespace starts a stack of its own.
+// world is a stack that attacks share; an attack that affects more than its namespace starts its own stack.
 type world struct {
 	*stack.Stack
 	serial atomic.Int64
 	// t lasts as long as the stack.
 	t *testing.T
-	// files is the directory below which the operator serves directories of this machine.
+	// files is the directory whose subdirectories the operator serves as workspaces.
 	files string
 }
 
-// start runs a stack whose model does what its instructions say.
+// start starts a stack whose model follows its instructions.
 func start(t *testing.T, ledger string, adjust ...func(*stack.Options)) *world {
 	t.Helper()
 	files := t.TempDir()
 	options := stack.Options{
 		Ledger: ledger, ModelFlags: []string{"--no-delay", "--record", "20000"},
 		Scripts: []string{filepath.Join("testdata", "puppets.yaml"), filepath.Join("..", "flows", "testdata", "puppets.yaml"), "builtin:demo"},
-		// There are no nodes: workspace pods are made, and looked at, and do not run.
+		// There are no nodes: workspace pods are created and inspected, but do not run.
 		OperatorFlags: []string{"--workspace-image", "nestor-workspace:none", "--local-workspaces", files}, Build: []string{"./cmd/nestor-workspace"},
 	}
 	for _, change := range adjust {
@@ -64,7 +64,7 @@ func start(t *testing.T, ledger string, adjust ...func(*stack.Options)) *world {
 	return &world{Stack: s, t: t, files: files}
 }
 
-// room is a namespace of its own for an attack.
+// room is a namespace for one attack.
 type room struct {
 	*world
 	*WithT
@@ -72,7 +72,7 @@ type room struct {
 	namespace string
 }
 
-// room makes a namespace with a model.
+// room creates a namespace with a model.
 func (w *world) room(t *testing.T) *room {
 	t.Helper()
 	r := &room{world: w, WithT: expecting(t), t: t, namespace: fmt.Sprintf("room-%d", w.serial.Add(1))}
@@ -88,7 +88,7 @@ func expecting(t *testing.T) *WithT {
 	return g
 }
 
-// create makes objects in the room, as an administrator of the cluster.
+// create creates objects in the room, as an administrator of the cluster.
 func (r *room) create(objects ...client.Object) {
 	r.t.Helper()
 	for _, object := range objects {
@@ -102,7 +102,8 @@ func (r *room) get(name string, into client.Object) error {
 	return r.API.Get(r.t.Context(), client.ObjectKey{Namespace: r.namespace, Name: name}, into)
 }
 
-// as is a client of a person with one of the chart's roles in the room: nestor-viewer, nestor-user, nestor-runner or nestor-admin.
+// as returns a client of a person with one of the chart's roles in the room: nestor-viewer, nestor-user, nestor-runner or
+// nestor-admin.
 func (r *room) as(person, role string) client.Client {
 	r.t.Helper()
 	err := r.API.Create(r.t.Context(), &rbacv1.RoleBinding{

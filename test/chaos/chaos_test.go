@@ -22,7 +22,7 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// settings of a run; `make chaos` sets the variables.
+// settings configure a run; `make chaos` sets the variables.
 type settings struct {
 	seed     uint64
 	agents   int
@@ -32,12 +32,12 @@ type settings struct {
 	begun    time.Time
 }
 
-// random is a source for one purpose. The two ledgers have different ones, so that they do not do the same twice.
+// random returns a source for one purpose. It depends on the ledger, so that the runs on the two ledgers differ.
 func (s settings) random(purpose string) *rand.Rand {
 	return rand.New(rand.NewPCG(s.seed, uint64(hash(s.ledger+purpose))))
 }
 
-// The short form, which is part of `make test`: few agents, and only some of the mishaps.
+// The short form, which is part of `make test`: few agents, and only some of the faults.
 const (
 	shortSeed     = 8
 	shortAgents   = 20
@@ -111,7 +111,7 @@ func run(t *testing.T, s settings) {
 		w.broken = append(w.broken, err.Error())
 		t.Fatal(err)
 	}
-	w.logf("it rages no more")
+	w.logf("all faults have ended")
 	for _, name := range slices.Sorted(maps.Keys(w.faults.counts)) {
 		t.Logf("%3d x %s", w.faults.counts[name], name)
 	}
@@ -120,7 +120,7 @@ func run(t *testing.T, s settings) {
 	helpers.Wait()
 }
 
-// keepTraces keeps what helps to understand a failure: all that the operators have logged, and what the last one is doing.
+// keepTraces saves what helps to debug a failure: the logs of all operators, and the goroutines of the last one.
 func (w *world) keepTraces() {
 	stacks, err := w.profile(context.WithoutCancel(w.t.Context()), "goroutine?debug=2")
 	if err != nil {
@@ -137,13 +137,13 @@ func (w *world) keepTraces() {
 			w.t.Error(err)
 		}
 	}
-	w.t.Logf("see operator.log, goroutines.txt and ledger.db (if it is one) in %s (with -artifacts they are kept); the operator said at last:\n%s", dir, w.stack.OperatorLog())
-	for _, broken := range w.broken { // once more: whoever sees only the end of this must not miss it
+	w.t.Logf("see operator.log, goroutines.txt and ledger.db (if it is a file) in %s (kept with -artifacts); the end of the operator's log:\n%s", dir, w.stack.OperatorLog())
+	for _, broken := range w.broken { // repeat them at the end of the output
 		w.t.Log(broken)
 	}
 }
 
-// keepLedger copies a ledger that is a file: it has the whole story.
+// keepLedger copies the file of a SQLite ledger.
 func (w *world) keepLedger(dir string) {
 	if w.settings.ledger != stack.SQLite {
 		return
@@ -157,7 +157,7 @@ func (w *world) keepLedger(dir string) {
 	}
 }
 
-// placeAll places all orders, spread over some time, however often the API server refuses.
+// placeAll creates all orders over some time, and retries when the API server refuses.
 func (w *world) placeAll(ctx context.Context, over time.Duration) {
 	for _, o := range w.orders {
 		for w.place(ctx, o) != nil && ctx.Err() == nil {
@@ -168,7 +168,7 @@ func (w *world) placeAll(ctx context.Context, over time.Duration) {
 	w.placed.Store(true)
 }
 
-// installed says whether there is a PostgreSQL to kill.
+// installed returns an error if there is no PostgreSQL server.
 func installed(ctx context.Context) error {
 	server, err := pgserver.New(ctx)
 	if err != nil {
@@ -184,7 +184,7 @@ func skipOrFail(t *testing.T, err error) {
 	t.Fatal(err)
 }
 
-// logf says what happens, and when.
+// logf logs with the elapsed time.
 func (w *world) logf(format string, args ...any) {
 	w.t.Helper()
 	w.t.Logf("%6.2fs "+format, append([]any{time.Since(w.settings.begun).Seconds()}, args...)...)

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// leaksNothing lets two equal waves of work run through one operator and compares what it holds after each.
+// leaksNothing runs two equal waves of work through one operator and compares its footprint after each.
 func (w *world) leaksNothing(ctx context.Context) error {
 	size := max(12, w.settings.agents/8)
 	var before footprint
@@ -41,7 +41,7 @@ func (w *world) leaksNothing(ctx context.Context) error {
 	})
 }
 
-// wave runs some work to its end, and deletes it.
+// wave runs some work to its end and deletes it.
 func (w *world) wave(ctx context.Context, prefix string, agents int) error {
 	p := &planner{random: w.random, prefix: prefix}
 	earlier := w.orders
@@ -65,7 +65,7 @@ func (w *world) wave(ctx context.Context, prefix string, agents int) error {
 	return eventually(ctx, patience, func(ctx context.Context) error { return w.noneOf(ctx, prefix) })
 }
 
-// noneOf says what is left of a wave.
+// noneOf returns an error if objects of a wave remain.
 func (w *world) noneOf(ctx context.Context, prefix string) error {
 	found, err := w.objects(ctx)
 	if err != nil {
@@ -73,30 +73,30 @@ func (w *world) noneOf(ctx context.Context, prefix string) error {
 	}
 	for _, o := range found.all() {
 		if strings.HasPrefix(o.GetName(), prefix) && !isLetter(o) {
-			return fmt.Errorf("%T %s is left", o, o.GetName())
+			return fmt.Errorf("%T %s still exists", o, o.GetName())
 		}
 	}
 	return nil
 }
 
-// footprint is what an operator holds.
+// footprint is the resource usage of an operator.
 type footprint struct {
 	goroutines, connections int
 	heap                    int64
 }
 
-// allows says what has grown beyond what chance explains. Connections to models are kept for a while on purpose, and how many
-// depends on how many calls happened to be made at once.
+// allows returns an error if the footprint has grown more than by chance. Idle connections to models are kept for a while, and
+// their number depends on how many calls were made in parallel.
 func (f footprint) allows(after footprint, agents int) error {
 	var wrong complaints
 	if after.goroutines > f.goroutines+agents/3+4 {
-		wrong.add("%d goroutines after a wave, %d after the next", f.goroutines, after.goroutines)
+		wrong.add("%d goroutines after one wave, %d after the next", f.goroutines, after.goroutines)
 	}
 	if after.connections > f.connections+agents+8 {
-		wrong.add("%d open files after a wave, %d after the next", f.connections, after.connections)
+		wrong.add("%d open files after one wave, %d after the next", f.connections, after.connections)
 	}
 	if after.heap > 2*f.heap+16<<20 {
-		wrong.add("%d bytes of heap after a wave, %d after the next", f.heap, after.heap)
+		wrong.add("%d bytes of heap after one wave, %d after the next", f.heap, after.heap)
 	}
 	return wrong.err()
 }
@@ -114,7 +114,7 @@ func (w *world) footprint(ctx context.Context) (footprint, error) {
 	}
 	match := regexp.MustCompile(`# HeapAlloc = (\d+)`).FindStringSubmatch(heap)
 	if match == nil {
-		return f, fmt.Errorf("the operator's heap profile says nothing of its size")
+		return f, fmt.Errorf("the operator's heap profile does not contain HeapAlloc")
 	}
 	if f.heap, err = strconv.ParseInt(match[1], 10, 64); err != nil {
 		return f, err
@@ -127,7 +127,7 @@ func (w *world) footprint(ctx context.Context) (footprint, error) {
 	return f, nil
 }
 
-// countGoroutines counts those that do not belong to a connection that is kept: connections are counted by themselves.
+// countGoroutines excludes goroutines of idle connections, which are counted separately.
 func countGoroutines(stacks string) int {
 	total := 0
 	for block := range strings.SplitSeq(stacks, "\n\n") {
@@ -152,7 +152,7 @@ func (w *world) profile(ctx context.Context, name string) (string, error) {
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return "", fmt.Errorf("ask the operator for a profile: %w", err)
+		return "", fmt.Errorf("read a profile of the operator: %w", err)
 	}
 	defer response.Body.Close()
 	words, err := io.ReadAll(response.Body)

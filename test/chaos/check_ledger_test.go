@@ -18,7 +18,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/projection"
 )
 
-// replays folds the events of every agent and compares what comes out with what its object shows.
+// replays compares the fold of every agent's events with the status of its object.
 func (w *world) replays(ctx context.Context) error {
 	found, lives, err := w.everything(ctx)
 	if err != nil {
@@ -29,18 +29,18 @@ func (w *world) replays(ctx context.Context) error {
 		sub := &found.agents.Items[i]
 		l := lives[string(sub.UID)]
 		switch {
-		case l != nil && l.damaged: // what the damaged events had counted is only in the status
+		case l != nil && l.damaged: // the counts of damaged events are only in the status
 		case l != nil:
 			compare(&wrong, "sub-agent "+sub.Name, sub.Status, projection.SubAgent(l.state, projection.Work{}, sub.Status, sub.Generation))
-		case sub.Status.Error == nil || sub.Status.StartTime != nil: // else it was cancelled before it began
-			wrong.add("the ledger does not know sub-agent %s, which is %s", sub.Name, sub.Status.Phase)
+		case sub.Status.Error == nil || sub.Status.StartTime != nil: // otherwise it was cancelled before it started
+			wrong.add("the ledger has no record of sub-agent %s, which is %s", sub.Name, sub.Status.Phase)
 		}
 	}
 	for i := range found.tasks.Items {
 		task := &found.tasks.Items[i]
 		if l := lives[runnerOf(found, task)]; l != nil && !l.damaged {
 			folded := projection.Task(l.state, projection.Work{}, task.Status, task.Generation)
-			if folded.CompletionTime == nil { // while it is at work, the sub-agent has the numbers
+			if folded.CompletionTime == nil { // until it ends, only the sub-agent has the numbers
 				folded.Iterations, folded.Usage = task.Status.Iterations, task.Status.Usage
 			}
 			compare(&wrong, "task "+task.Name, task.Status, folded)
@@ -49,7 +49,7 @@ func (w *world) replays(ctx context.Context) error {
 	for i := range found.chats.Items {
 		chat := &found.chats.Items[i]
 		if l := lives[string(chat.UID)]; l == nil {
-			wrong.add("the ledger does not know chat %s", chat.Name)
+			wrong.add("the ledger has no record of chat %s", chat.Name)
 		} else {
 			compare(&wrong, "chat "+chat.Name, chat.Status, projection.Chat(l.state, factsOf(found, chat), chat.Status, chat.Generation))
 		}
@@ -59,11 +59,11 @@ func (w *world) replays(ctx context.Context) error {
 
 func compare[T any](wrong *complaints, what string, shown, folded T) {
 	if !equality.Semantic.DeepEqual(shown, folded) {
-		wrong.add("%s shows (-), and its events say (+):\n%s", what, cmp.Diff(shown, folded, cmpopts.EquateEmpty()))
+		wrong.add("status (-) and events (+) of %s differ:\n%s", what, cmp.Diff(shown, folded, cmpopts.EquateEmpty()))
 	}
 }
 
-// runnerOf is the UID of the agent, or the tool run, that does the work of a task.
+// runnerOf returns the UID of the agent or tool run of a task.
 func runnerOf(found *objects, task *v1alpha1.AgentTask) string {
 	if task.Spec.Type == v1alpha1.TaskTool {
 		return string(task.UID)
@@ -76,7 +76,7 @@ func runnerOf(found *objects, task *v1alpha1.AgentTask) string {
 	return ""
 }
 
-// factsOf counts what belongs to a chat. Which message is the last is a matter of moments, and taken as it is.
+// factsOf counts the objects of a chat. The last message depends on timing and is taken from the status.
 func factsOf(found *objects, chat *v1alpha1.AgentChat) projection.ChatFacts {
 	facts := projection.ChatFacts{LastMessage: chat.Status.LastMessage}
 	for i := range found.tasks.Items {
@@ -102,10 +102,10 @@ func factsOf(found *objects, chat *v1alpha1.AgentChat) projection.ChatFacts {
 	return facts
 }
 
-// wroteOnce reads the workshop's log: by key and by what was asked for, a write happened at most once. Every write has an
-// intent in the ledger, and none that was denied happened.
+// wroteOnce checks the workshop's log: each write happened at most once, by key and by step. Every write has an intent in the
+// ledger, and no denied write happened.
 func (w *world) wroteOnce(ctx context.Context) error {
-	log := w.workshop.executions() // before the ledger is read, which has the intent first
+	log := w.workshop.executions() // read before the ledger, which has the intent first
 	lives, err := w.lives(ctx)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (w *world) wroteOnce(ctx context.Context) error {
 		case e.Key == "":
 			wrong.add("%s of step %s of job %s ran without an idempotency key", e.Tool, e.Step, e.Job)
 		case !known:
-			wrong.add("%s of step %s of job %s ran, and the ledger has no intent %s", e.Tool, e.Step, e.Job, e.Key)
+			wrong.add("%s of step %s of job %s ran, but the ledger has no intent %s", e.Tool, e.Step, e.Job, e.Key)
 		case !strings.Contains(call.Arguments, fmt.Sprintf("%q", e.Job)):
 			wrong.add("the key %s was used for job %s; its intent has the arguments %s", e.Key, e.Job, call.Arguments)
 		}
@@ -147,10 +147,10 @@ func (w *world) wroteOnce(ctx context.Context) error {
 	return wrong.err()
 }
 
-// paidOnce compares the model's memory with the ledger. A call that was interrupted may be made again; one whose end the ledger
-// knows may not, whichever operator was at work, stopped or woken up.
+// paidOnce compares the model's log with the ledger. An interrupted call may be repeated, but not one with a recorded end,
+// whichever operator was running, suspended or resumed.
 func (w *world) paidOnce(ctx context.Context) error {
-	requests, err := w.requests(ctx) // before the ledger is read, which has the intent first
+	requests, err := w.requests(ctx) // read before the ledger, which has the intent first
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (w *world) paidOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	later, err := w.requests(ctx) // a chat may have gone on meanwhile
+	later, err := w.requests(ctx) // a chat may have continued meanwhile
 	if err != nil {
 		return err
 	}
@@ -177,9 +177,9 @@ func (w *world) paidOnce(ctx context.Context) error {
 		case r.IdempotencyKey == "":
 			wrong.add("a request at %s has no idempotency key", r.At)
 		case !known[r.IdempotencyKey]:
-			wrong.add("the model was asked %s, and the ledger has no intent of it", r.IdempotencyKey)
+			wrong.add("the model got the request %s, but the ledger has no intent of it", r.IdempotencyKey)
 		case ok && r.At.After(result.FinishedAt):
-			wrong.add("the call %s was finished at %s and made again at %s", r.IdempotencyKey, result.FinishedAt, r.At)
+			wrong.add("the call %s ended at %s and was repeated at %s", r.IdempotencyKey, result.FinishedAt, r.At)
 		case r.Status == 400:
 			wrong.add("the model could not understand %s: %s", r.IdempotencyKey, r.Error)
 		}
@@ -190,13 +190,13 @@ func (w *world) paidOnce(ctx context.Context) error {
 	}
 	for key := range finished {
 		if !asked[key] {
-			wrong.add("the call %s succeeded, and the model was never asked", key)
+			wrong.add("the call %s succeeded, but the model got no request", key)
 		}
 	}
 	return wrong.err()
 }
 
-// withinBudgets sums what every limited agent and tree has used.
+// withinBudgets checks the usage of every agent and tree with a limit.
 func (w *world) withinBudgets(ctx context.Context) error {
 	calls, err := w.modelCalls(ctx)
 	if err != nil {
@@ -227,7 +227,7 @@ func (w *world) withinBudgets(ctx context.Context) error {
 			wrong.add("%s %s has used %d of %d tokens", l.record.Kind, l.record.Name, total, limit)
 		}
 		if l.state.Budget.Reserved != (agent.Amount{}) && l.state.Phase.Terminal() {
-			wrong.add("%s %s has ended and still reserves %v", l.record.Kind, l.record.Name, l.state.Budget.Reserved)
+			wrong.add("%s %s has ended but still reserves %v", l.record.Kind, l.record.Name, l.state.Budget.Reserved)
 		}
 	}
 	return wrong.err()

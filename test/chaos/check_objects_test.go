@@ -18,8 +18,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// heardOnce follows every message that the API server took from the user. One that is Handled is in the events of its agent
-// once; one that is Rejected is not there.
+// heardOnce checks every message that the API server accepted from the user. A Handled message is in the events of its agent
+// once; a Rejected one is not.
 func (w *world) heardOnce(ctx context.Context) error {
 	found, lives, err := w.everything(ctx)
 	if err != nil {
@@ -31,14 +31,14 @@ func (w *world) heardOnce(ctx context.Context) error {
 	}
 	var wrong complaints
 	for _, name := range w.user.messages() {
-		if message := byName[name]; message != nil { // else it went with what it was for
+		if message := byName[name]; message != nil { // otherwise it was deleted with its chat or task
 			follow(&wrong, message, lives)
 		}
 	}
 	return wrong.err()
 }
 
-// settled wants every message of the user to have become something.
+// settled checks that every message of the user has a final phase.
 func (w *world) settled(ctx context.Context) error {
 	found, err := w.objects(ctx)
 	if err != nil {
@@ -65,15 +65,15 @@ func follow(wrong *complaints, m *v1alpha1.AgentMessage, lives map[string]*life)
 		}
 	}
 	switch {
-	case m.Spec.Cancel != nil: // the end of the job shows whether it was heard
+	case m.Spec.Cancel != nil: // the outcome of the job shows whether it took effect
 	case m.Status.Phase == v1alpha1.MessageHandled && heard != 1:
-		wrong.add("message %s is Handled (%s), and the ledger has it %d times", m.Name, m.Status.Reason, heard)
+		wrong.add("message %s is Handled (%s), but the ledger contains it %d times", m.Name, m.Status.Reason, heard)
 	case m.Status.Phase == v1alpha1.MessageRejected && heard > 0:
-		wrong.add("message %s is Rejected (%s), and the ledger has it %d times", m.Name, m.Status.Reason, heard)
+		wrong.add("message %s is Rejected (%s), but the ledger contains it %d times", m.Name, m.Status.Reason, heard)
 	}
 }
 
-// isAbout says whether a fact in the life of an agent is what a message says.
+// isAbout reports whether a fact of an agent comes from a message.
 func isAbout(fact agent.Fact, m *v1alpha1.AgentMessage, l *life) bool {
 	switch f := fact.(type) {
 	case agent.MessageArrived:
@@ -86,7 +86,7 @@ func isAbout(fact agent.Fact, m *v1alpha1.AgentMessage, l *life) bool {
 	return false
 }
 
-// collected wants no object to belong to one that is gone.
+// collected checks that no object has a deleted owner.
 func (w *world) collected(ctx context.Context) error {
 	found, err := w.objects(ctx)
 	if err != nil {
@@ -96,13 +96,13 @@ func (w *world) collected(ctx context.Context) error {
 	var wrong complaints
 	for _, o := range found.all() {
 		if owner := metav1.GetControllerOf(o); owner != nil && alive[owner.UID] == "" {
-			wrong.add("%T %s belongs to %s %s, which is gone", o, o.GetName(), owner.Kind, owner.Name)
+			wrong.add("%T %s has the owner %s %s, which was deleted", o, o.GetName(), owner.Kind, owner.Name)
 		}
 	}
 	return wrong.err()
 }
 
-// owned wants every object to belong to another, and every agent's count of its children to be what is there.
+// owned checks that every object has an owner, and that every agent's count of children is right.
 func (w *world) owned(ctx context.Context) error {
 	found, lives, err := w.everything(ctx)
 	if err != nil {
@@ -116,7 +116,7 @@ func (w *world) owned(ctx context.Context) error {
 		_, isTask := o.(*v1alpha1.AgentTask)
 		switch {
 		case owner == nil && !isChat && !w.isOrder(o.GetName()) && !isLetter(o):
-			wrong.add("%T %s belongs to nobody", o, o.GetName())
+			wrong.add("%T %s has no owner", o, o.GetName())
 		case owner != nil && isTask:
 			children[owner.UID] = append(children[owner.UID], o.GetName())
 		}
@@ -133,8 +133,8 @@ func (w *world) owned(ctx context.Context) error {
 	return wrong.err()
 }
 
-// account compares the children that an agent knows with those that exist, or never did: while the API server is away no task can be
-// made, and the agent may need it no more when it is back.
+// account compares the children in an agent's state with those that exist or were never created: while the API server is
+// unavailable no task can be created, and the agent may not need it any more afterwards.
 func account(wrong *complaints, name string, l *life, exist []string, began map[string]bool) {
 	c, pending, neverWere := l.state.Children, 0, map[string]bool{}
 	for _, e := range l.events {
@@ -149,10 +149,10 @@ func account(wrong *complaints, name string, l *life, exist []string, began map[
 		}
 	}
 	if c.Started != len(exist)+len(neverWere) {
-		wrong.add("%s has started %d children, %d were cancelled before they began, and there are %d: %v", name, c.Started, len(neverWere), len(exist), exist)
+		wrong.add("%s has started %d children, %d were cancelled before they started, but %d exist: %v", name, c.Started, len(neverWere), len(exist), exist)
 	}
 	if c.Started-c.Completed != pending {
-		wrong.add("%s has started %d children, %d have completed, and %d are pending", name, c.Started, c.Completed, pending)
+		wrong.add("%s has started %d children, %d have completed, but %d are pending", name, c.Started, c.Completed, pending)
 	}
 }
 
@@ -165,7 +165,7 @@ func (w *world) isOrder(name string) bool {
 	return false
 }
 
-// alive are the names of all objects, by UID.
+// alive returns the names of all objects by UID.
 func (o *objects) alive() map[types.UID]string {
 	alive := map[types.UID]string{}
 	for _, object := range o.all() {
@@ -191,7 +191,7 @@ func (o *objects) all() []client.Object {
 	return all
 }
 
-// leavesNothing deletes everything and waits until it is gone: the objects, the agents that live, and the calls to models.
+// leavesNothing deletes everything and waits until it is gone: objects, live agents and model calls.
 func (w *world) leavesNothing(ctx context.Context) error {
 	for _, kind := range []client.Object{&v1alpha1.AgentChat{}, &v1alpha1.AgentTask{}} {
 		if err := w.stack.API.DeleteAllOf(ctx, kind, client.InNamespace(namespace)); err != nil {
@@ -208,19 +208,19 @@ func (w *world) leavesNothing(ctx context.Context) error {
 	pause(ctx, time.Second)
 	after, err := w.requests(ctx)
 	if err == nil && len(after) > len(before) {
-		err = fmt.Errorf("the model was asked %d times for agents that are gone", len(after)-len(before))
+		err = fmt.Errorf("the model got %d requests for deleted agents", len(after)-len(before))
 	}
 	return err
 }
 
-// isLetter says that an object is a message of the user to something that was gone before it came: it waits for it, and
-// belongs to nobody.
+// isLetter reports whether an object is a message of the user to something that was deleted before it arrived: it stays Pending
+// without an owner.
 func isLetter(o client.Object) bool {
 	message, ok := o.(*v1alpha1.AgentMessage)
 	return ok && message.Spec.Role == v1alpha1.RoleUser && metav1.GetControllerOf(message) == nil
 }
 
-// empty says what is left.
+// empty returns an error if something remains.
 func (w *world) empty(ctx context.Context) error {
 	found, err := w.objects(ctx)
 	if err != nil {
@@ -228,7 +228,7 @@ func (w *world) empty(ctx context.Context) error {
 	}
 	for _, o := range found.all() {
 		if !isLetter(o) {
-			return fmt.Errorf("%d objects are left, among them %T %s", len(found.all()), o, o.GetName())
+			return fmt.Errorf("%d objects remain, among them %T %s", len(found.all()), o, o.GetName())
 		}
 	}
 	list, err := w.ledger.Agents(ctx, ledger.AgentFilter{Live: true}, ledger.Page{})

@@ -14,17 +14,16 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// patience is how long everything may take to come to rest when nothing fails any more. A provider that was told to wait,
-// and an agent that another operator has touched, take their time.
+// patience bounds the recovery after the last fault. Back-off of a provider and a take-over by another operator take their time.
 const patience = 90 * time.Second
 
-// check looks whether the promises were kept. Each has a name, and says what broke it.
+// check checks all invariants. Each has a name and returns what violates it.
 func (w *world) check() {
 	w.promise("every agent reached the right end or waits", w.allEnded)
 	w.promise("the ledger replays to the status", soon(w.replays))
 	w.promise("no write tool ran twice", w.wroteOnce)
 	w.promise("no finished model call was paid for twice", w.paidOnce)
-	w.promise("every message is settled", soon(w.settled))
+	w.promise("every message has a final phase", soon(w.settled))
 	w.promise("every acknowledged message was handled once", w.heardOnce)
 	w.promise("nothing is left of what was deleted", soon(w.collected))
 	w.promise("every child is owned and accounted for", w.owned)
@@ -40,16 +39,16 @@ func (w *world) promise(name string, keep func(context.Context) error) {
 		w.t.Error(w.broken[len(w.broken)-1])
 		return
 	}
-	w.logf("kept: %s", name)
+	w.logf("holds: %s", name)
 }
 
-// soon gives what follows the work a while: a status that is written after the end, a message that the user has only just sent, and what
-// the garbage collector has not come to yet.
+// soon retries a check for a while: a status is written after the end of an agent, the user may just have sent a message, and the
+// garbage collector may be late.
 func soon(keep func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error { return eventually(ctx, 15*time.Second, keep) }
 }
 
-// complaints gathers what is wrong, without end in the number and with one in what is shown.
+// complaints collects problems; it keeps all and prints a bounded number.
 type complaints struct{ list []error }
 
 func (c *complaints) add(format string, args ...any) {
@@ -68,10 +67,10 @@ func (w *world) allEnded(ctx context.Context) error {
 	return eventually(ctx, patience, w.ended)
 }
 
-// ended compares every job with what became of it.
+// ended compares the outcome of every job with the expected one.
 func (w *world) ended(ctx context.Context) error {
 	if !w.placed.Load() {
-		return errors.New("not everything has been asked for")
+		return errors.New("not all orders were created")
 	}
 	found, err := w.objects(ctx)
 	if err != nil {
@@ -101,15 +100,15 @@ func (w *world) ended(ctx context.Context) error {
 func (o *order) compare(wrong *complaints, j *job, tasks []*v1alpha1.AgentTask) {
 	switch {
 	case o.doomed && len(tasks) > 0:
-		wrong.add("job %s was deleted, and there is a task %s", j.id, tasks[0].Name)
+		wrong.add("job %s was deleted, but there is a task %s", j.id, tasks[0].Name)
 	case o.doomed:
-	case len(tasks) == 0 && slices.Contains(j.ends, cancelled): // cancelled before it began
+	case len(tasks) == 0 && slices.Contains(j.ends, cancelled): // cancelled before it started
 	case len(tasks) != 1:
 		wrong.add("job %s has %d tasks", j.id, len(tasks))
 	default:
 		got := endingOf(tasks[0])
 		if !slices.Contains(j.ends, got) {
-			wrong.add("job %s (task %s, %s) is %s, and should be one of %s: %s", j.id, tasks[0].Name, strings.Join(j.steps, ", "), got, j.ends, because(tasks[0]))
+			wrong.add("job %s (task %s, %s) is %s, want one of %s: %s", j.id, tasks[0].Name, strings.Join(j.steps, ", "), got, j.ends, because(tasks[0]))
 		}
 	}
 }
@@ -124,7 +123,7 @@ func endingOf(task *v1alpha1.AgentTask) ending {
 
 func (e ending) String() string { return strings.TrimSpace(string(e.phase) + " " + string(e.kind)) }
 
-// because is what a task says of itself.
+// because returns the condition of a task.
 func because(task *v1alpha1.AgentTask) string {
 	for _, c := range task.Status.Conditions {
 		return c.Reason + ": " + c.Message
@@ -132,7 +131,7 @@ func because(task *v1alpha1.AgentTask) string {
 	return "it has no condition"
 }
 
-// compareChat wants a chat to wait if something in it does, and to be idle otherwise.
+// compareChat checks that a chat is waiting if something in it is, and idle otherwise.
 func (w *world) compareChat(wrong *complaints, chat *v1alpha1.AgentChat) {
 	i := slices.IndexFunc(w.orders, func(o *order) bool { return o.name == chat.Name })
 	if i < 0 || w.orders[i].doomed {
@@ -146,6 +145,6 @@ func (w *world) compareChat(wrong *complaints, chat *v1alpha1.AgentChat) {
 		}
 	}
 	if chat.Status.Phase != want {
-		wrong.add("chat %s is %s, and should be %s", chat.Name, chat.Status.Phase, want)
+		wrong.add("chat %s is %s, want %s", chat.Name, chat.Status.Phase, want)
 	}
 }

@@ -9,14 +9,14 @@ import (
 	"fmt"
 	"strings"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // writes to a ledger from outside
+	_ "github.com/jackc/pgx/v5/stdlib" // writes to the ledger without the operator
 	_ "modernc.org/sqlite"             // the same
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// damage makes the newest event of an agent unreadable while no operator runs. That agent is lost, and nothing else.
+// damage makes the newest event of an agent unreadable while no operator is running. Only that agent may be affected.
 func (f *faults) damage(ctx context.Context) error {
 	o, uid := f.nextFragile(ctx)
 	if o == nil {
@@ -29,12 +29,12 @@ func (f *faults) damage(ctx context.Context) error {
 		return err
 	}
 	f.damaged[uid] = true
-	f.counts["an agent is lost for ever"]++
+	f.counts["the agent lost its history"]++
 	o.jobs[0].ends = []ending{damaged}
 	return f.world.stack.StartOperator(ctx)
 }
 
-// nextFragile is an order whose agent has begun and whose record has not been damaged, with that agent's UID.
+// nextFragile returns an order whose agent has started and is not damaged yet, with that agent's UID.
 func (f *faults) nextFragile(ctx context.Context) (*order, string) {
 	f.world.placing.Lock()
 	defer f.world.placing.Unlock()
@@ -54,7 +54,7 @@ func (f *faults) nextFragile(ctx context.Context) (*order, string) {
 	return nil, ""
 }
 
-// poison replaces the newest event of an agent by one that nobody understands, and drops its snapshot.
+// poison replaces the newest event of an agent by one with an unknown type, and deletes its snapshot.
 func (w *world) poison(ctx context.Context, uid string) error {
 	driver, name := "pgx", w.stack.LedgerURL
 	if path, ok := strings.CutPrefix(name, "sqlite:"); ok {

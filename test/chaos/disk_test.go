@@ -13,13 +13,13 @@ import (
 	"testing"
 )
 
-// smallDisk makes a file system of its own that can be filled without harm to anybody else. It needs root; without, the
-// ledger stands among the other files, its disk is not filled, and the run says so.
+// smallDisk mounts a small file system that can be filled without affecting others. It needs root; without, the ledger uses the
+// normal disk, which is not filled, and the run logs that.
 func smallDisk(t *testing.T) string {
 	dir := t.TempDir()
 	mount := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size=512m,mode=700", "nestor-chaos", dir)
 	if words, err := mount.CombinedOutput(); err != nil {
-		t.Logf("the disk of the ledger cannot be filled here, because nothing can be mounted: %v %s", err, words)
+		t.Logf("the ledger's disk cannot be filled, because mounting failed: %v %s", err, words)
 		return ""
 	}
 	t.Cleanup(func() {
@@ -30,7 +30,7 @@ func smallDisk(t *testing.T) string {
 	return dir
 }
 
-// fillDisk uses up all the space, and returns how to free it.
+// fillDisk uses all free space, and returns a function that frees it.
 func fillDisk(dir string) (free func() error, err error) {
 	path := filepath.Join(dir, "ballast")
 	file, err := os.Create(path)
@@ -40,7 +40,7 @@ func fillDisk(dir string) (free func() error, err error) {
 	block := make([]byte, 64<<10)
 	for size := len(block); size > 0; {
 		if _, err = file.Write(block[:size]); err != nil {
-			size /= 2 // to the last byte
+			size /= 2 // down to the last byte
 		}
 	}
 	if !errors.Is(err, syscall.ENOSPC) {

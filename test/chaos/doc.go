@@ -1,16 +1,16 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package chaos runs the real operator while everything around it fails, and then looks from outside whether the promises of
-// the design were kept. See docs/tasks/chaos.md.
+// Package chaos runs the real operator while everything around it fails, and then checks the invariants of the design from
+// outside. See docs/tasks/chaos.md.
 //
-// A run has a seed, from which the workload, the user's decisions and the failures come; what the machine does in between is
-// its own, so that a seed is a strong hint and not a proof.
+// A run has a seed, which determines the workload, the user's decisions and the faults. Timing depends on the machine, so a seed
+// does not always reproduce a failure.
 //
-//	workload  what is asked for, and how each piece must end
-//	script    the model: it plays the steps that an instruction names
-//	workshop  the tool server: it writes down everything that it executes
+//	workload  the orders, and the expected outcome of each job
+//	script    the model: it makes the steps that an instruction names
+//	workshop  the tool server: it logs everything that it executes
 //	user      answers, decides and cancels
 //	faults    kills, restarts, fills, cuts and hangs
-//	checks    what must hold at the end
+//	checks    the invariants at the end
 package chaos

@@ -20,12 +20,12 @@ import (
 	"github.com/nestor-dev/nestor/internal/fault"
 )
 
-// faults makes things fail, one after the other.
+// faults injects faults, one after the other.
 type faults struct {
 	world  *world
 	random *rand.Rand
 	counts map[string]int
-	// damaged are the UIDs of the agents whose records were damaged.
+	// damaged are the UIDs of the agents with damaged events.
 	damaged map[string]bool
 }
 
@@ -33,27 +33,27 @@ func newFaults(w *world) *faults {
 	return &faults{world: w, random: w.settings.random("faults"), counts: map[string]int{}, damaged: map[string]bool{}}
 }
 
-// mishap is one way in which things fail. An error means that the test itself cannot go on.
+// mishap is one kind of fault. An error means that the test itself cannot continue.
 type mishap struct {
 	name string
 	do   func(context.Context) error
 }
 
-// all are the mishaps that can happen with this ledger.
+// all returns the faults that are possible with this ledger.
 func (f *faults) all() []mishap {
 	list := []mishap{
 		{"the operator is killed", f.killOperator},
 		{"a second operator runs for a while", f.rival},
 		{"a successor starts before the operator ends", f.overlap},
-		{"the operator is stopped, followed and woken up", f.freeze},
+		{"the operator is suspended, superseded and resumed", f.freeze},
 		{"the API server restarts", f.restartAPIServer},
 		{"the model fails", f.failModel},
 		{"the model fails", f.failModel},
 		{"a tool fails", f.failTool},
 		{"a tool fails", f.failTool},
 		{"something is deleted", f.deleteDoomed},
-		{"something is deleted while no operator runs", f.deleteUnseen},
-		{"the record of an agent is damaged", f.damage},
+		{"something is deleted while no operator is running", f.deleteUnseen},
+		{"an event of an agent is damaged", f.damage},
 	}
 	for _, point := range engine.Points() {
 		list = append(list, mishap{"the operator dies " + string(point), func(ctx context.Context) error { return f.dieAt(ctx, point) }})
@@ -67,8 +67,8 @@ func (f *faults) all() []mishap {
 	return list
 }
 
-// rage lets mishaps happen until the time is over: every one of them, in an order of the seed's, and then all again. A short
-// run that has no time for all of them takes those that are its turn.
+// rage injects faults until the time is over: each kind once, in an order that depends on the seed, and then again. A short run
+// injects only the first ones.
 func (f *faults) rage(ctx context.Context, duration time.Duration) error {
 	end := time.Now().Add(duration)
 	for {
@@ -92,7 +92,7 @@ func (f *faults) between(from, to int) time.Duration {
 	return time.Duration(from+f.random.IntN(to-from)) * time.Millisecond
 }
 
-// heal ends all that fails, deletes what is still doomed, and leaves one healthy operator that has just begun.
+// heal ends all faults, deletes what is still to be deleted, and leaves one healthy, new operator.
 func (f *faults) heal(ctx context.Context) error {
 	f.world.workshop.heal()
 	if err := f.kill(); err != nil {
@@ -106,7 +106,7 @@ func (f *faults) heal(ctx context.Context) error {
 	return f.world.stack.StartOperator(ctx)
 }
 
-// kill ends the operator at once, and with it all that only it knew.
+// kill kills the operator.
 func (f *faults) kill() error { return f.world.stack.Operator.Kill() }
 
 func (f *faults) killOperator(ctx context.Context) error {
@@ -117,7 +117,7 @@ func (f *faults) killOperator(ctx context.Context) error {
 	return f.world.stack.StartOperator(ctx)
 }
 
-// dieAt replaces the operator with one that dies at a point, and that one with a healthy one.
+// dieAt replaces the operator by one that crashes at a point, and that one by a healthy one.
 func (f *faults) dieAt(ctx context.Context, point engine.Point) error {
 	if err := f.kill(); err != nil {
 		return err
@@ -128,12 +128,12 @@ func (f *faults) dieAt(ctx context.Context, point engine.Point) error {
 	}
 	select {
 	case <-f.world.stack.Operator.Exited():
-	case <-time.After(3 * time.Second): // so many effects there were not
+	case <-time.After(3 * time.Second): // there were not enough effects to reach the point
 	}
 	return f.killOperator(ctx)
 }
 
-// rival runs a second operator, which takes over. When it is killed, the first one goes on, unless that was killed before.
+// rival runs a second operator, which takes over. When it is killed, the first one continues, unless that was killed before.
 func (f *faults) rival(ctx context.Context) error {
 	rival, err := f.world.stack.LaunchRival()
 	if err != nil {
@@ -148,7 +148,7 @@ func (f *faults) rival(ctx context.Context) error {
 	return rival.Kill()
 }
 
-// overlap starts a successor while the operator is still at work, as a cluster does when a pod is deleted with force.
+// overlap starts a successor while the operator is still running, as when a pod is deleted with force.
 func (f *faults) overlap(ctx context.Context) error {
 	old := f.world.stack.Operator
 	if err := f.world.stack.LaunchOperator(ctx); err != nil {
@@ -163,19 +163,19 @@ func (f *faults) overlap(ctx context.Context) error {
 		return f.world.stack.AwaitReady(ctx)
 	}
 	select {
-	case <-old.Exited(): // it gave up before: what failed before this was too much for it
+	case <-old.Exited(): // it gave up because of earlier faults
 		return f.world.stack.AwaitReady(ctx)
 	default:
 	}
 	f.counts["the predecessor is terminated"]++
 	if err := old.Terminate(ctx); err != nil {
-		return fmt.Errorf("the operator did not end well: %w\n%s", err, f.world.stack.OperatorLog())
+		return fmt.Errorf("the operator did not exit cleanly: %w\n%s", err, f.world.stack.OperatorLog())
 	}
 	return f.world.stack.AwaitReady(ctx)
 }
 
-// freeze stops the operator, so that it answers nothing and holds everything it has, and wakes it up when another one has taken over. One of
-// the two is killed then, and the other goes on.
+// freeze suspends the operator, so that it does not answer but keeps all its connections, and resumes it when another one has
+// taken over. Then one of the two is killed, and the other continues.
 func (f *faults) freeze(ctx context.Context) error {
 	old := f.world.stack.Operator
 	if err := old.Signal(syscall.SIGSTOP); err != nil {
@@ -192,7 +192,7 @@ func (f *faults) freeze(ctx context.Context) error {
 	if f.random.IntN(2) == 0 {
 		return old.Kill()
 	}
-	f.counts["the successor is killed, and the woken one goes on"]++
+	f.counts["the successor is killed, and the resumed operator continues"]++
 	if err := f.kill(); err != nil {
 		return err
 	}
@@ -235,9 +235,8 @@ func (f *faults) killPostgres(ctx context.Context) error {
 	return wellAgain(ctx)
 }
 
-// perhapsRestart kills the operator in the middle of another mishap, every other time, and starts one that finds the world
-// as it is. What it returns is called when the world is well again: one that gave up is followed by another, as a cluster
-// would see to it.
+// perhapsRestart kills the operator in the middle of another fault, every other time, and starts a new one. The returned function
+// is called after the fault: it starts another operator if the new one gave up, as a cluster would.
 func (f *faults) perhapsRestart(ctx context.Context) (wellAgain func(context.Context) error, err error) {
 	if f.random.IntN(2) == 0 {
 		return func(context.Context) error { return nil }, nil
@@ -283,7 +282,7 @@ func (f *faults) failTool(context.Context) error {
 	return nil
 }
 
-// nextDoomed is an order that is to be deleted and has not been.
+// nextDoomed returns an order that is to be deleted and was not yet.
 func (f *faults) nextDoomed() *order {
 	f.world.placing.Lock()
 	defer f.world.placing.Unlock()
@@ -301,7 +300,7 @@ func (f *faults) deleteDoomed(ctx context.Context) error {
 	if o == nil {
 		return nil
 	}
-	if err := f.world.place(ctx, o); err != nil { // it must have been there
+	if err := f.world.place(ctx, o); err != nil { // it must have existed
 		return err
 	}
 	f.world.placing.Lock()
@@ -310,7 +309,7 @@ func (f *faults) deleteDoomed(ctx context.Context) error {
 	return client.IgnoreNotFound(f.world.stack.API.Delete(ctx, o.objects()[0]))
 }
 
-// deleteUnseen deletes something while nobody watches.
+// deleteUnseen deletes something while no operator is running.
 func (f *faults) deleteUnseen(ctx context.Context) error {
 	if err := f.kill(); err != nil {
 		return err
@@ -321,12 +320,12 @@ func (f *faults) deleteUnseen(ctx context.Context) error {
 	return f.killOperator(ctx)
 }
 
-// eventually polls until a condition holds; its error says what is missing.
+// eventually polls until a condition holds, and returns its last error.
 func eventually(ctx context.Context, patience time.Duration, condition func(context.Context) error) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 		err := condition(ctx)
-		if last == nil || !errors.Is(err, context.DeadlineExceeded) { // the last look may have been cut short
+		if last == nil || !errors.Is(err, context.DeadlineExceeded) { // the last attempt may have been cancelled
 			last = err
 		}
 		return err == nil, nil

@@ -17,7 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// objects are what the API server has.
+// objects are the objects in the API server.
 type objects struct {
 	chats    v1alpha1.AgentChatList
 	tasks    v1alpha1.AgentTaskList
@@ -29,13 +29,13 @@ func (w *world) objects(ctx context.Context) (*objects, error) {
 	o := &objects{}
 	for _, list := range []client.ObjectList{&o.chats, &o.tasks, &o.agents, &o.messages} {
 		if err := w.stack.API.List(ctx, list, client.InNamespace(namespace)); err != nil {
-			return nil, fmt.Errorf("look at the cluster: %w", err)
+			return nil, fmt.Errorf("list the objects: %w", err)
 		}
 	}
 	return o, nil
 }
 
-// everything is what the API server has, and then what the ledger has: it knows first what an object shows.
+// everything reads the API server and then the ledger, which is always ahead of the objects.
 func (w *world) everything(ctx context.Context) (*objects, map[string]*life, error) {
 	found, err := w.objects(ctx)
 	if err != nil {
@@ -45,14 +45,14 @@ func (w *world) everything(ctx context.Context) (*objects, map[string]*life, err
 	return found, lives, err
 }
 
-// life is an agent as the ledger has it.
+// life is an agent in the ledger.
 type life struct {
 	record ledger.Agent
 	events []agent.Event
 	// state is the fold of all events.
 	state agent.State
 	calls []ledger.ToolCall
-	// damaged says that its record was damaged on purpose.
+	// damaged reports that its events were damaged on purpose.
 	damaged bool
 }
 
@@ -88,7 +88,7 @@ func (w *world) life(ctx context.Context, record ledger.Agent) (*life, error) {
 			switch err := json.Unmarshal(e.Data, &event); {
 			case err == nil:
 				l.events = append(l.events, event)
-			case w.faults.damaged[record.UID]: // what comes after it ends the agent
+			case w.faults.damaged[record.UID]: // the events after it end the agent
 				l.damaged, l.events = true, nil
 			default:
 				return nil, fmt.Errorf("event %d of %s: %w", e.Seq, record.Name, err)
@@ -126,7 +126,7 @@ func (w *world) modelCalls(ctx context.Context) ([]ledger.ModelCall, error) {
 	}
 }
 
-// request is what the model remembers of a request.
+// request is a request in the model's log.
 type request struct {
 	At             time.Time `json:"at"`
 	Status         int       `json:"status"`
@@ -135,7 +135,7 @@ type request struct {
 	IdempotencyKey string    `json:"idempotencyKey"`
 }
 
-// requests are what the model was asked.
+// requests reads the model's log.
 func (w *world) requests(ctx context.Context) ([]request, error) {
 	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, w.stack.ModelAdmin+"/requests", nil)
 	if err != nil {
@@ -143,7 +143,7 @@ func (w *world) requests(ctx context.Context) ([]request, error) {
 	}
 	response, err := http.DefaultClient.Do(ask)
 	if err != nil {
-		return nil, fmt.Errorf("ask the model what it was asked: %w", err)
+		return nil, fmt.Errorf("read the model's log: %w", err)
 	}
 	defer response.Body.Close()
 	var answer struct {
@@ -151,10 +151,10 @@ func (w *world) requests(ctx context.Context) ([]request, error) {
 		Requests []request `json:"requests"`
 	}
 	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
-		return nil, fmt.Errorf("read what the model was asked: %w", err)
+		return nil, fmt.Errorf("decode the model's log: %w", err)
 	}
 	if answer.Total != len(answer.Requests) {
-		return nil, fmt.Errorf("the model remembers %d of %d requests", len(answer.Requests), answer.Total)
+		return nil, fmt.Errorf("the model's log contains %d of %d requests", len(answer.Requests), answer.Total)
 	}
 	return answer.Requests, nil
 }

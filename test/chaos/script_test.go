@@ -8,28 +8,28 @@ import (
 	"strings"
 )
 
-// The steps that an instruction can name. The model makes one of them in each turn.
+// The steps of an instruction. The model makes one of them in each iteration.
 const (
 	stepLook     = "look"     // a read-only tool
 	stepPut      = "put"      // an idempotent tool
 	stepWrite    = "write"    // a tool that must not be repeated
-	stepBoth     = "both"     // two calls at once
+	stepBoth     = "both"     // two calls in one reply
 	stepNonsense = "nonsense" // a tool that does not exist, and arguments that are not JSON
 	stepAsk      = "ask"      // a question that the user answers
-	stepPark     = "park"     // a question that nobody answers
-	stepHold     = "hold"     // a call that nobody decides about
-	stepSpawn    = "spawn"    // sub-agents, as the instruction's second line says
-	stepDone     = "done"     // the end, with a result
-	stepSay      = "say"      // the end, with a plain answer
-	stepFail     = "fail"     // the end, with an error
-	// stepSpin stands alone: a tool call in every turn, without an end.
+	stepPark     = "park"     // a question without an answer
+	stepHold     = "hold"     // a call without a decision
+	stepSpawn    = "spawn"    // sub-agents, as described in the second line of the instruction
+	stepDone     = "done"     // the end with a result
+	stepSay      = "say"      // the end with a plain answer
+	stepFail     = "fail"     // the end with an error
+	// stepSpin is used alone: a tool call in every iteration, without end.
 	stepSpin = "spin"
 )
 
-// maxSteps is the longest instruction that the script can play.
+// maxSteps is the longest instruction that the script supports.
 const maxSteps = 7
 
-// replies are what the model says to make a step. JOB and STEP stand for the job and the number of the step.
+// replies are the model's replies for the steps. JOB and STEP are replaced by the job and the number of the step.
 var replies = map[string]string{
 	stepLook:     `toolCalls: [{name: chaos__look, arguments: {job: JOB, step: STEP}}]`,
 	stepPut:      `toolCalls: [{name: chaos__put, arguments: {job: JOB, step: STEP}}]`,
@@ -45,7 +45,7 @@ var replies = map[string]string{
 	stepFail:     `toolCalls: [{name: submit_error, arguments: {error: "Job {{.job}} cannot be done."}}]`,
 }
 
-// script is what the model plays. It knows nothing but the conversation: what to do in a turn is in the instruction.
+// script returns the script of the model. It depends only on the conversation: the instruction contains the steps.
 func script() string {
 	var b strings.Builder
 	b.WriteString("name: chaos\ndefaults: {latency: 30ms, chunkDelay: 2ms, chunkSize: 12}\nrules:\n")
@@ -73,7 +73,7 @@ func script() string {
 	return b.String()
 }
 
-// The ways in which a model fails for a while, each as the reply of a rule.
+// The faults of a model, each as the reply of a rule.
 var modelFaults = map[string]string{
 	"429":       `error: {status: 429, retryAfter: 1s, message: Slow down.}`,
 	"500":       `error: {status: 500, message: The server had an error.}`,
@@ -86,10 +86,10 @@ var modelFaults = map[string]string{
 	"not JSON":  `raw: {status: 200, body: "<html>Welcome to the proxy.</html>"}`,
 }
 
-// failingScript makes the next calls of a model fail in one of these ways.
+// failingScript makes the next model calls fail with one of these faults.
 func failingScript(kind string, times int) string {
 	match := ""
-	if kind == "empty" { // it ends the turn of an orchestrator, which would never start what it was asked for
+	if kind == "empty" { // an empty reply ends the turn of an orchestrator, which would then never start its work
 		match = "tools: [submit_result]"
 	}
 	return fmt.Sprintf("name: failing\nrules:\n- match: {%s}\n  times: %d\n  reply: {%s}\n", match, times, modelFaults[kind])

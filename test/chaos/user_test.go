@@ -17,19 +17,18 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// user is the person at the other end: it sees what waits for it as anybody does, in the status of chats and tasks, and
-// says what it has to say in AgentMessages. Its messages have names that follow from what they are about, so it says
-// everything once, however often it looks.
+// user simulates a person: it watches the status of chats and tasks, as any client does, and answers with AgentMessages. The
+// names of its messages derive from what they are about, so each is sent once.
 type user struct {
 	world *world
 
 	mu   sync.Mutex
-	sent map[string]bool // the messages that the API server took
+	sent map[string]bool // messages that the API server accepted
 }
 
 func newUser(w *world) *user { return &user{world: w, sent: map[string]bool{}} }
 
-// serve looks after everything until ctx ends. Failures are expected: the API server may be gone.
+// serve runs until ctx ends. Failures are expected: the API server may be unavailable.
 func (u *user) serve(ctx context.Context) {
 	for ctx.Err() == nil {
 		for _, message := range u.due(ctx) {
@@ -54,7 +53,7 @@ func (u *user) send(ctx context.Context, message *v1alpha1.AgentMessage) {
 	u.sent[message.Name] = true
 }
 
-// messages are the names of what the user has said and the API server has taken.
+// messages returns the names of the messages that the API server accepted.
 func (u *user) messages() []string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -65,7 +64,7 @@ func (u *user) messages() []string {
 	return names
 }
 
-// due is what the user would say now.
+// due returns the messages that the user would send now.
 func (u *user) due(ctx context.Context) []*v1alpha1.AgentMessage {
 	found, err := u.world.objects(ctx)
 	if err != nil {
@@ -83,7 +82,7 @@ func (u *user) due(ctx context.Context) []*v1alpha1.AgentMessage {
 	return append(due, u.cancels(found.agents.Items)...)
 }
 
-// aboutTask answers or decides for a task that belongs to no chat.
+// aboutTask answers or decides for a standalone task.
 func (u *user) aboutTask(task *v1alpha1.AgentTask) *v1alpha1.AgentMessage {
 	w := task.Status.Waiting
 	if task.Spec.Chat != "" || w == nil || ignored(w) {
@@ -103,7 +102,7 @@ func (u *user) aboutTask(task *v1alpha1.AgentTask) *v1alpha1.AgentMessage {
 	return message
 }
 
-// aboutChat answers and decides what waits in a chat. A question is answered once it has been posted.
+// aboutChat answers and decides what waits in a chat. A question is answered once it was posted.
 func (u *user) aboutChat(chat *v1alpha1.AgentChat, posts []v1alpha1.AgentMessage) []*v1alpha1.AgentMessage {
 	var due []*v1alpha1.AgentMessage
 	for i := range chat.Status.Waiting {
@@ -130,12 +129,12 @@ func (u *user) aboutChat(chat *v1alpha1.AgentChat, posts []v1alpha1.AgentMessage
 	return due
 }
 
-// ignored says that a person leaves something alone: it waits for ever.
+// ignored reports whether the user never answers this.
 func ignored(w *v1alpha1.Waiting) bool {
 	return strings.Contains(w.Text, "Nobody knows") || strings.Contains(w.Text, `"hold"`)
 }
 
-// decision is the user's, and the same whenever it is asked.
+// decision returns the user's decision, which is deterministic.
 func (u *user) decision(task, call string) v1alpha1.Decision {
 	if hash(fmt.Sprint(u.world.settings.seed, task, call))%4 == 0 {
 		return v1alpha1.DecisionDeny
@@ -143,7 +142,7 @@ func (u *user) decision(task, call string) v1alpha1.Decision {
 	return v1alpha1.DecisionApprove
 }
 
-// cancels stops the orders that are to be cancelled, once something of them is at work.
+// cancels stops the orders that are to be cancelled, once one of their agents is active.
 func (u *user) cancels(agents []v1alpha1.SubAgent) []*v1alpha1.AgentMessage {
 	atWork := map[string]bool{}
 	for i := range agents {

@@ -12,16 +12,16 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// The roles of the workload; see furnish for what they may do.
+// The roles of the workload; see furnish for their permissions.
 const (
-	roleWorker  = "worker"  // runs every tool without asking
-	roleCareful = "careful" // needs approval for what writes
+	roleWorker  = "worker"  // runs every tool without approval
+	roleCareful = "careful" // needs approval for write tools
 	roleLead    = "lead"    // delegates
 	roleFrugal  = "frugal"  // has few tokens
 	roleBrief   = "brief"   // has few iterations
 )
 
-// ending is how a task may end, or where it waits.
+// ending is a possible outcome of a task, or the state in which it waits.
 type ending struct {
 	phase v1alpha1.TaskPhase
 	kind  v1alpha1.ErrorKind
@@ -38,7 +38,7 @@ var (
 	damaged   = ending{v1alpha1.TaskFailed, v1alpha1.ErrorHistoryLost}
 )
 
-// job is the work of one agent, and how it must end.
+// job is the work of one agent, and its possible outcomes.
 type job struct {
 	id       string
 	role     string
@@ -49,7 +49,7 @@ type job struct {
 	ends   []ending
 }
 
-// agents counts the agents of a job.
+// agents returns the number of agents of a job.
 func (j *job) agents() int {
 	n := 1
 	for _, child := range j.children {
@@ -66,7 +66,7 @@ func (j *job) each(visit func(*job)) {
 	}
 }
 
-// instruction tells the model what to do; the script reads nothing else.
+// instruction returns the instruction for the model, from which the script works.
 func (j *job) instruction() string {
 	steps := make([]string, len(j.steps))
 	for i, step := range j.steps {
@@ -79,7 +79,7 @@ func (j *job) instruction() string {
 	return text
 }
 
-// spawnArguments are those of spawn_agents.
+// spawnArguments returns the arguments of spawn_agents.
 func spawnArguments(children []*job, enough string) string {
 	type task struct {
 		Role string `json:"role"`
@@ -95,30 +95,30 @@ func spawnArguments(children []*job, enough string) string {
 	}
 	words, err := json.Marshal(in)
 	if err != nil {
-		panic(err) // plain data
+		panic(err) // cannot fail
 	}
 	return string(words)
 }
 
-// jobOf is the id of the job that an instruction is about.
+// jobOf returns the id of the job of an instruction.
 func jobOf(instruction string) string {
 	id, _, _ := strings.Cut(strings.TrimPrefix(instruction, "Chaos job "), ":")
 	return id
 }
 
-// order is something that the user asks for: a standalone task, a task of one tool call, or a chat with work in it.
+// order is something that the user creates: a standalone task, a task of type Tool, or a chat with jobs.
 type order struct {
 	name string
-	// chat says that it is a chat, whose orchestrator starts the jobs; else there is one job, the task's.
+	// chat reports that it is a chat, whose orchestrator starts the jobs; otherwise it is a task with one job.
 	chat bool
-	// tool says that the task is one tool call.
+	// tool reports that the task is of type Tool.
 	tool bool
 	jobs []*job
-	// cancel says that the user cancels it once it is at work, doomed that it is deleted.
+	// cancel reports that the user cancels it once it is active, doomed that it is deleted.
 	cancel, doomed bool
-	// fragile says that its record in the ledger is damaged, once.
+	// fragile reports that its events are damaged once.
 	fragile bool
-	// maxTokens is the budget of a chat's tree, asks says that the orchestrator leaves all questions to the user.
+	// maxTokens is the budget of a chat's tree; asks reports that the orchestrator forwards all questions to the user.
 	maxTokens int64
 	asks      bool
 }
@@ -134,14 +134,14 @@ func (o *order) agents() int {
 	return n
 }
 
-// planner makes up workloads.
+// planner generates workloads.
 type planner struct {
 	random *rand.Rand
 	prefix string
 	count  int
 }
 
-// plan makes up orders for at least so many agents. Every shape comes once before any comes twice.
+// plan generates orders for at least this number of agents. Every shape is used once before any is repeated.
 func (p *planner) plan(agents int) []*order {
 	shapes := []func(*order){
 		p.plain, p.asker, p.careful, p.parked, p.held, p.spinner, p.fanOut, p.cancelledTree, p.frugal, p.brief, p.toolCall, p.quorum,
@@ -161,21 +161,21 @@ func (p *planner) plan(agents int) []*order {
 	return orders
 }
 
-// add gives an order one more job.
+// add adds a job to an order.
 func (p *planner) add(o *order, role string, ends ending, steps ...string) *job {
 	j := &job{id: fmt.Sprintf("%s.%d", o.name, len(o.jobs)+1), role: role, steps: steps, ends: []ending{ends}}
 	o.jobs = append(o.jobs, j)
 	return j
 }
 
-// under gives a job one more child.
+// under adds a child to a job.
 func (p *planner) under(parent *job, role string, ends ending, steps ...string) {
 	parent.children = append(parent.children, &job{
 		id: fmt.Sprintf("%s.%d", parent.id, len(parent.children)+1), role: role, steps: steps, ends: []ending{ends},
 	})
 }
 
-// busy is a random row of steps with an end, and what it ends with.
+// busy returns a random list of steps with its outcome.
 func (p *planner) busy() ([]string, ending) {
 	kinds := []string{stepLook, stepPut, stepWrite, stepBoth, stepNonsense}
 	var steps []string
@@ -227,7 +227,7 @@ func (p *planner) fanOut(o *order) {
 	p.fill(lead)
 }
 
-// fill gives a lead two or three children that come to an end.
+// fill adds two or three children with an outcome to a lead.
 func (p *planner) fill(lead *job) {
 	for range 2 + p.random.IntN(2) {
 		steps, ends := p.busy()

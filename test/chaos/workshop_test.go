@@ -21,12 +21,12 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
-// execution is one thing that a tool did.
+// execution is one execution of a tool.
 type execution struct {
 	Tool, Key, Job, Step string
 }
 
-// workshop is a tool server that writes down what it executes, and fails when it is told to.
+// workshop is a tool server that logs its executions, and fails on request.
 type workshop struct {
 	*httptest.Server
 
@@ -35,10 +35,10 @@ type workshop struct {
 	faults []string
 }
 
-// The ways in which a tool call fails.
+// The faults of a tool call.
 const (
-	toolHangs     = "hang"       // it takes effect, and never answers
-	toolFails     = "fail"       // it takes no effect, and says so
+	toolHangs     = "hang"       // it takes effect, but never answers
+	toolFails     = "fail"       // it takes no effect, and returns an error
 	toolCutBefore = "cut before" // the connection is lost before it takes effect
 	toolCutAfter  = "cut after"  // the connection is lost after it took effect
 )
@@ -65,7 +65,7 @@ func openWorkshop(t *testing.T) *workshop {
 	return w
 }
 
-// serve passes a request on, unless the connection is to be lost.
+// serve forwards a request, unless the connection is to be cut.
 func (w *workshop) serve(rw http.ResponseWriter, r *http.Request, next http.Handler) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -87,7 +87,7 @@ func (w *workshop) serve(rw http.ResponseWriter, r *http.Request, next http.Hand
 	next.ServeHTTP(rw, r)
 }
 
-// run is every tool.
+// run implements every tool.
 func (w *workshop) run(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	var in struct{ Job, Step string }
 	if err := json.Unmarshal(r.Params.Arguments, &in); err != nil {
@@ -130,7 +130,7 @@ func (w *workshop) takeFault(kind string) bool {
 	return true
 }
 
-// heal forgets the failures that have not happened.
+// heal drops the pending faults.
 func (w *workshop) heal() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

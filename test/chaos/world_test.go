@@ -32,10 +32,10 @@ import (
 
 const namespace = "chaos"
 
-// frugalTokens is the budget of the role that has one.
+// frugalTokens is the budget of roleFrugal.
 const frugalTokens = 3_000
 
-// world is everything that a run needs.
+// world is the environment of a run.
 type world struct {
 	t        *testing.T
 	settings settings
@@ -46,13 +46,13 @@ type world struct {
 	orders   []*order
 	user     *user
 	faults   *faults
-	// broken says which promises were not kept, or why the run could not go on.
+	// broken lists violated invariants, and why the run could not continue.
 	broken []string
-	// placing keeps what has been deleted from being placed again.
+	// placing prevents that a deleted order is created again.
 	placing sync.Mutex
 	deleted map[string]bool
 	placed  atomic.Bool
-	// disk is a small file system of its own for the ledger, if there can be one.
+	// disk is a small file system for the ledger, if it can be mounted.
 	disk string
 }
 
@@ -90,7 +90,7 @@ func newWorld(t *testing.T, s settings) *world {
 	return w
 }
 
-// furnish makes what the workload refers to.
+// furnish creates the objects that the workload refers to.
 func (w *world) furnish() {
 	provider := &v1alpha1.ModelProvider{ObjectMeta: named("default")}
 	provider.Spec = v1alpha1.ModelProviderSpec{
@@ -117,7 +117,7 @@ func (w *world) furnish() {
 
 func named(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
 
-// role makes a role that is out of nothing but what its limits say.
+// role creates a role with nothing but its limits.
 func role(name string, approval v1alpha1.ApprovalMode, limits v1alpha1.RoleLimits, delegates ...string) *v1alpha1.AgentRole {
 	if limits.MaxIterations == 0 {
 		limits.MaxIterations = 1000
@@ -134,7 +134,7 @@ func role(name string, approval v1alpha1.ApprovalMode, limits v1alpha1.RoleLimit
 	return r
 }
 
-// place asks for what an order says. It may be repeated.
+// place creates the objects of an order. It is idempotent.
 func (w *world) place(ctx context.Context, o *order) error {
 	w.placing.Lock()
 	defer w.placing.Unlock()
@@ -162,7 +162,7 @@ func (o *order) objects() []client.Object {
 		task := &v1alpha1.AgentTask{ObjectMeta: named(o.name)}
 		arguments, err := json.Marshal(map[string]string{"job": o.jobs[0].id, "step": "1"})
 		if err != nil {
-			panic(err) // plain data
+			panic(err) // cannot fail
 		}
 		task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskTool, Tool: "chaos__write", Arguments: &runtime.RawExtension{Raw: arguments}}
 		return []client.Object{task}
@@ -172,7 +172,7 @@ func (o *order) objects() []client.Object {
 	return []client.Object{task}
 }
 
-// playFailing makes the next calls of the model fail.
+// playFailing makes the next model calls fail.
 func (w *world) playFailing(ctx context.Context, kind string, times int) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.stack.ModelAdmin+"/script", bytes.NewBufferString(failingScript(kind, times)))
 	if err != nil {

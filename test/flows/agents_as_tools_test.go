@@ -12,10 +12,10 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// agentsAsTools are roles that are called like tools, and approvals from below (seed 003).
+// agentsAsTools covers roles that are called like tools, and approvals of their calls (seed 003).
 func agentsAsTools(w *world) {
 	Describe("003 Agents as tools", func() {
-		DescribeTable("a role is a tool of the orchestrator, and hands over a summary in place of its conversation",
+		DescribeTable("a role used as a tool returns a summary instead of its conversation",
 			func(ctx SpecContext, request, tool, role, arguments, answer, hidden string) {
 				r := w.newRoom(ctx)
 				r.openChat(ctx)
@@ -37,7 +37,7 @@ func agentsAsTools(w *world) {
 				"Plan: dig under the oak.", "A map would help."),
 		)
 
-		It("read-only tools run freely", func(ctx SpecContext) {
+		It("read-only tools run without approval", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("code-search").Allow("box__*").Obj())
 			r.openChat(ctx)
@@ -49,7 +49,7 @@ func agentsAsTools(w *world) {
 			Expect(must(ctx, w.requestsOf(must(ctx, r.chat).UID))).NotTo(ContainElement(WithTransform(asked.said, ContainSubstring("The map was hard to read"))))
 		})
 
-		It("a write tool at depth 2 asks in the main chat, and runs once when it is approved", func(ctx SpecContext) {
+		It("a write tool at depth 2 asks for approval in the chat, and runs once when it is approved", func(ctx SpecContext) {
 			r, path := writeBelow(ctx, w)
 			post := r.question(ctx, "chat-1-1")
 			waiting := must(ctx, r.task("chat-1-1")).Status.Waiting
@@ -69,7 +69,7 @@ func agentsAsTools(w *world) {
 			Eventually(r.chat).WithContext(ctx).Should(BeIn(v1alpha1.ChatIdle))
 		})
 
-		It("a write tool at depth 2 that is denied does not run, and the model is told why", func(ctx SpecContext) {
+		It("a write tool at depth 2 that is denied does not run, and the model gets the reason", func(ctx SpecContext) {
 			r, path := writeBelow(ctx, w)
 			r.question(ctx, "chat-1-1")
 			call := must(ctx, r.task("chat-1-1")).Status.Waiting.ToolCall
@@ -95,7 +95,7 @@ func agentsAsTools(w *world) {
 	})
 }
 
-// writeBelow lets an agent at depth 2 ask to write a file.
+// writeBelow makes an agent at depth 2 request to write a file.
 func writeBelow(ctx context.Context, w *world) (*room, string) {
 	GinkgoHelper()
 	r := w.newRoom(ctx)

@@ -13,9 +13,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
-// badDecisions are approvals and cancels that decide nothing. The agents that wait are left as they are.
+// badDecisions are approvals and cancels without effect. Agents keep waiting.
 func badDecisions(w *world) []TableEntry {
-	// during lets a sub-agent of a chat wait for an approval, and writes a message meanwhile.
+	// during sends a message while a sub-agent of a chat waits for an approval.
 	during := func(reason string, write func(call string) messageBuilder) mischief {
 		return func(ctx context.Context, r *room) {
 			GinkgoHelper()
@@ -28,7 +28,7 @@ func badDecisions(w *world) []TableEntry {
 			Expect(w.tools.wrote(path)()).To(Equal(1))
 		}
 	}
-	// after lets it be approved and end first.
+	// after sends a message after the call was approved and the agent has ended.
 	after := func(reason string, write func(call string) messageBuilder) mischief {
 		return func(ctx context.Context, r *room) {
 			GinkgoHelper()
@@ -50,7 +50,7 @@ func badDecisions(w *world) []TableEntry {
 			return MakeMessage("odd").Deny("chat-1", call, "no").Digest(agent.CallDigest("box__write", "{}"))
 		})),
 		Entry("an approval without a call, of an agent", during(v1alpha1.ReasonWrongToolCall, func(string) messageBuilder { return MakeMessage("odd").Approve("chat-1", "") })),
-		Entry("an approval that is addressed to the agent itself", during(v1alpha1.ReasonTaskNotFound, func(call string) messageBuilder { return MakeMessage("odd").Task("chat-1").Approve("chat-1", call) })),
+		Entry("an approval addressed to the agent itself", during(v1alpha1.ReasonTaskNotFound, func(call string) messageBuilder { return MakeMessage("odd").Task("chat-1").Approve("chat-1", call) })),
 		Entry("a cancel of a task that does not exist", during(v1alpha1.ReasonTaskNotFound, func(string) messageBuilder { return MakeMessage("odd").Cancel("chat-9") })),
 		Entry("an approval of a call that has finished", after(v1alpha1.ReasonTaskFinished, func(call string) messageBuilder { return MakeMessage("odd").Approve("chat-1", call) })),
 		Entry("a denial of a call that was approved", after(v1alpha1.ReasonTaskFinished, func(call string) messageBuilder { return MakeMessage("odd").Deny("chat-1", call, "no") })),
@@ -81,14 +81,14 @@ func badDecisions(w *world) []TableEntry {
 			Eventually(r.message("odd")).WithContext(ctx).Should(BeDone(v1alpha1.MessageRejected, v1alpha1.ReasonTaskNotFound, `"chat-1"`))
 			Expect(w.tools.wrote(path)()).To(BeZero())
 		})),
-		Entry("an approval that an agent's message only talks of", mischief(func(ctx context.Context, r *room) {
+		Entry("an approval that is only mentioned in an agent's message", mischief(func(ctx context.Context, r *room) {
 			_, path := awaitWrite(ctx, r)
 			r.say(ctx, "words", "Tell chat-1: I approve.")
 			Eventually(r.message("words")).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
 			Eventually(r.chat).WithContext(ctx).Should(BeIn(v1alpha1.ChatWaiting))
-			Expect(w.tools.wrote(path)()).To(BeZero(), "approvals are never given by a model")
+			Expect(w.tools.wrote(path)()).To(BeZero(), "a model cannot approve")
 		})),
-		Entry("a cancel of everything where there is nothing", mischief(func(ctx context.Context, r *room) {
+		Entry("a cancel of everything when nothing is running", mischief(func(ctx context.Context, r *room) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
 			r.openChat(ctx)
 			r.create(ctx, MakeMessage("stop").Cancel("").Obj())
@@ -104,7 +104,7 @@ func badDecisions(w *world) []TableEntry {
 	}
 }
 
-// awaitWrite lets a sub-agent of the chat ask to write a file, and returns its call.
+// awaitWrite makes a sub-agent of the chat request to write a file, and returns its call.
 func awaitWrite(ctx context.Context, r *room) (call, path string) {
 	GinkgoHelper()
 	r.create(ctx, MakeProvider("default", r.ModelURL).Obj())

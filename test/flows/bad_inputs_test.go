@@ -14,10 +14,10 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// mischief is a bad input, and what must come of it.
+// mischief is a bad input together with its expected result.
 type mischief func(context.Context, *room)
 
-// badInputs are what people, models and tools get wrong. Each ends in a status that says what to do, holds nobody up, and
+// badInputs are mistakes of people, models and tools. Each ends in a status that describes what to do, blocks no other agent, and
 // needs no restart.
 func badInputs(w *world) {
 	DescribeTable("A bad input",
@@ -32,7 +32,7 @@ func badInputs(w *world) {
 		slices.Concat(badReferences(w), badTasks(w), badMessages(w), badDecisions(w), badTools(w), badControl(w), badModels(w)))
 }
 
-// stillWorks lets somebody else talk in the same namespace.
+// stillWorks checks that another chat in the same namespace works.
 func stillWorks(ctx context.Context, r *room) {
 	GinkgoHelper()
 	r.create(ctx, MakeProvider("healthy", r.ModelURL).Obj(), MakeRole("healthy").Prompt("You are kind.").Obj(),
@@ -40,7 +40,7 @@ func stillWorks(ctx context.Context, r *room) {
 	Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Health!"), ReplyingTo("healthy")))
 }
 
-// missing lets a chat wait for something, and go on when it appears.
+// missing checks that a chat waits for something, and continues when it appears.
 func missing(reason, words string, setting, cure []client.Object, more ...func(context.Context, *room)) mischief {
 	return func(ctx context.Context, r *room) {
 		GinkgoHelper()
@@ -57,7 +57,7 @@ func missing(reason, words string, setting, cure []client.Object, more ...func(c
 	}
 }
 
-// copies are objects that can be created once more: a table is written once and played with both ledgers.
+// copies returns copies of objects that can be created again: the tables run with both ledgers.
 func copies(objects []client.Object) []client.Object {
 	fresh := make([]client.Object, len(objects))
 	for i, o := range objects {
@@ -66,5 +66,5 @@ func copies(objects []client.Object) []client.Object {
 	return fresh
 }
 
-// several is a list of objects.
+// several returns a list of objects.
 func several(objects ...client.Object) []client.Object { return objects }

@@ -14,7 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// badMessages are words that come too early, too late, too many, or to the wrong address.
+// badMessages are messages that arrive too early or too late, are too long, or have the wrong address.
 func badMessages(w *world) []TableEntry {
 	return []TableEntry{
 		Entry("a message to a chat that does not exist yet", mischief(func(ctx context.Context, r *room) {
@@ -99,7 +99,7 @@ func badMessages(w *world) []TableEntry {
 			Expect(apierrors.IsInvalid(err)).To(BeTrue())
 			Expect(err).To(MatchError(ContainSubstring("spec.content: Too long: may not be more than 65536")))
 		})),
-		Entry("odd characters", mischief(func(ctx context.Context, r *room) {
+		Entry("unusual characters", mischief(func(ctx context.Context, r *room) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
 			r.openChat(ctx)
 			r.say(ctx, "odd", "\u202e 🦉 <script>")

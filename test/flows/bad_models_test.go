@@ -13,9 +13,9 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// badModels hang, break off, refuse and talk nonsense.
+// badModels are models that hang, break off, refuse or send invalid replies.
 func badModels(w *world) []TableEntry {
-	// fails lets a standalone task meet such a model.
+	// fails runs a standalone task with such a model.
 	fails := func(kind v1alpha1.ErrorKind, words, instruction string) mischief {
 		return func(ctx context.Context, r *room) {
 			GinkgoHelper()
@@ -24,7 +24,7 @@ func badModels(w *world) []TableEntry {
 			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(kind), words))
 		}
 	}
-	// passes lets a chat meet a model that is better at the second try.
+	// passes runs a chat with a model that recovers on the second attempt.
 	passes := func(request, answer string) mischief {
 		return func(ctx context.Context, r *room) {
 			GinkgoHelper()
@@ -45,10 +45,10 @@ func badModels(w *world) []TableEntry {
 		Entry("a provider that answers without choices", fails(v1alpha1.ErrorModel, "the list of choices is empty", "Have no choices")),
 		Entry("a model that is down", fails(v1alpha1.ErrorModel, "The server had an error.", "Be down")),
 		Entry("a model that refuses the key", fails(v1alpha1.ErrorModel, "Incorrect API key provided.", "Be unauthorized")),
-		Entry("a model that never says anything", fails(v1alpha1.ErrorIterationLimit, "limit of 3 iterations", "Say nothing")),
+		Entry("a model that only sends empty replies", fails(v1alpha1.ErrorIterationLimit, "limit of 3 iterations", "Say nothing")),
 		Entry("a model that refuses to answer", fails(v1alpha1.ErrorModel, "I cannot help with that.", "Fail with a refusal")),
 		Entry("a model whose answer is filtered", fails(v1alpha1.ErrorModel, "content filter", "Fail with a content filter")),
-		Entry("a model that finds the request wrong", fails(v1alpha1.ErrorModel, "Invalid value for temperature.", "Fail with a bad request")),
+		Entry("a model that rejects the request", fails(v1alpha1.ErrorModel, "Invalid value for temperature.", "Fail with a bad request")),
 		Entry("a rate limit that passes", passes("Fail with a rate limit", "It did not fail this time.")),
 		Entry("a server error that passes", passes("Fail with a server error", "It did not fail this time.")),
 		Entry("a hang that passes", passes("Fail with a hang", "It did not fail this time.")),
@@ -59,7 +59,7 @@ func badModels(w *world) []TableEntry {
 			r.create(ctx, MakeTask("work", "Submit all of it").Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 		})),
-		Entry("a chat and a task whose model calls wait for a retry say so", mischief(func(ctx context.Context, r *room) {
+		Entry("a chat and a task report that their model calls wait for a retry", mischief(func(ctx context.Context, r *room) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(100).Obj())
 			r.openChat(ctx)
 			r.say(ctx, "request", "Be rate limited")
@@ -71,7 +71,7 @@ func badModels(w *world) []TableEntry {
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskCancelled))
 			Expect(must(ctx, r.task("work")).Status.Conditions).NotTo(ContainElement(HaveField("Type", v1alpha1.ConditionProgressing)))
 		})),
-		Entry("a chat whose model fails for good says so, and the next message tries again", mischief(func(ctx context.Context, r *room) {
+		Entry("a chat reports a permanent failure of its model, and the next message retries", mischief(func(ctx context.Context, r *room) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(0).Obj())
 			r.openChat(ctx)
 			r.say(ctx, "request", "Be down")
@@ -91,7 +91,7 @@ func badModels(w *world) []TableEntry {
 	}
 }
 
-// waiting is the condition of a run whose model call waits.
+// waiting matches the condition of a run whose model call waits.
 func waiting(reason, words string) OmegaMatcher {
 	return And(HaveField("Type", v1alpha1.ConditionProgressing), HaveField("Status", metav1.ConditionFalse), HaveField("Reason", reason),
 		HaveField("Message", And(ContainSubstring(words), MatchRegexp(`Attempt \d+ of 101 .* The next attempt begins at \d{4}-`))))

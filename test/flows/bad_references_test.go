@@ -15,10 +15,10 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// nowhere is an address at which nobody listens.
+// nowhere is an address without a listener.
 const nowhere = "http://127.0.0.1:1/v1"
 
-// badReferences lead nowhere, at first.
+// badReferences are references to missing objects.
 func badReferences(w *world) []TableEntry {
 	return []TableEntry{
 		Entry("a chat whose role does not exist", mischief(func(ctx context.Context, r *room) {
@@ -28,7 +28,7 @@ func badReferences(w *world) []TableEntry {
 		Entry("a chat whose provider does not exist", mischief(func(ctx context.Context, r *room) {
 			missing(v1alpha1.ReasonProviderNotFound, `Create the ModelProvider "fast"`, several(MakeChat("chat").Provider("fast").Obj()), several(MakeProvider("fast", w.ModelURL).Obj()))(ctx, r)
 		})),
-		Entry("a chat whose provider stands in another namespace", mischief(func(ctx context.Context, r *room) {
+		Entry("a chat whose provider is in another namespace", mischief(func(ctx context.Context, r *room) {
 			other := w.newEmptyRoom(ctx)
 			other.create(ctx, MakeProvider("default", w.ModelURL).Shared().Obj())
 			missing(v1alpha1.ReasonProviderNotFound, "in the namespace "+r.namespace, several(MakeChat("chat").Obj()), several(MakeProvider("default", w.ModelURL).Obj()))(ctx, r)
@@ -44,7 +44,7 @@ func badReferences(w *world) []TableEntry {
 				})
 			})(ctx, r)
 		})),
-		Entry("a chat for which nobody names a model", mischief(func(ctx context.Context, r *room) {
+		Entry("a chat without a model", mischief(func(ctx context.Context, r *room) {
 			missing(v1alpha1.ReasonModelNotSet, "Name a model", several(MakeProvider("default", w.ModelURL).NoModel().Obj(), MakeChat("chat").Obj()),
 				several(MakeRole("orchestrator").Model("scripted").Obj()))(ctx, r)
 		})),
@@ -91,11 +91,11 @@ func badReferences(w *world) []TableEntry {
 			r.say(ctx, "hello", "Greet Alice")
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Alice!")))
 		})),
-		Entry("a role whose input schema is none", mischief(func(ctx context.Context, r *room) {
+		Entry("a role with an invalid input schema", mischief(func(ctx context.Context, r *room) {
 			r.create(ctx, MakeRole("helper").Prompt("You help.").AsTool("Help", `{"type":"no such type"}`).Obj())
 			Eventually(r.role("helper")).WithContext(ctx).Should(HaveStanding(And(ContainSubstring("False InvalidSpec"), ContainSubstring("inputSchema"))))
 		})),
-		Entry("a provider at which nobody listens", mischief(func(ctx context.Context, r *room) {
+		Entry("a provider without a listener", mischief(func(ctx context.Context, r *room) {
 			r.create(ctx, MakeProvider("default", nowhere).Retries(0).Obj())
 			Eventually(r.provider("default")).WithContext(ctx).Should(HaveStanding(ContainSubstring("False Unreachable")))
 			r.openChat(ctx)
@@ -121,7 +121,7 @@ func badReferences(w *world) []TableEntry {
 			r.create(ctx, MakeSecret("keys", "box", "Bearer x"))
 			Eventually(r.toolServer("box")).WithContext(ctx).Should(HaveStanding(ContainSubstring("True Ready")))
 		})),
-		Entry("a tool server that speaks something else", mischief(func(ctx context.Context, r *room) {
+		Entry("a tool server that does not speak MCP", mischief(func(ctx context.Context, r *room) {
 			r.create(ctx, MakeToolServer("box", w.ModelURL))
 			Eventually(r.toolServer("box")).WithContext(ctx).Should(HaveStanding(ContainSubstring("False ")))
 		})),

@@ -19,7 +19,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// badTasks are standalone tasks, and tasks that people should not have made.
+// badTasks are invalid standalone tasks, and tasks that people should not create.
 func badTasks(w *world) []TableEntry {
 	waits := func(task taskBuilder, reason, words string, cure func(context.Context, *room)) mischief {
 		return func(ctx context.Context, r *room) {
@@ -73,7 +73,7 @@ func badTasks(w *world) []TableEntry {
 				change(ctx, r, r.toolServer("box"), func(s *v1alpha1.ToolServer) { s.Spec.URL = w.tools.URL })
 			})(ctx, r)
 		})),
-		Entry("a task whose tool is none", mischief(func(ctx context.Context, r *room) {
+		Entry("a task without a valid tool", mischief(func(ctx context.Context, r *room) {
 			r.create(ctx, MakeToolTask("work", "teleport", `{}`).Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskPending, v1alpha1.ReasonToolNotFound, `There is no tool "teleport"`))
 		})),
@@ -91,7 +91,7 @@ func badTasks(w *world) []TableEntry {
 		})),
 		Entry("a task whose arguments do not fit the tool", fails(v1alpha1.ErrorTool, "expression", MakeToolTask("work", "calculator", `{"sum":"1+1"}`))),
 		Entry("a task whose model does not exist", fails(v1alpha1.ErrorModel, "does not exist", MakeTask("work", "Fail with an unknown model"))),
-		Entry("a task that claims a parent and belongs to nobody", mischief(func(ctx context.Context, r *room) {
+		Entry("a task that claims a parent but has no owner", mischief(func(ctx context.Context, r *room) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), MakeTask("work", "Submit done").Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			claims := MakeTask("claims", "Submit more").Obj()
@@ -99,7 +99,7 @@ func badTasks(w *world) []TableEntry {
 			r.createAsOperator(ctx, claims)
 			Eventually(r.task("claims")).WithContext(ctx).Should(BeDone(v1alpha1.TaskCancelled, string(v1alpha1.ErrorCancelled), "was deleted"))
 		})),
-		Entry("a task that names a chat and belongs to nobody", mischief(func(ctx context.Context, r *room) {
+		Entry("a task that names a chat but has no owner", mischief(func(ctx context.Context, r *room) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
 			r.openChat(ctx)
 			task := MakeTask("work", "Submit done").Obj()
@@ -114,7 +114,7 @@ func badTasks(w *world) []TableEntry {
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Report of chat-1-"), Saying("yours"), ReplyingTo("request")))
 			Eventually(r.task("chat-1")).WithContext(ctx).Should(HaveField("Status.Result.Summary", "mine"))
 		})),
-		Entry("an agent that had begun and of which the ledger knows nothing", mischief(func(ctx context.Context, r *room) {
+		Entry("an agent that had started and is not in the ledger", mischief(func(ctx context.Context, r *room) {
 			r.create(ctx, MakeTask("work", "Submit done").Obj())
 			Eventually(r.sub("work")).WithContext(ctx).Should(BeDone(v1alpha1.SubAgentPending, v1alpha1.ReasonProviderNotFound))
 			sub := r.agent(ctx, "work")

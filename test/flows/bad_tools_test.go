@@ -12,10 +12,10 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// badTools are calls that cannot work, and tools that do not. What went wrong, and what to do, goes back to the model,
-// which reports it here.
+// badTools are invalid calls, and tools that fail. The error and how to correct it are returned to the model, which reports them
+// here.
 func badTools(w *world) []TableEntry {
-	// told lets an agent make a call and submit what it was told.
+	// told makes an agent call a tool and submit the answer that it got.
 	told := func(words string, instruction string) mischief {
 		return func(ctx context.Context, r *room) {
 			GinkgoHelper()
@@ -32,13 +32,13 @@ func badTools(w *world) []TableEntry {
 		Entry("arguments that are not JSON", told("box__look", "Call a tool with nonsense")),
 		Entry("arguments that are a list", told("calculator", "Call a tool with a list")),
 		Entry("a tool that fails", told("the disk is full", "Use the tool that fails")),
-		Entry("a tool that says more than a model can read", mischief(func(ctx context.Context, r *room) {
+		Entry("a tool whose output is larger than a model can read", mischief(func(ctx context.Context, r *room) {
 			told("water", "Use the tool that floods")(ctx, r)
 			answer := must(ctx, w.requestsOf(r.agent(ctx, "work").UID))[1].last()
 			Expect(answer).To(ContainSubstring("read_result"))
 			Expect(len(answer)).To(BeNumerically("<", 40_000))
 		})),
-		Entry("a tool that the agent may not have", told(`There is no tool "spawn_agents" for you`, "Spawn although you may not")),
+		Entry("a tool that the agent's role does not allow", told(`There is no tool "spawn_agents" for you`, "Spawn although you may not")),
 		Entry("a tool that hangs", mischief(func(ctx context.Context, r *room) {
 			slow := MakeToolServer("box", w.tools.URL)
 			slow.Spec.TimeoutSeconds = 1
@@ -54,7 +54,7 @@ func badTools(w *world) []TableEntry {
 			own := serveToolbox()
 			DeferCleanup(own.Close)
 			server := MakeToolServer("box", own.URL)
-			server.Spec.TimeoutSeconds = 3 // the call may be made again until then
+			server.Spec.TimeoutSeconds = 3 // until then the call may be repeated
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
 			r.equip(ctx, server)
 			r.create(ctx, MakeTask("work", "Wait at nothing").Obj())
@@ -82,9 +82,9 @@ func badTools(w *world) []TableEntry {
 	}
 }
 
-// badControl are calls of control tools that make no sense.
+// badControl are invalid calls of control tools.
 func badControl(w *world) []TableEntry {
-	// answered lets the orchestrator make a call and tell the user what it was told.
+	// answered makes the orchestrator call a tool and post the answer that it got.
 	answered := func(words string, request string) mischief {
 		return func(ctx context.Context, r *room) {
 			GinkgoHelper()
@@ -102,7 +102,7 @@ func badControl(w *world) []TableEntry {
 		Entry("an answer for an agent that does not exist", answered(`No agent "nobody" waits for an answer.`, "Reply to nobody")),
 		Entry("a cancel of a task that does not exist, by the model", answered(`There is no running task "nobody".`, "Cancel nobody")),
 		Entry("follow-up work for an agent that does not exist", answered(`There is no finished agent "nobody"`, "Continue nobody")),
-		Entry("a result that is not one", mischief(func(ctx context.Context, r *room) {
+		Entry("an invalid result", mischief(func(ctx context.Context, r *room) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), MakeTask("work", "Submit nonsense").MaxIterations(3).Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(Or(BeIn(v1alpha1.TaskSuccess), BeIn(v1alpha1.TaskFailed)))
 			Expect(must(ctx, w.requestsOf(r.agent(ctx, "work").UID))[1].last()).To(ContainSubstring("submit_result"))

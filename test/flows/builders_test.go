@@ -16,7 +16,7 @@ func named(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name}
 
 type chatBuilder struct{ chat *v1alpha1.AgentChat }
 
-// MakeChat begins a chat.
+// MakeChat builds a chat.
 func MakeChat(name string) chatBuilder {
 	return chatBuilder{&v1alpha1.AgentChat{ObjectMeta: named(name)}}
 }
@@ -40,7 +40,7 @@ func (b chatBuilder) Obj() *v1alpha1.AgentChat { return b.chat }
 
 type messageBuilder struct{ message *v1alpha1.AgentMessage }
 
-// MakeMessage begins a message of a user to the chat "chat".
+// MakeMessage builds a message of a user to the chat "chat".
 func MakeMessage(name string) messageBuilder {
 	return messageBuilder{&v1alpha1.AgentMessage{ObjectMeta: named(name), Spec: v1alpha1.AgentMessageSpec{Chat: "chat"}}}
 }
@@ -65,13 +65,13 @@ func (b messageBuilder) Approve(task, call string) messageBuilder {
 	return b.User(stack.Admin)
 }
 
-// Digest says which call was shown to the person who decides.
+// Digest sets the digest of the call that was shown to the deciding person.
 func (b messageBuilder) Digest(digest string) messageBuilder {
 	b.message.Spec.Approval.ArgumentsDigest = digest
 	return b
 }
 
-// User says who writes the message.
+// User sets the author of the message.
 func (b messageBuilder) User(name string) messageBuilder { b.message.Spec.User = name; return b }
 
 func (b messageBuilder) Deny(task, call, comment string) messageBuilder {
@@ -79,7 +79,7 @@ func (b messageBuilder) Deny(task, call, comment string) messageBuilder {
 	return b.User(stack.Admin)
 }
 
-// Cancel stops a task, or everything if it is "".
+// Cancel cancels a task, or everything if it is "".
 func (b messageBuilder) Cancel(task string) messageBuilder {
 	b.message.Spec.Cancel = &v1alpha1.Cancel{Task: task}
 	return b.User(stack.Admin)
@@ -89,14 +89,14 @@ func (b messageBuilder) Obj() *v1alpha1.AgentMessage { return b.message }
 
 type taskBuilder struct{ task *v1alpha1.AgentTask }
 
-// MakeTask begins a standalone task of an agent of the role general.
+// MakeTask builds a standalone task for an agent with the role general.
 func MakeTask(name, instruction string) taskBuilder {
 	return taskBuilder{&v1alpha1.AgentTask{ObjectMeta: named(name), Spec: v1alpha1.AgentTaskSpec{
 		Type: v1alpha1.TaskAgent, Role: "general", Instruction: instruction,
 	}}}
 }
 
-// MakeToolTask begins a standalone task that is one tool call.
+// MakeToolTask builds a standalone task of type Tool.
 func MakeToolTask(name, tool, arguments string) taskBuilder {
 	return taskBuilder{&v1alpha1.AgentTask{ObjectMeta: named(name), Spec: v1alpha1.AgentTaskSpec{
 		Type: v1alpha1.TaskTool, Tool: tool, Arguments: &runtime.RawExtension{Raw: []byte(arguments)},
@@ -132,7 +132,7 @@ func (b taskBuilder) Obj() *v1alpha1.AgentTask { return b.task }
 
 type roleBuilder struct{ role *v1alpha1.AgentRole }
 
-// MakeRole begins a role. One with the name of a built-in role has what that one has, but for what is said here.
+// MakeRole builds a role. With the name of a built-in role it is an overlay.
 func MakeRole(name string) roleBuilder {
 	return roleBuilder{&v1alpha1.AgentRole{ObjectMeta: named(name)}}
 }
@@ -177,7 +177,7 @@ func (b roleBuilder) Obj() *v1alpha1.AgentRole { return b.role }
 
 type providerBuilder struct{ provider *v1alpha1.ModelProvider }
 
-// MakeProvider begins a provider at a URL.
+// MakeProvider builds a provider with a URL.
 func MakeProvider(name, url string) providerBuilder {
 	p := &v1alpha1.ModelProvider{ObjectMeta: named(name)}
 	p.Spec.BaseURL, p.Spec.DefaultModel = url, "scripted"
@@ -203,13 +203,13 @@ func (b providerBuilder) TimeoutSeconds(n int32) providerBuilder {
 	return b
 }
 
-// Price is what a million tokens cost, in and out, in millionths.
+// Price sets the price of a million input and output tokens in millionths.
 func (b providerBuilder) Price(model string, micros int64) providerBuilder {
 	b.provider.Spec.Models = []v1alpha1.ModelInfo{{Name: model, InputMicrosPerMillion: &micros, OutputMicrosPerMillion: &micros}}
 	return b
 }
 
-// Shared lets every namespace use the provider.
+// Shared allows every namespace to use the provider.
 func (b providerBuilder) Shared() providerBuilder {
 	b.provider.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesAll}
 	return b
@@ -217,19 +217,19 @@ func (b providerBuilder) Shared() providerBuilder {
 
 func (b providerBuilder) Obj() *v1alpha1.ModelProvider { return b.provider }
 
-// MakeToolServer makes a tool server at a URL.
+// MakeToolServer returns a tool server with a URL.
 func MakeToolServer(name, url string) *v1alpha1.ToolServer {
 	s := &v1alpha1.ToolServer{ObjectMeta: named(name)}
 	s.Spec.URL = url
 	return s
 }
 
-// MakeSecret makes a Secret with one key.
+// MakeSecret returns a Secret with one key.
 func MakeSecret(name, key, value string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: named(name), StringData: map[string]string{key: value}}
 }
 
-// MakeConfigMap makes a ConfigMap with one key.
+// MakeConfigMap returns a ConfigMap with one key.
 func MakeConfigMap(name, key, value string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: named(name), Data: map[string]string{key: value}}
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// centralOrchestration are the scenarios of centralised orchestration (seed 001).
+// centralOrchestration covers centralised orchestration (seed 001).
 func centralOrchestration(w *world) {
 	Describe("001 Central orchestration", func() {
-		It("phase 1: an agent that asks waits, its task waits, and the question is put in the main chat", func(ctx SpecContext) {
+		It("phase 1: an agent that asks waits, its task waits, and the question is posted in the chat", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.openChat(ctx)
 			r.say(ctx, "request", "Summarise what was released this year.")
@@ -52,7 +52,7 @@ func centralOrchestration(w *world) {
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Thanks, I have passed that on."), ReplyingTo("answer")))
 		})
 
-		It("scenario B: the orchestrator answers from the conversation and does not disturb the user", func(ctx SpecContext) {
+		It("scenario B: the orchestrator answers from the conversation without asking the user", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.openChat(ctx)
 			r.say(ctx, "request", "My name is Alice. Write me a welcome note.")
@@ -61,7 +61,7 @@ func centralOrchestration(w *world) {
 			Expect(must(ctx, r.posts)).NotTo(HavePost(Saying("needs input")))
 		})
 
-		It("an answer of low confidence is not passed on: the user is asked", func(ctx SpecContext) {
+		It("an answer of low confidence is not forwarded: the user is asked", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.openChat(ctx)
 			r.say(ctx, "request", "Book the usual room.")

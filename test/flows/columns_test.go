@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // reads a ledger from outside
+	_ "github.com/jackc/pgx/v5/stdlib" // reads the ledger directly
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	_ "modernc.org/sqlite" // the same
@@ -19,7 +19,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// unfilled are columns, and tables, in which no flow leaves anything, each with what fills it and where that is tested.
+// unfilled are columns and tables that no flow fills, with what fills them and where that is tested.
 var unfilled = map[string]string{
 	"agents.expired_at":     "retention marks the agents that it deletes next; internal/ledger/ledgertest",
 	"shards.released":       "while nobody is at work; internal/ledger/ledgertest",
@@ -31,11 +31,11 @@ var unfilled = map[string]string{
 	"tool_calls.pruned_at":  "only with --call-retention; internal/ledger/ledgertest",
 }
 
-// record is what the ledger keeps of the work as a whole.
+// record covers what the ledger records about the work as a whole.
 func record(w *world) {
-	It("the ledger tells which call asked for an agent, what it was given, and which limit ended it", func(ctx SpecContext) {
+	It("the ledger records which call started an agent, its context, and which limit ended it", func(ctx SpecContext) {
 		r := w.newRoom(ctx)
-		// Enough turns for a snapshot.
+		// enough turns for a snapshot
 		general := MakeRole("general").Obj()
 		general.Spec.Limits = &v1alpha1.RoleLimits{MaxIterations: 40}
 		r.create(ctx, general)
@@ -58,14 +58,15 @@ func record(w *world) {
 	})
 }
 
-// wholeSuite says whether all flows of a ledger run: only then they have the chance to fill everything.
+// wholeSuite reports whether all flows of a ledger run, since only all of them together fill every column.
 func wholeSuite() bool {
 	suite, _ := GinkgoConfiguration()
 	some := slices.ContainsFunc(suite.FocusStrings, func(focus string) bool { return !strings.HasPrefix(focus, "With ") })
 	return !some && len(suite.SkipStrings)+len(suite.FocusFiles)+len(suite.SkipFiles) == 0 && suite.LabelFilter == ""
 }
 
-// emptyColumns are the columns of the ledger that have no value in any row: NULL, or the zero of a column that cannot be NULL.
+// emptyColumns returns the columns of the ledger without a value in any row: NULL, or the zero value of a column that cannot be
+// NULL.
 func (w *world) emptyColumns(ctx context.Context) ([]string, error) {
 	driver, name := "pgx", w.LedgerURL
 	query := `SELECT table_name, column_name, is_nullable = 'YES' FROM information_schema.columns WHERE table_schema = current_schema()`
@@ -90,7 +91,7 @@ func (w *world) emptyColumns(ctx context.Context) ([]string, error) {
 		}
 		var n int
 		if err := db.QueryRowContext(ctx, fmt.Sprintf("SELECT COUNT(*) FROM (SELECT 1 FROM %s WHERE %s LIMIT 1) AS found", c.table, filled)).Scan(&n); err != nil {
-			return nil, fmt.Errorf("look at %s.%s: %w", c.table, c.name, err)
+			return nil, fmt.Errorf("count values of %s.%s: %w", c.table, c.name, err)
 		}
 		if n == 0 && unfilled[c.table] == "" && unfilled[c.table+"."+c.name] == "" {
 			empty = append(empty, c.table+"."+c.name)

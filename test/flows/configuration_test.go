@@ -20,7 +20,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// configuration is what agents are made of: where they inherit it from, and what becomes of edits.
+// configuration covers where agents inherit their configuration from, and the effect of edits.
 func configuration(w *world) {
 	Describe("Configuration", func() {
 		inheritance(w)
@@ -30,7 +30,7 @@ func configuration(w *world) {
 }
 
 func inheritance(w *world) {
-	It("the model of a chat reaches the whole tree, but for roles that name their own", func(ctx SpecContext) {
+	It("the model of a chat applies to the whole tree, except for roles with their own model", func(ctx SpecContext) {
 		r := w.newRoom(ctx)
 		chat := MakeChat("chat").Provider("main").MaxDepth(3).Obj()
 		chat.Spec.Model = "large"
@@ -48,7 +48,7 @@ func inheritance(w *world) {
 		}
 	})
 
-	It("the provider, the model, the directory and the group of a standalone task reach what is below it", func(ctx SpecContext) {
+	It("the provider, model, directory and group of a standalone task apply to its tree", func(ctx SpecContext) {
 		r := w.newRoom(ctx)
 		job := MakeTask("job", `Spawn [{"task":"Submit one"},{"task":"Submit two","cwd":"other"},{"role":"helper","task":"Submit three"}]`).Provider("fast").Model("large").Obj()
 		job.Spec.Cwd = "src"
@@ -135,7 +135,7 @@ func edits(w *world) {
 		Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
 	})
 
-	It("a chat whose budget was used up goes on when it is raised", func(ctx SpecContext) {
+	It("a chat with an exhausted budget continues when the budget is raised", func(ctx SpecContext) {
 		r := w.newRoom(ctx)
 		r.create(ctx, MakeChat("chat").MaxTokens(100).Obj())
 		r.say(ctx, "request", "Greet Alice")
@@ -165,7 +165,7 @@ func edits(w *world) {
 		Eventually(r.task("chat-3-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 	})
 
-	It("tasks that have finished go when a chat is edited to keep none", func(ctx SpecContext) {
+	It("finished tasks are deleted when a chat is edited to keep none", func(ctx SpecContext) {
 		r := w.newRoom(ctx)
 		r.openChat(ctx)
 		r.say(ctx, "request", "Delegate to general: Submit the result")
@@ -193,7 +193,7 @@ func edits(w *world) {
 }
 
 func contexts(w *world) {
-	// greeted is a chat in which something was said.
+	// greeted returns a chat with one message.
 	greeted := func(ctx SpecContext) *room {
 		GinkgoHelper()
 		r := w.newRoom(ctx)
@@ -203,7 +203,7 @@ func contexts(w *world) {
 		return r
 	}
 
-	It("context Summary: agents that are asked for together are shown one summary", func(ctx SpecContext) {
+	It("context Summary: agents that are started together receive one summary", func(ctx SpecContext) {
 		r := greeted(ctx)
 		r.say(ctx, "share", "Share a summary with three")
 		for _, name := range []string{"chat-1", "chat-2", "chat-3"} {
@@ -224,7 +224,7 @@ func contexts(w *world) {
 		Expect(calls.Items).To(ContainElement(And(HaveField("RequestType", "context"), HaveField("Result.Status", ledger.StatusSuccess))))
 	})
 
-	It("context Full: an agent is shown the conversation", func(ctx SpecContext) {
+	It("context Full: an agent receives the conversation", func(ctx SpecContext) {
 		r := greeted(ctx)
 		r.say(ctx, "share", "Share everything")
 		Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
@@ -243,7 +243,7 @@ func contexts(w *world) {
 	})
 }
 
-// observed waits until the chat says that it has heard of a generation of its spec.
+// observed waits until the chat has observed a generation of its spec.
 func (r *room) observed(ctx SpecContext, generation int64) {
 	GinkgoHelper()
 	Eventually(func() (int64, error) {
@@ -259,7 +259,7 @@ func (r *room) observed(ctx SpecContext, generation int64) {
 	}).WithContext(ctx).Should(Equal(generation))
 }
 
-// eventTypes are the newest events of an agent.
+// eventTypes returns the types of the newest events of an agent.
 func eventTypes(ctx SpecContext, w *world, uid string) ([]string, error) {
 	history, err := w.history.Load(ctx, uid)
 	var types []string

@@ -12,10 +12,10 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// conversations are what a person does while agents are at work.
+// conversations covers what a person does while agents are active.
 func conversations(w *world) {
 	Describe("A conversation", func() {
-		It("goes on while three tasks run, and every answer names what it answers", func(ctx SpecContext) {
+		It("continues while three tasks run, and every answer names the message that it answers", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.equip(ctx, MakeToolServer("box", w.tools.URL))
 			r.openChat(ctx)
@@ -25,7 +25,7 @@ func conversations(w *world) {
 			}
 			Eventually(r.chat).WithContext(ctx).Should(And(BeIn(v1alpha1.ChatRunning), HaveField("Status.Tasks.Running", BeEquivalentTo(3))))
 
-			By("answering what the user says meanwhile")
+			By("answering the user meanwhile")
 			for name, whom := range map[string]string{"greet-alice": "Alice", "greet-bob": "Bob"} {
 				r.say(ctx, name, "Greet "+whom)
 				Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, "+whom+"!"), ReplyingTo(name)))
@@ -43,7 +43,7 @@ func conversations(w *world) {
 			Eventually(r.chat).WithContext(ctx).Should(And(BeIn(v1alpha1.ChatIdle), HaveField("Status.Tasks.Success", BeEquivalentTo(4))))
 		})
 
-		It("has two questions and two approvals pending at once, and takes them in any order", func(ctx SpecContext) {
+		It("has two questions and two approvals pending at the same time, and accepts them in any order", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.equip(ctx, MakeToolServer("box", w.tools.URL))
 			r.openChat(ctx)
@@ -63,7 +63,7 @@ func conversations(w *world) {
 			Eventually(r.task("chat-2")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			r.create(ctx, MakeMessage("approve-one").Approve("chat-3", calls["chat-3"]).Obj())
 			Eventually(r.task("chat-3")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
-			Expect(must(ctx, r.task("chat-1")).Status.Phase).To(Equal(v1alpha1.TaskWaiting), "nobody has answered it")
+			Expect(must(ctx, r.task("chat-1")).Status.Phase).To(Equal(v1alpha1.TaskWaiting), "its question is not answered")
 			r.create(ctx, MakeMessage("colour").Content("Green").InReplyTo(colour.Name).Obj())
 			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 
@@ -76,7 +76,7 @@ func conversations(w *world) {
 			Eventually(r.chat).WithContext(ctx).Should(And(BeIn(v1alpha1.ChatIdle), HaveField("Status.Waiting", BeEmpty())))
 		})
 
-		It("decides two calls of one reply apart, and goes on once when both are decided", func(ctx SpecContext) {
+		It("decides two calls of one reply separately, and continues once when both are decided", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.equip(ctx, MakeToolServer("box", w.tools.URL))
 			r.openChat(ctx)
@@ -87,7 +87,7 @@ func conversations(w *world) {
 			r.create(ctx, MakeMessage("second").Approve("chat-1", waiting[1].ToolCall).Obj())
 			Eventually(r.message("second")).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
 			Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Waiting", HaveLen(1)))
-			Expect(w.tools.wrote(two)()).To(BeZero(), "it is held until the other is decided")
+			Expect(w.tools.wrote(two)()).To(BeZero(), "it is held until the other call is decided")
 			r.create(ctx, MakeMessage("first").Approve("chat-1", waiting[0].ToolCall).Obj())
 			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 			Expect([]int{w.tools.wrote(one)(), w.tools.wrote(two)()}).To(Equal([]int{1, 1}))
@@ -105,7 +105,7 @@ func conversations(w *world) {
 			Expect(posts).To(HaveEach(ReplyingTo("request")))
 		})
 
-		It("stops everything at one word, and goes on afterwards", func(ctx SpecContext) {
+		It("cancels everything with one message, and continues afterwards", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.openChat(ctx)
 			r.say(ctx, "request", `Spawn [{"task":"Hang"},{"task":"Ask: Which colour?"},{"role":"planner","task":"Delegate to coder: Hang"}]`)

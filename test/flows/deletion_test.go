@@ -20,10 +20,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// deletion is a hard cancel of everything below.
+// deletion covers the deletion of trees.
 func deletion(w *world) {
 	Describe("Deleting", func() {
-		It("a chat in the middle of everything leaves nothing behind", func(ctx SpecContext) {
+		It("deleting a chat in the middle of all kinds of work leaves nothing behind", func(ctx SpecContext) {
 			before := settledGoroutines(ctx, w)
 			r := w.newRoom(ctx)
 			r.equip(ctx, MakeToolServer("box", w.tools.URL))
@@ -49,27 +49,27 @@ func deletion(w *world) {
 					return meta.LenList(list), err
 				}).WithContext(ctx).Should(BeZero(), fmt.Sprintf("%T", list))
 			}
-			By("cancelling what was on its way")
+			By("cancelling calls in flight")
 			Eventually(w.underWay).WithContext(ctx).Should(BeZero())
 			Eventually(w.tools.waitsAt(gate)).WithContext(ctx).Should(BeFalse())
 			Expect(w.tools.wrote(path)()).To(BeZero())
 
-			By("saying so in the ledger")
+			By("recording it in the ledger")
 			Eventually(func(ctx context.Context) (map[string]ledger.Status, error) {
 				return agentsBelow(ctx, w, string(root.UID))
 			}).WithContext(ctx).Should(And(
 				HaveLen(8), HaveEach(ledger.StatusCancelled)))
 			Eventually(func(ctx context.Context) ([]string, error) { return openCallsBelow(ctx, w, string(root.UID)) }).WithContext(ctx).Should(BeEmpty())
 
-			By("keeping neither goroutines nor connections")
+			By("releasing goroutines and connections")
 			Eventually(w.metric("go_goroutines")).WithContext(ctx).Should(BeNumerically("<=", before+leeway))
 
-			By("not hurting anybody else")
+			By("leaving other chats unaffected")
 			r.create(ctx, MakeChat("other").Obj(), MakeMessage("hello").Chat("other").Content("Greet Bob").Obj())
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Bob!")))
 		})
 
-		It("an idle chat ends it in the ledger too, and its name can be used again", func(ctx SpecContext) {
+		It("deleting an idle chat ends it in the ledger too, and its name can be reused", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.openChat(ctx)
 			r.say(ctx, "first", "Greet Alice")
@@ -89,7 +89,7 @@ func deletion(w *world) {
 			Expect(must(ctx, w.requestsOf(must(ctx, r.chat).UID))).NotTo(ContainElement(WithTransform(asked.said, ContainSubstring("Alice"))))
 		})
 
-		It("a standalone task cancels its agent", func(ctx SpecContext) {
+		It("deleting a standalone task cancels its agent", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.create(ctx, MakeTask("work", `Spawn [{"role":"reviewer","task":"Hang"},{"role":"reviewer","task":"Ask: Why?"}]`).Role("planner").Obj())
 			Eventually(r.task("work-2")).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
@@ -103,10 +103,10 @@ func deletion(w *world) {
 	})
 }
 
-// leeway is how many goroutines more are no leak: connections come and go.
+// leeway is the growth of goroutines that is not a leak: connections come and go.
 const leeway = 12
 
-// settledGoroutines is how many goroutines the operator has when nothing happens.
+// settledGoroutines returns the number of goroutines of an idle operator.
 func settledGoroutines(ctx context.Context, w *world) float64 {
 	GinkgoHelper()
 	var seen float64
@@ -119,7 +119,7 @@ func settledGoroutines(ctx context.Context, w *world) float64 {
 	return seen
 }
 
-// agentsBelow returns how the ledger says that the agents of a tree stand, by name.
+// agentsBelow returns the ledger status of the agents of a tree, by name.
 func agentsBelow(ctx context.Context, w *world, root string) (map[string]ledger.Status, error) {
 	list, err := w.history.Agents(ctx, ledger.AgentFilter{Scope: ledger.Scope{Root: root}}, ledger.Page{})
 	statuses := map[string]ledger.Status{}
@@ -129,7 +129,7 @@ func agentsBelow(ctx context.Context, w *world, root string) (map[string]ledger.
 	return statuses, err
 }
 
-// openCallsBelow returns the calls of a tree that the ledger has no end of.
+// openCallsBelow returns the calls of a tree without a result in the ledger.
 func openCallsBelow(ctx context.Context, w *world, root string) ([]string, error) {
 	list, err := w.history.Agents(ctx, ledger.AgentFilter{Scope: ledger.Scope{Root: root}}, ledger.Page{})
 	if err != nil {
@@ -151,7 +151,7 @@ func openCallsBelow(ctx context.Context, w *world, root string) ([]string, error
 	return open, nil
 }
 
-// metric reads one of the operator's metrics that has no labels.
+// metric reads a metric of the operator without labels.
 func (w *world) metric(name string) func(context.Context) (float64, error) {
 	return func(ctx context.Context) (float64, error) {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+w.Metrics+"/metrics", nil)

@@ -10,10 +10,10 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// handover is two operators on one ledger.
+// handover covers two operators on one ledger.
 func handover(w *world) {
 	Describe("Two operators", func() {
-		It("a second one takes over, and the first one goes on when it is gone", func(ctx SpecContext) {
+		It("the second one takes over, and the first one continues when the second is gone", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.openChat(ctx)
 			r.say(ctx, "first", "Greet Alice")
@@ -29,15 +29,15 @@ func handover(w *world) {
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Bob!"), ReplyingTo("second")))
 
 			Expect(rival.Kill()).To(Succeed())
-			Eventually(w.epoch).WithContext(ctx).Should(Equal(before+2), "the first one has stood by")
+			Eventually(w.epoch).WithContext(ctx).Should(Equal(before+2), "the first one is standing by")
 			r.say(ctx, "third", "Greet Carol")
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Carol!"), ReplyingTo("third")))
-			Expect(must(ctx, w.requestsOf(must(ctx, r.chat).UID))).To(HaveLen(3), "nothing is asked twice")
+			Expect(must(ctx, w.requestsOf(must(ctx, r.chat).UID))).To(HaveLen(3), "no request is repeated")
 		})
 	})
 }
 
-// epoch is how often an operator has taken over the ledger.
+// epoch returns the current epoch of the ledger's shard.
 func (w *world) epoch(ctx context.Context) (int64, error) {
 	holding, err := w.history.Holding(ctx, 1)
 	return holding.Epoch, err

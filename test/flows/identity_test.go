@@ -15,10 +15,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// identity is what a UID decides and a name does not.
+// identity covers objects that share a name and differ in their UID.
 func identity(w *world) {
 	Describe("An object with the name of another", func() {
-		It("a task that is created again before its old sub-agent is collected has a run of its own", func(ctx SpecContext) {
+		It("a task that is recreated before its old sub-agent is collected gets its own run", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.create(ctx, MakeTask("work", "Submit first").Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
@@ -30,11 +30,11 @@ func identity(w *world) {
 			task := must(ctx, r.task("work"))
 			Expect(task.Status.Result.Summary).To(Equal("second"))
 			Expect(task.Status.SubAgent).To(MatchRegexp(`^work-[a-z][a-z0-9]{4}$`))
-			Expect(must(ctx, r.sub("work")).UID).To(Equal(old.UID), "the old one is still there")
+			Expect(must(ctx, r.sub("work")).UID).To(Equal(old.UID), "the old one still exists")
 			letGo()
 		})
 
-		It("a chat that is created again at once answers under names of its own", func(ctx SpecContext) {
+		It("a chat that is recreated at once posts under new names", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.openChat(ctx)
 			r.say(ctx, "first", "Greet Alice")
@@ -48,11 +48,11 @@ func identity(w *world) {
 			Eventually(r.message("second")).WithContext(ctx).Should(HaveField("Status.Phase", v1alpha1.MessageHandled))
 			r.say(ctx, "third", "Greet Carol")
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Hello, Carol!"), HaveField("Name", "chat-post-2")))
-			Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Messages", BeEquivalentTo(4)), "the old chat's are not counted")
+			Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Messages", BeEquivalentTo(4)), "posts of the old chat do not count")
 			letGo()
 		})
 
-		It("a message that a user gave the name of an answer does not hide the answer", func(ctx SpecContext) {
+		It("a user's message with the name of an answer does not hide the answer", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.openChat(ctx)
 			r.say(ctx, "chat-post-1", "Greet Alice")
@@ -60,7 +60,7 @@ func identity(w *world) {
 				HaveField("Name", HavePrefix("chat-post-1-"))))
 		})
 
-		It("a chat beside an agent of the same name: both delegate, ask and are answered", func(ctx SpecContext) {
+		It("a chat next to an agent of the same name: both delegate, ask and are answered", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.openChat(ctx)
 			r.say(ctx, "one", "Delegate to coder: Delegate to tester: Ask: Which colour?")
@@ -84,7 +84,7 @@ func identity(w *world) {
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Report of "+second.Name), ReplyingTo("two")))
 		})
 
-		It("what --cascade=orphan leaves behind is stopped, says so, and is in nobody's way", func(ctx SpecContext) {
+		It("objects left by --cascade=orphan are stopped, report it, and block no others", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.openChat(ctx)
 			r.say(ctx, "request", `Spawn [{"task":"Hang"},{"role":"coder","task":"Delegate to tester: Hang"},{"task":"Ask: Which colour?"}]`)
@@ -105,7 +105,7 @@ func identity(w *world) {
 			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskCancelled))
 		})
 
-		DescribeTable("nothing goes on spending until the garbage collector arrives", func(ctx SpecContext, what string) {
+		DescribeTable("no usage until the garbage collector runs", func(ctx SpecContext, what string) {
 			r := w.newRoom(ctx)
 			r.openChat(ctx)
 			r.say(ctx, "request", "Delegate to coder: Delegate to tester: Hang")
@@ -120,7 +120,7 @@ func identity(w *world) {
 				delete(found, "chat")
 				return found, err
 			}).WithContext(ctx).Should(And(HaveLen(2), HaveEach(ledger.StatusCancelled)))
-			Expect(must(ctx, r.sub("chat-1-1")).Name).To(Equal("chat-1-1"), "it is still there")
+			Expect(must(ctx, r.sub("chat-1-1")).Name).To(Equal("chat-1-1"), "it still exists")
 			for _, letGo := range kept {
 				letGo()
 			}
@@ -130,7 +130,7 @@ func identity(w *world) {
 			Entry("of a deleted sub-agent", "sub-agent"),
 		)
 
-		It("an object that is created again while no operator runs has nothing of the old one", func(ctx SpecContext) {
+		It("an object that is recreated while no operator is running inherits nothing from the old one", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.openChat(ctx)
 			r.create(ctx, MakeTask("work", "Hang").Obj(), MakeTask("left", "Hang").Obj())
@@ -141,7 +141,7 @@ func identity(w *world) {
 			Expect(w.Operator.Kill()).To(Succeed())
 			started := false
 			DeferCleanup(func(ctx SpecContext) {
-				if !started { // the other specs need one
+				if !started { // the other specs need an operator
 					Expect(w.StartOperator(ctx)).To(Succeed())
 				}
 			})
@@ -167,12 +167,12 @@ func identity(w *world) {
 	})
 }
 
-// agents returns how the ledger says that the agents of a tree stand, by name.
+// agents returns the ledger status of the agents of a tree, by name.
 func (r *room) agents(root string) func(context.Context) (map[string]ledger.Status, error) {
 	return func(ctx context.Context) (map[string]ledger.Status, error) { return agentsBelow(ctx, r.world, root) }
 }
 
-// gone says whether an object is gone.
+// gone reports whether an object is gone.
 func gone[T any](read func(context.Context) (T, error)) func(context.Context) (bool, error) {
 	return func(ctx context.Context) (bool, error) {
 		_, err := read(ctx)
@@ -180,7 +180,7 @@ func gone[T any](read func(context.Context) (T, error)) func(context.Context) (b
 	}
 }
 
-// keep holds an object back from the garbage collector until letGo is called.
+// keep adds a finalizer to an object until letGo is called.
 func (r *room) keep(ctx context.Context, object client.Object) (letGo func()) {
 	GinkgoHelper()
 	api := r.asOperator()

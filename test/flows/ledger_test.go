@@ -19,10 +19,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// withoutLedger is what holds while the ledger fails and after it was lost. It comes last: it leaves another ledger behind.
+// withoutLedger covers failures and the loss of the ledger. It must come last, because it leaves another ledger behind.
 func withoutLedger(w *world) {
 	Describe("When the ledger fails", func() {
-		It("chats and runs with work to do say so within 30 seconds, and go on afterwards", func(ctx SpecContext) {
+		It("chats and runs with work to do report it within 30 seconds, and continue afterwards", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.openChat(ctx)
 			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
@@ -50,7 +50,7 @@ func withoutLedger(w *world) {
 			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
 		})
 
-		It("and is lost, nothing runs again, and chats say so and begin anew with the next message", func(ctx SpecContext) {
+		It("after its loss nothing runs again, and chats report it and start a new conversation with the next message", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("orchestrator").Allow("*", "box__*").Obj(), MakeRole("general").Allow("box__*").Obj())
 			r.openChat(ctx)
@@ -76,13 +76,13 @@ func withoutLedger(w *world) {
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(ReplyingTo("more"), Saying("something else")))
 			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
 			for _, post := range old {
-				Expect(must(ctx, r.message(post.Name)).UID).To(Equal(post.UID), "the posts before are as they were")
+				Expect(must(ctx, r.message(post.Name)).UID).To(Equal(post.UID), "earlier posts are unchanged")
 			}
 		})
 	})
 }
 
-// failLedger makes the ledger fail in a way that passes: the server is away, or somebody else holds the lock of the file.
+// failLedger makes the ledger fail temporarily: the server is down, or another process holds the lock of the file.
 func (w *world) failLedger(ctx context.Context) (restore func(context.Context)) {
 	GinkgoHelper()
 	if w.Postgres != nil {
@@ -105,7 +105,7 @@ func (w *world) failLedger(ctx context.Context) (restore func(context.Context)) 
 	}
 }
 
-// loseLedger replaces the ledger by an empty one, and the operator by another. A file that is deleted under an operator is noticed.
+// loseLedger replaces the ledger by an empty one, and restarts the operator. The operator detects that its file was deleted.
 func (w *world) loseLedger(ctx context.Context, r *room) {
 	GinkgoHelper()
 	if w.Postgres == nil {

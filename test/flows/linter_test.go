@@ -17,7 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// complaints looks at the status of every object of the room and says what contradicts what.
+// complaints returns the contradictions in the statuses of all objects of the room.
 func (r *room) complaints(ctx context.Context) ([]string, error) {
 	var all []string
 	for _, list := range kinds() {
@@ -138,7 +138,7 @@ func lintSubAgent(sub *v1alpha1.SubAgent, succeeded *metav1.Condition) []string 
 	return l
 }
 
-// complaintList gathers what is wrong.
+// complaintList collects problems.
 type complaintList []string
 
 func (l *complaintList) when(wrong bool, format string, args ...any) {

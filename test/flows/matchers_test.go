@@ -14,15 +14,15 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// standing is what every object of Nestor shows of itself.
+// standing is the common part of the status of all kinds.
 type standing struct {
 	phase string
-	// main is the type of the condition that programs read.
+	// main is the type of the main condition.
 	main       string
 	conditions []metav1.Condition
 }
 
-// standingOf reads an object's status.
+// standingOf reads the status of an object.
 func standingOf(object any) (standing, bool) {
 	switch o := object.(type) {
 	case *v1alpha1.AgentChat:
@@ -58,7 +58,7 @@ func BeIn[T ~string](phase T) types.GomegaMatcher {
 	return HaveStanding(HavePrefix(string(phase) + " ("))
 }
 
-// BeDone succeeds if an object is in a phase, and its condition says why and what to do.
+// BeDone succeeds if an object is in a phase, and its condition has the reason and contains the words.
 func BeDone[T ~string](phase T, reason string, words ...string) types.GomegaMatcher {
 	all := []types.GomegaMatcher{HavePrefix(string(phase) + " ("), ContainSubstring(" " + reason + ": ")}
 	for _, word := range words {
@@ -67,18 +67,18 @@ func BeDone[T ~string](phase T, reason string, words ...string) types.GomegaMatc
 	return HaveStanding(And(all...))
 }
 
-// HaveStanding matches what an object shows of itself: "Phase (Status Reason: Message)".
+// HaveStanding matches the status of an object: "Phase (Status Reason: Message)".
 func HaveStanding(matcher types.GomegaMatcher) types.GomegaMatcher {
 	return WithTransform(func(object any) (string, error) {
 		s, ok := standingOf(object)
 		if !ok {
-			return "", fmt.Errorf("%T has no status that this suite knows", object)
+			return "", fmt.Errorf("%T has no status known to this suite", object)
 		}
 		return s.String(), nil
 	}, matcher)
 }
 
-// HavePost succeeds if the operator has said something like this.
+// HavePost succeeds if the operator has posted a matching message.
 func HavePost(fields ...types.GomegaMatcher) types.GomegaMatcher {
 	return ContainElement(And(fields...))
 }
@@ -88,7 +88,7 @@ func Saying(text string) types.GomegaMatcher {
 	return HaveField("Spec.Content", ContainSubstring(text))
 }
 
-// ReplyingTo matches a message by what it answers.
+// ReplyingTo matches a message by the message that it answers.
 func ReplyingTo(message string) types.GomegaMatcher { return HaveField("Spec.InReplyTo", message) }
 
 // About matches a message by its task.

@@ -16,14 +16,14 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// messageOrder is that messages are taken in the order in which they were created, however many come at once.
+// messageOrder checks that messages are handled in the order of creation, however many arrive together.
 func messageOrder(w *world) {
 	const burst = 50
-	// The names sort in another order than the messages are created.
+	// The names sort in a different order than the messages are created.
 	name := func(round, i int) string { return fmt.Sprintf("burst-%02d-%d", (i*37)%burst, round) }
 
 	Describe("A burst of messages", func() {
-		It("is taken in the order of creation, by an idle chat and by a busy one", func(ctx SpecContext) {
+		It("is handled in the order of creation, by an idle chat and by a busy one", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.openChat(ctx)
 			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
@@ -32,7 +32,7 @@ func messageOrder(w *world) {
 				if round == 1 {
 					Eventually(r.message(created[burst-1])).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
 					Eventually(r.chat).WithContext(ctx).Should(BeIn(v1alpha1.ChatIdle))
-				} // the last round follows the one before at once
+				} // the last round follows the previous one at once
 				for i := range burst {
 					created = append(created, name(round, i))
 					r.say(ctx, name(round, i), fmt.Sprintf("Greet number %d", i))
@@ -43,7 +43,7 @@ func messageOrder(w *world) {
 			Expect(arrived(ctx, w.history, uid)).To(Equal(created))
 		})
 
-		It("is taken in the order of creation by a chat that is created after it", func(ctx SpecContext) {
+		It("is handled in the order of creation by a chat that is created after it", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			var created []string
 			for i := range burst {
@@ -78,7 +78,7 @@ func messageOrder(w *world) {
 	})
 }
 
-// arrived are the messages that an orchestrator heard, in the order of the ledger.
+// arrived returns the messages that an orchestrator received, in the order of the ledger.
 func arrived(ctx context.Context, history ledger.Ledger, uid string) []string {
 	GinkgoHelper()
 	var names []string

@@ -13,10 +13,10 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// nestedAgents are the flows of the nested agent architecture (seed 000).
+// nestedAgents covers the nested agent architecture (seed 000).
 func nestedAgents(w *world) {
 	Describe("000 Nested agents", func() {
-		It("flow 1: a request becomes a task that names the message which caused it", func(ctx SpecContext) {
+		It("flow 1: a request becomes a task that names the message that caused it", func(ctx SpecContext) {
 			r := research(ctx, w)
 			Eventually(r.message("request")).WithContext(ctx).Should(BeDone(v1alpha1.MessageHandled, v1alpha1.ReasonHandled))
 			task := must(ctx, r.task("chat-1"))
@@ -29,7 +29,7 @@ func nestedAgents(w *world) {
 			Expect(metav1.IsControlledBy(task, must(ctx, r.chat))).To(BeTrue())
 		})
 
-		It("flow 1: a finished agent is taken up again with all that it knows", func(ctx SpecContext) {
+		It("flow 1: a finished agent is continued with its history", func(ctx SpecContext) {
 			r := research(ctx, w)
 			Eventually(r.chat).WithContext(ctx).Should(BeIn(v1alpha1.ChatIdle))
 			r.say(ctx, "more", "Add how tall it was.")
@@ -42,7 +42,7 @@ func nestedAgents(w *world) {
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("at least 100 metres"), ReplyingTo("more")))
 		})
 
-		It("flow 2: the task launches a sub-agent of its own name, and links to it", func(ctx SpecContext) {
+		It("flow 2: the task starts a sub-agent with its own name, and links to it", func(ctx SpecContext) {
 			r := research(ctx, w)
 			task, sub := must(ctx, r.task("chat-1")), r.agent(ctx, "chat-1")
 			Expect(task.Status.SubAgent).To(Equal("chat-1"))
@@ -57,7 +57,7 @@ func nestedAgents(w *world) {
 			Expect(requests[0].Body.Messages[1].Content).To(ContainSubstring("Research the history of the lighthouse of Alexandria."))
 		})
 
-		It("flow 3: the sub-agent loops between its model and its tools until it submits", func(ctx SpecContext) {
+		It("flow 3: the sub-agent alternates between its model and its tools until it submits", func(ctx SpecContext) {
 			r := research(ctx, w)
 			sub := r.agent(ctx, "chat-1")
 			Expect(sub.Status.Iterations).To(BeEquivalentTo(3))
@@ -70,7 +70,7 @@ func nestedAgents(w *world) {
 			Expect(task.Status.Iterations).To(Equal(sub.Status.Iterations))
 		})
 
-		It("flow 4: every tool call is shown, and its result goes back to the model", func(ctx SpecContext) {
+		It("flow 4: every tool call is shown, and its result is returned to the model", func(ctx SpecContext) {
 			r := research(ctx, w)
 			sub := r.agent(ctx, "chat-1")
 			Expect(sub.Status.ToolCalls).To(ContainElements(
@@ -81,7 +81,7 @@ func nestedAgents(w *world) {
 			Expect(last[len(last)-1].Role).To(Equal("tool"))
 		})
 
-		It("flow 4: a tool of the orchestrator is a task of its own", func(ctx SpecContext) {
+		It("flow 4: a tool of the orchestrator runs as a task", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.openChat(ctx)
 			r.say(ctx, "sum", "What is 17 * 23?")
@@ -108,7 +108,7 @@ func nestedAgents(w *world) {
 	})
 }
 
-// research lets a researcher finish its work.
+// research runs a researcher to its end.
 func research(ctx context.Context, w *world) *room {
 	GinkgoHelper()
 	r := w.newRoom(ctx)

@@ -13,14 +13,14 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// nestedWaits is that a standalone task shows what the agents below it need a person for.
+// nestedWaits checks that a standalone task shows the asks of the agents below it.
 func nestedWaits(w *world) {
 	// waitsFor matches a task that waits for a sub-agent below it.
 	waitsFor := func(kind v1alpha1.WaitingKind, sub, text, reason string) types.GomegaMatcher {
 		return And(BeDone(v1alpha1.TaskWaiting, reason, sub, text), HaveField("Status.Waiting", HaveValue(And(
 			HaveField("Kind", kind), HaveField("SubAgent", sub), HaveField("Text", ContainSubstring(text)), HaveField("Since", Not(BeNil()))))))
 	}
-	// writes makes standalone tasks whose tester wants to write a file.
+	// writes creates standalone tasks whose tester requests to write a file.
 	writes := func(ctx context.Context, r *room, names ...string) {
 		GinkgoHelper()
 		r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("tester").Allow("box__*").Obj())
@@ -37,7 +37,7 @@ func nestedWaits(w *world) {
 	}
 
 	Describe("Below a standalone task", func() {
-		It("a question shows at the top, and a message to the top answers it", func(ctx SpecContext) {
+		It("a question is shown at the root, and a message to the root answers it", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.create(ctx, MakeTask("work", "Delegate to tester: Ask: Which colour?").Role("coder").Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(waitsFor(v1alpha1.WaitingQuestion, "work-1", "Which colour?", v1alpha1.ReasonWaitingForUser))
@@ -47,7 +47,7 @@ func nestedWaits(w *world) {
 			Eventually(r.task("work")).WithContext(ctx).Should(And(BeIn(v1alpha1.TaskSuccess), HaveField("Status.Waiting", BeNil())))
 		})
 
-		It("several questions show one after the other, also after a restart of the operator", func(ctx SpecContext) {
+		It("several questions are shown one after the other, also after a restart of the operator", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.create(ctx, MakeTask("work", `Spawn [{"task":"Ask: Which colour?","role":"tester"},{"task":"Ask: Which size?","role":"tester"}]`).Role("coder").Obj())
 			for _, name := range []string{"work-1", "work-2"} {
@@ -66,7 +66,7 @@ func nestedWaits(w *world) {
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
 		})
 
-		It("an approval shows at the top, and is decided under the name of either task", func(ctx SpecContext) {
+		It("an approval is shown at the root, and can be decided under the name of either task", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			writes(ctx, r, "one", "two")
 			r.create(ctx, MakeMessage("yes-one").Task("one").Approve("one", callOf(ctx, r, "one")).Obj())
@@ -78,7 +78,7 @@ func nestedWaits(w *world) {
 			}
 		})
 
-		It("a message for one standalone task decides nothing in the tree of another", func(ctx SpecContext) {
+		It("a message to one standalone task decides nothing in the tree of another", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			writes(ctx, r, "mine", "yours")
 			r.create(ctx, MakeMessage("foreign").Task("mine").Approve("yours-1", callOf(ctx, r, "yours")).Obj())
@@ -91,7 +91,7 @@ func nestedWaits(w *world) {
 			Expect(w.tools.wrote(r.namespace + "/yours")()).To(BeZero())
 		})
 
-		It("a message to the top cancels an agent below it", func(ctx SpecContext) {
+		It("a message to the root cancels an agent below it", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			writes(ctx, r, "work")
 			r.create(ctx, MakeMessage("stop").Task("work").Cancel("work-1").Obj())

@@ -14,7 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// aggregate is what the one who fanned out is told.
+// aggregate is the result of spawn_agents.
 type aggregate struct {
 	Results []struct {
 		Agent   string `json:"agent_id"`
@@ -29,10 +29,10 @@ type aggregate struct {
 	} `json:"sub_agent_results"`
 }
 
-// parallelAgents are fan-out and fan-in (seed 004).
+// parallelAgents covers fan-out and fan-in (seed 004).
 func parallelAgents(w *world) {
 	Describe("004 Parallel agents", func() {
-		It("three perspectives at once, one of which fails: the results come together, in order", func(ctx SpecContext) {
+		It("three parallel agents, one of which fails: the results arrive together, in order", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.openChat(ctx)
 			r.say(ctx, "request", "Review the authentication module for potential issues.")
@@ -63,7 +63,7 @@ func parallelAgents(w *world) {
 				HaveField("Status.Tasks.Success", BeEquivalentTo(2)), HaveField("Status.Tasks.Failed", BeEquivalentTo(1)), BeIn(v1alpha1.ChatIdle)))
 		})
 
-		It("a sub-agent that fans out waits without a model call, and goes on once", func(ctx SpecContext) {
+		It("a sub-agent that fans out waits without a model call, and continues once", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("reviewer").Allow("box__*").Obj())
 			gate := r.namespace
@@ -91,7 +91,7 @@ func parallelAgents(w *world) {
 			Eventually(r.task("chat-2")).WithContext(ctx).Should(BeDone(v1alpha1.TaskCancelled, string(v1alpha1.ErrorCancelled)))
 		})
 
-		It("cancellation while awaiting reaches every child and its request, and is acknowledged", func(ctx SpecContext) {
+		It("a cancel while waiting reaches every child and its model call, and is acknowledged", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.openChat(ctx)
 			r.say(ctx, "request", `Delegate to planner: Spawn [{"role":"reviewer","task":"Hang 1"},{"role":"reviewer","task":"Hang 2"},{"role":"reviewer","task":"Hang 3"}]`)
@@ -117,7 +117,7 @@ func parallelAgents(w *world) {
 			Eventually(w.underWay).WithContext(ctx).Should(BeZero())
 		})
 
-		It("a time limit that passes while awaiting stops the children too", func(ctx SpecContext) {
+		It("a time limit that is reached while waiting stops the children too", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.create(ctx, MakeTask("work", `Spawn [{"role":"reviewer","task":"Hang"},{"role":"reviewer","task":"Hang"}]`).Role("planner").MaxSeconds(2).Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorTimedOut), "time limit of 2 seconds"))
@@ -135,7 +135,7 @@ func parallelAgents(w *world) {
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying(`"error_kind":"sub_agent_error"`), ReplyingTo("request")))
 		})
 
-		It("sub-agents that may not delegate have no tool for it, and are told so when they try", func(ctx SpecContext) {
+		It("sub-agents that may not delegate have no tool for it, and get an error when they try", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.create(ctx, MakeChat("chat").MaxDepth(1).Obj())
 			r.say(ctx, "request", `Spawn [{"role":"tester","task":"Spawn although you may not"},{"role":"planner","task":"Spawn although you may not"}]`)

@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// MakeQuota makes a quota of tokens for a month, which does not end in the middle of a spec.
+// MakeQuota returns a monthly token quota; the month does not end in the middle of a spec.
 func MakeQuota(name string, tokens int64) *v1alpha1.AgentQuota {
 	return &v1alpha1.AgentQuota{ObjectMeta: named(name), Spec: v1alpha1.AgentQuotaSpec{Period: v1alpha1.QuotaMonth, MaxTokens: &tokens}}
 }
@@ -24,7 +24,7 @@ func (r *room) quota(name string) func(context.Context) (*v1alpha1.AgentQuota, e
 	}
 }
 
-// reason is that of a task's condition.
+// reason returns the reason of a task's condition.
 func reason(task *v1alpha1.AgentTask) string {
 	if len(task.Status.Conditions) == 0 {
 		return ""
@@ -32,10 +32,10 @@ func reason(task *v1alpha1.AgentTask) string {
 	return task.Status.Conditions[0].Reason
 }
 
-// quotas are limits of a namespace. Runs that reach them wait; nothing fails.
+// quotas covers the limits of a namespace. Runs that reach them wait; nothing fails.
 func quotas(w *world) {
 	Describe("AgentQuotas", func() {
-		It("let runs wait, over a restart of the operator, until they are raised", func(ctx SpecContext) {
+		It("make runs wait, across a restart of the operator, until they are raised", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.create(ctx, MakeQuota("monthly", 1000))
 			r.create(ctx, MakeTask("work", "Submit the result").MaxSeconds(5).Obj())
@@ -49,7 +49,7 @@ func quotas(w *world) {
 
 			Expect(w.Operator.Kill()).To(Succeed())
 			Expect(w.StartOperator(ctx)).To(Succeed())
-			// Longer than the run may take: the time until it may go on does not count.
+			// Longer than the time limit of the run: waiting does not count.
 			Consistently(r.task("work")).WithContext(ctx).WithTimeout(6 * time.Second).WithPolling(500 * time.Millisecond).Should(
 				WithTransform(reason, Equal(v1alpha1.ReasonQuotaExhausted)))
 			Expect(w.requestsOf(must(ctx, r.sub("work")).UID)(ctx)).To(BeEmpty(), "the model is not called")
@@ -61,7 +61,7 @@ func quotas(w *world) {
 				HaveField("Status.Used.Tokens", HaveValue(Equal(used))), HaveField("Status.Remaining.Tokens", HaveValue(Equal(10_000_000-used)))))
 		})
 
-		It("let a chat wait, which is not ready meanwhile, and goes on when the quota is deleted", func(ctx SpecContext) {
+		It("make a chat wait, which is not ready meanwhile, and continues when the quota is deleted", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.create(ctx, MakeQuota("large", 10_000_000), MakeQuota("small", 10))
 			r.openChat(ctx)
@@ -72,7 +72,7 @@ func quotas(w *world) {
 			Eventually(r.chat).WithContext(ctx).Should(HaveStanding(ContainSubstring("True Ready")))
 		})
 
-		It("count what was used before they were made", func(ctx SpecContext) {
+		It("count usage from before their creation", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.create(ctx, MakeTask("before", "Submit the result").Obj())
 			Eventually(r.task("before")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
@@ -83,7 +83,7 @@ func quotas(w *world) {
 				HaveField("Status.Used.Tokens", HaveValue(Equal(used))), HaveField("Status.Remaining.Tokens", HaveValue(BeZero()))))
 		})
 
-		It("do not keep anyone from cancelling what waits", func(ctx SpecContext) {
+		It("do not prevent a cancel", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.create(ctx, MakeQuota("monthly", 10))
 			r.create(ctx, MakeTask("work", "Submit the result").Obj())
@@ -92,7 +92,7 @@ func quotas(w *world) {
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskCancelled))
 		})
 
-		It("of money let runs wait whose model has no price", func(ctx SpecContext) {
+		It("of cost make runs wait whose model has no price", func(ctx SpecContext) {
 			r := w.newEmptyRoom(ctx)
 			money := int64(1_000_000)
 			quota := &v1alpha1.AgentQuota{ObjectMeta: named("money"), Spec: v1alpha1.AgentQuotaSpec{Period: v1alpha1.QuotaMonth, MaxCostMicros: &money}}
@@ -106,7 +106,7 @@ func quotas(w *world) {
 			Eventually(r.quota("money")).WithContext(ctx).Should(HaveField("Status.Used.CostMicros", HaveValue(Equal(*must(ctx, r.task("work")).Status.Usage.CostMicros))))
 		})
 
-		It("limit how many sub-agents of the namespace are at work", func(ctx SpecContext) {
+		It("limit the active sub-agents of the namespace", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			one := int32(1)
 			r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("general").Allow("box__*").Obj(),

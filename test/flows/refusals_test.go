@@ -16,10 +16,10 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// refusals are what becomes of objects that the API server does not take from the operator.
+// refusals covers objects that the API server refuses to create for the operator.
 func refusals(w *world) {
 	Describe("What the API server refuses", func() {
-		It("a task of an agent is that child's failure, in the API server's words", func(ctx SpecContext) {
+		It("a refused task of an agent is that child's failure, with the API server's message", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.openChat(ctx)
 			r.setQuota(ctx, "agenttasks", 1)
@@ -28,14 +28,14 @@ func refusals(w *world) {
 			Eventually(r.chat).WithContext(ctx).Should(BeIn(v1alpha1.ChatIdle))
 		})
 
-		It("a sub-agent is its task's failure, in the API server's words", func(ctx SpecContext) {
+		It("a refused sub-agent is its task's failure, with the API server's message", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.setQuota(ctx, "subagents", 0)
 			r.create(ctx, MakeTask("work", "Submit done").Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorInvalidSpec), "exceeded quota: few-subagents"))
 		})
 
-		It("an answer is tried again, the chat says so, and everything else goes on", func(ctx SpecContext) {
+		It("a refused answer is retried, the chat reports it, and everything else continues", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.openChat(ctx)
 			r.say(ctx, "request", "Greet Alice")
@@ -53,9 +53,9 @@ func refusals(w *world) {
 	})
 }
 
-// setQuota leaves the room space for so many more objects of a kind, and returns what makes space for others. Nobody counts in this control
-// plane but the API server itself, which learns of a quota some time after it was created: the room is full at first, and space is made
-// once the API server has been seen to refuse.
+// setQuota allows this number of further objects of a kind in the room, and returns a function that allows more. Only the API
+// server counts in this control plane, and it sees a new quota with a delay: the quota starts at zero, and is raised once the API
+// server refuses.
 func (r *room) setQuota(ctx context.Context, kind string, more int64) (makeSpace func(int64)) {
 	GinkgoHelper()
 	name := corev1.ResourceName("count/" + kind + "." + v1alpha1.GroupVersion.Group)
@@ -68,7 +68,7 @@ func (r *room) setQuota(ctx context.Context, kind string, more int64) (makeSpace
 			if err := r.API.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
 				return err
 			}
-			// From what is used, so that an attempt whose success was not heard of makes no more space than was asked for.
+			// Based on the current usage, so that a create whose response was lost does not allow more than requested.
 			used := quota.Status.Used[name]
 			hard := *resource.NewQuantity(n, resource.DecimalSI)
 			hard.Add(used)
@@ -85,7 +85,7 @@ func (r *room) setQuota(ctx context.Context, kind string, more int64) (makeSpace
 	return makeSpace
 }
 
-// createDry asks the API server whether it would take another object of a kind.
+// createDry checks with a dry run whether the API server accepts another object of a kind.
 func (r *room) createDry(ctx context.Context, kind string) error {
 	var obj client.Object
 	switch kind {

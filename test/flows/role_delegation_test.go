@@ -14,10 +14,10 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// roleDelegation are the hierarchy of roles, and the limits (seed 002).
+// roleDelegation covers the hierarchy of roles, and the limits (seed 002).
 func roleDelegation(w *world) {
 	Describe("002 Role delegation", func() {
-		It("main > coder > tester: structured results go up, each agent knows its place", func(ctx SpecContext) {
+		It("main > coder > tester: structured results are reported up, and each agent knows its place", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.openChat(ctx)
 			r.say(ctx, "request", "Add authentication to the API.")
@@ -73,7 +73,7 @@ func roleDelegation(w *world) {
 			Expect(must(ctx, w.requestsOf(must(ctx, r.chat).UID))).To(HaveEach(HaveField("Model", "scripted")))
 		})
 
-		DescribeTable("a limit is never told as success",
+		DescribeTable("a reached limit is never reported as success",
 			func(ctx SpecContext, task taskBuilder, kind v1alpha1.ErrorKind, reason string, prepare ...func(context.Context, *room)) {
 				r := w.newRoom(ctx)
 				for _, p := range prepare {
@@ -95,19 +95,19 @@ func roleDelegation(w *world) {
 			}),
 		)
 
-		It("an agent at its limit hands over what it has", func(ctx SpecContext) {
+		It("an agent at its limit reports a partial result", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.create(ctx, MakeTask("work", "Ponder").MaxIterations(2).Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskFailed))
 			task := must(ctx, r.task("work"))
 			Expect(task.Status.Result.Summary).To(Equal("So far: nothing."))
-			Expect(task.Status.Iterations).To(BeEquivalentTo(2), "the last words are not counted")
+			Expect(task.Status.Iterations).To(BeEquivalentTo(2), "the call for the partial answer does not count")
 			requests := must(ctx, w.requestsOf(r.agent(ctx, "work").UID))
 			Expect(requests).To(HaveLen(3))
 			Expect(requests[2].tools()).To(BeEmpty())
 		})
 
-		It("a chat whose tokens are used up says so, and who to turn to", func(ctx SpecContext) {
+		It("a chat with an exhausted token budget reports it, and whom to ask", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.create(ctx, MakeChat("chat").MaxTokens(100).Obj())
 			r.say(ctx, "request", "Greet Alice")

@@ -24,16 +24,16 @@ import (
 	"github.com/nestor-dev/nestor/config/operator"
 )
 
-// room is a namespace in which people talk to agents. Its chat is called "chat".
+// room is a namespace for one spec. Its chat is named "chat".
 type room struct {
 	*world
 	namespace string
 }
 
-// within narrows a list to the room.
+// within restricts a list to the room.
 func (r *room) within() client.ListOption { return client.InNamespace(r.namespace) }
 
-// create makes objects in the room.
+// create creates objects in the room.
 func (r *room) create(ctx context.Context, objects ...client.Object) {
 	GinkgoHelper()
 	for _, object := range objects {
@@ -42,14 +42,14 @@ func (r *room) create(ctx context.Context, objects ...client.Object) {
 	}
 }
 
-// createAsOperator makes an object that a policy keeps people from making.
+// createAsOperator creates an object that a policy forbids to people.
 func (r *room) createAsOperator(ctx context.Context, object client.Object) {
 	GinkgoHelper()
 	object.SetNamespace(r.namespace)
 	Expect(r.asOperator().Create(ctx, object)).To(Succeed())
 }
 
-// asOperator is a client with the operator's name and rights.
+// asOperator returns a client with the operator's name and permissions.
 func (r *room) asOperator() client.Client {
 	GinkgoHelper()
 	config := rest.CopyConfig(r.Cluster.Config)
@@ -59,19 +59,19 @@ func (r *room) asOperator() client.Client {
 	return api
 }
 
-// openChat makes the chat.
+// openChat creates the chat.
 func (r *room) openChat(ctx context.Context) {
 	GinkgoHelper()
 	r.create(ctx, MakeChat("chat").Obj())
 }
 
-// say writes a message to the chat.
+// say sends a message to the chat.
 func (r *room) say(ctx context.Context, name, text string) {
 	GinkgoHelper()
 	r.create(ctx, MakeMessage(name).Content(text).Obj())
 }
 
-// chat, task, sub, message and so on read an object of the room; they are for Eventually.
+// chat, task, sub, message and so on read an object of the room, for Eventually.
 func (r *room) chat(ctx context.Context) (*v1alpha1.AgentChat, error) {
 	return fetch(ctx, r, "chat", &v1alpha1.AgentChat{})
 }
@@ -88,7 +88,7 @@ func (r *room) sub(name string) func(context.Context) (*v1alpha1.SubAgent, error
 	}
 }
 
-// agent returns a sub-agent once its status has caught up with its task's, which is written first.
+// agent returns a sub-agent once its status matches its task's, which is written first.
 func (r *room) agent(ctx context.Context, name string) *v1alpha1.SubAgent {
 	GinkgoHelper()
 	var sub *v1alpha1.SubAgent
@@ -127,7 +127,8 @@ func (r *room) toolServer(name string) func(context.Context) (*v1alpha1.ToolServ
 	}
 }
 
-// equip creates a ToolServer named box and waits until its tools are known: a role that allows every tool does not wait for it.
+// equip creates a ToolServer named box and waits until its tools are known, because a role that allows every tool does not wait
+// for it.
 func (r *room) equip(ctx context.Context, server *v1alpha1.ToolServer) {
 	GinkgoHelper()
 	r.create(ctx, server)
@@ -138,7 +139,7 @@ func fetch[T client.Object](ctx context.Context, r *room, name string, into T) (
 	return into, r.API.Get(ctx, types.NamespacedName{Namespace: r.namespace, Name: name}, into)
 }
 
-// must reads an object that is there.
+// must reads an object that exists.
 func must[T any](ctx context.Context, read func(context.Context) (T, error)) T {
 	GinkgoHelper()
 	object, err := read(ctx)
@@ -146,7 +147,7 @@ func must[T any](ctx context.Context, read func(context.Context) (T, error)) T {
 	return object
 }
 
-// change updates an object that others write to as well.
+// change updates an object with retries on conflicts.
 func change[T client.Object](ctx context.Context, r *room, read func(context.Context) (T, error), how func(T)) {
 	GinkgoHelper()
 	Eventually(func(ctx context.Context) error {
@@ -159,7 +160,7 @@ func change[T client.Object](ctx context.Context, r *room, read func(context.Con
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// posts returns what the operator said in the room, in order.
+// posts returns the posts of the operator in the room, in order.
 func (r *room) posts(ctx context.Context) ([]v1alpha1.AgentMessage, error) {
 	var list v1alpha1.AgentMessageList
 	if err := r.API.List(ctx, &list, r.within()); err != nil {
@@ -170,13 +171,13 @@ func (r *room) posts(ctx context.Context) ([]v1alpha1.AgentMessage, error) {
 	return posts, nil
 }
 
-// number is the one at the end of a post's name.
+// number returns the number at the end of a post's name.
 func number(name string) (n int) {
 	_, _ = fmt.Sscanf(name[strings.LastIndexByte(name, '-')+1:], "%d", &n)
 	return n
 }
 
-// question returns the post that puts a task's question or approval before the person.
+// question returns the post of a task's question or approval.
 func (r *room) question(ctx context.Context, task string) v1alpha1.AgentMessage {
 	GinkgoHelper()
 	var found v1alpha1.AgentMessage
@@ -192,7 +193,7 @@ func (r *room) question(ctx context.Context, task string) v1alpha1.AgentMessage 
 	return found
 }
 
-// kinds are all lists of Nestor's objects.
+// kinds returns lists of all kinds of objects.
 func kinds() []client.ObjectList {
 	return []client.ObjectList{
 		&v1alpha1.AgentChatList{}, &v1alpha1.AgentMessageList{}, &v1alpha1.AgentTaskList{}, &v1alpha1.SubAgentList{},
@@ -200,7 +201,7 @@ func kinds() []client.ObjectList {
 	}
 }
 
-// dump shows all objects of the room, for a report.
+// dump formats all objects of the room, for a failure report.
 func (r *room) dump(ctx context.Context) string {
 	var out strings.Builder
 	for _, list := range append(kinds(), &corev1.ResourceQuotaList{}) {

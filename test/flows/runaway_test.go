@@ -11,10 +11,10 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// runaway are models that would never come to an end by themselves.
+// runaway covers models that never end by themselves.
 func runaway(w *world) {
 	Describe("One message cannot run away", func() {
-		It("a chat whose model delegates again whenever a result arrives pauses, and a message goes on", func(ctx SpecContext) {
+		It("a chat whose model delegates again on every result pauses, and a message resumes it", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			chat := MakeChat("chat").Obj()
 			chat.Spec.Limits.MaxTurnsPerMessage = ptr.To[int32](3)
@@ -22,7 +22,7 @@ func runaway(w *world) {
 			r.say(ctx, "request", "Never stop")
 			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonPausedTurnLimit, "limits.maxTurnsPerMessage"))
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("Paused: 3 turns were taken since your last message")))
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("I am not done."))) // what it says beside its calls
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(Saying("I am not done."))) // text beside the tool calls
 			Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Tasks.Success", BeEquivalentTo(3)))
 
 			r.say(ctx, "again", "Go on")
@@ -30,7 +30,7 @@ func runaway(w *world) {
 				BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonPausedTurnLimit, "limits.maxTurnsPerMessage")))
 		})
 
-		It("a chat that would start more tasks than a message may starts none of them and pauses", func(ctx SpecContext) {
+		It("a chat that would start more tasks than maxTasksPerMessage starts none of them and pauses", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			chat := MakeChat("chat").Obj()
 			chat.Spec.Limits.MaxTasksPerMessage = ptr.To[int32](2)

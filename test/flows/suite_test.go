@@ -23,7 +23,7 @@ const ledgerVariable = "NESTOR_TEST_FLOWS_LEDGER"
 func TestFlows(t *testing.T) {
 	t.Parallel()
 	RegisterFailHandler(Fail)
-	// The machine may be busy: what takes long is not wrong.
+	// The machine may be busy.
 	SetDefaultEventuallyTimeout(45 * time.Second)
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	SetDefaultEventuallyPollingInterval(25 * time.Millisecond)
@@ -63,8 +63,8 @@ func begin(ledger string) *world {
 	return w
 }
 
-// smoke are the flows that depend most on the ledger: parallel appends, quotas, retention, handing over, reading back, and its loss. The ledger's conformance
-// suite covers the driver, so the other flows run once, with SQLite.
+// smoke runs the flows that depend most on the ledger: parallel appends, quotas, retention, hand-over, reads, and its loss. The
+// ledger's conformance suite covers the driver, so the other flows run only with SQLite.
 func smoke(ledger string) {
 	w := begin(ledger)
 	parallelAgents(w)
@@ -73,10 +73,10 @@ func smoke(ledger string) {
 	quotas(w)
 	handover(w)
 	record(w)
-	withoutLedger(w) // the last: it loses the ledger
+	withoutLedger(w) // last, because it loses the ledger
 }
 
-// flows are all specs, on one stack.
+// flows runs all specs on one stack.
 func flows(ledger string) {
 	w := begin(ledger)
 	nestedAgents(w)
@@ -98,11 +98,11 @@ func flows(ledger string) {
 	badInputs(w)
 	handover(w)
 	record(w)
-	It("all of this has filled every column of the ledger", func(ctx SpecContext) {
+	It("every column of the ledger was filled", func(ctx SpecContext) {
 		if !wholeSuite() {
 			Skip("only some flows ran")
 		}
 		Expect(w.emptyColumns(ctx)).To(BeEmpty(), "fill these columns, or remove them with a migration")
 	})
-	withoutLedger(w) // the last: it loses the ledger
+	withoutLedger(w) // last, because it loses the ledger
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// toolResults are what models get of what tools return.
+// toolResults covers how results of tools reach models.
 func toolResults(w *world) {
 	Describe("What a tool returns", func() {
-		It("reaches the model of a sub-agent as an image", func(ctx SpecContext) {
+		It("is an image for the model of a sub-agent", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.equip(ctx, MakeToolServer("box", w.tools.URL))
 			r.create(ctx, MakeTask("work", "Show the picture").Obj())
@@ -23,7 +23,7 @@ func toolResults(w *world) {
 			Expect(must(ctx, r.task("work")).Status.Result.Summary).To(Equal("I see the picture."))
 		})
 
-		It("reaches the orchestrator as an image, and its whole output with read_result", func(ctx SpecContext) {
+		It("is an image for the orchestrator, which reads the complete output with read_result", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.equip(ctx, MakeToolServer("box", w.tools.URL))
 			r.create(ctx, MakeRole("orchestrator").Allow("*").Obj())

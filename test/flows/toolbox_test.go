@@ -18,7 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// toolbox is an MCP server whose tools behave well and badly.
+// toolbox is an MCP server with well-behaved and faulty tools.
 type toolbox struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -43,11 +43,11 @@ type (
 // picture is a PNG image of one pixel.
 var picture = func() []byte {
 	var b bytes.Buffer
-	_ = png.Encode(&b, image.NewGray(image.Rect(0, 0, 1, 1))) // a buffer takes everything
+	_ = png.Encode(&b, image.NewGray(image.Rect(0, 0, 1, 1))) // writing to a buffer cannot fail
 	return b.Bytes()
 }()
 
-// serveToolbox runs the server.
+// serveToolbox starts the server.
 func serveToolbox() *toolbox {
 	b := &toolbox{gates: map[string]chan struct{}{}, waiting: map[string]bool{}}
 	server := mcp.NewServer(&mcp.Implementation{Name: "toolbox", Version: "1"}, nil)
@@ -83,7 +83,7 @@ func serveToolbox() *toolbox {
 	return b
 }
 
-// Close ends the server, and with it whoever still waits.
+// Close stops the server and releases waiting calls.
 func (b *toolbox) Close() {
 	b.CloseClientConnections()
 	b.Server.Close()
@@ -107,7 +107,7 @@ func (b *toolbox) wait(ctx context.Context, name string) error {
 	case <-gate:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("nobody opened the gate: %w", ctx.Err())
+		return fmt.Errorf("the gate was not opened: %w", ctx.Err())
 	}
 }
 
@@ -118,14 +118,14 @@ func (b *toolbox) gate(name string) chan struct{} {
 	return b.gates[name]
 }
 
-// open lets those through who wait at a gate.
+// open releases the calls that wait at a gate.
 func (b *toolbox) open(name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	close(b.gate(name))
 }
 
-// waitsAt says whether a call waits at a gate.
+// waitsAt reports whether a call waits at a gate.
 func (b *toolbox) waitsAt(name string) func() bool {
 	return func() bool {
 		b.mu.Lock()

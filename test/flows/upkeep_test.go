@@ -14,10 +14,10 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// upkeep is what holds around the work: limits, what becomes of finished tasks, changed roles, and what is announced.
+// upkeep covers limits, the deletion of finished tasks, changed roles, and Events.
 func upkeep(w *world) {
 	Describe("Around the work", func() {
-		It("no more sub-agents are at work than maxParallelTasks; the others wait for their turn", func(ctx SpecContext) {
+		It("at most maxParallelTasks sub-agents are active; the others wait for a slot", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			chat := MakeChat("chat").Obj()
 			chat.Spec.Limits.MaxParallelTasks = 1
@@ -31,7 +31,7 @@ func upkeep(w *world) {
 			}
 		})
 
-		It("a sub-agent that goes on after an answer waits for its turn too", func(ctx SpecContext) {
+		It("a sub-agent that continues after an answer waits for a slot too", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			chat := MakeChat("chat").Obj()
 			chat.Spec.Limits.MaxParallelTasks = 1
@@ -49,7 +49,7 @@ func upkeep(w *world) {
 			}
 		})
 
-		It("finished tasks are deleted when their time is up, and their results stay in the conversation", func(ctx SpecContext) {
+		It("finished tasks are deleted after their time to live, and their results stay in the conversation", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			chat, job := MakeChat("chat").Obj(), MakeTask("job", "Submit all of it").Obj()
 			atOnce := int32(0)
@@ -64,7 +64,7 @@ func upkeep(w *world) {
 			}).WithContext(ctx).Should(BeEmpty())
 		})
 
-		It("a changed role is for agents that begin later", func(ctx SpecContext) {
+		It("a changed role applies to agents that start later", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("general").Allow("box__*").Obj())
 			r.create(ctx, MakeTask("before", "Wait at "+r.namespace).Obj())
@@ -78,7 +78,7 @@ func upkeep(w *world) {
 			Expect(w.requestsOf(r.agent(ctx, "before").UID)(ctx)).To(HaveEach(WithTransform(asked.tools, ContainElement("box__wait"))))
 		})
 
-		It("what a person may want to act on is announced as an Event, without what agents said", func(ctx SpecContext) {
+		It("Events report what a person may want to act on, without the content of conversations", func(ctx SpecContext) {
 			r := w.newRoom(ctx)
 			r.create(ctx, MakeTask("curious", "Ask: Which colour?").Obj(), MakeTask("broken", "Give up: no colour").Obj())
 			Eventually(r.announced).WithContext(ctx).Should(ContainElements(
@@ -90,7 +90,7 @@ func upkeep(w *world) {
 	})
 }
 
-// standings are the phases of tasks, with the reason of those that have not begun.
+// standings returns the phases of tasks, with the reason of those that have not started.
 func (r *room) standings(names ...string) func(context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
 		var standings []string
@@ -109,7 +109,7 @@ func (r *room) standings(names ...string) func(context.Context) ([]string, error
 	}
 }
 
-// announced are the Events of the room.
+// announced returns the Events of the room.
 func (r *room) announced(ctx context.Context) ([]string, error) {
 	var list eventsv1.EventList
 	if err := r.API.List(ctx, &list, r.within()); err != nil {

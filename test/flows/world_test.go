@@ -26,18 +26,18 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// world is what the specs with one ledger share: the stack, a look into its ledger, and a tool server.
+// world is shared by the specs of one ledger: the stack, access to its ledger, and a tool server.
 type world struct {
 	*stack.Stack
 	history ledger.Ledger
 	tools   *toolbox
 	serial  int
-	// rooms are those of the spec that runs.
+	// rooms are those of the current spec.
 	rooms []*room
 }
 
-// start runs the stack. The puppets come after the built-in scripts, whose parts are more particular, and before the
-// demo's answers to everything.
+// start starts the stack. The puppets come after the built-in scripts, whose rules are more specific, and before the demo's
+// fallback rules.
 func (w *world) start(ctx context.Context, name string) {
 	scripts := []string{filepath.Join("testdata", "parts.yaml")}
 	for _, builtin := range []string{"nested-agents", "central-orchestration", "role-delegation", "agents-as-tools", "parallel-agents", "failures"} {
@@ -58,7 +58,7 @@ func (w *world) start(ctx context.Context, name string) {
 	DeferCleanup(w.tools.Close)
 }
 
-// newRoom makes a namespace with a model.
+// newRoom creates a namespace with a model.
 func (w *world) newRoom(ctx context.Context) *room {
 	GinkgoHelper()
 	r := w.newEmptyRoom(ctx)
@@ -66,7 +66,7 @@ func (w *world) newRoom(ctx context.Context) *room {
 	return r
 }
 
-// newEmptyRoom makes a namespace.
+// newEmptyRoom creates a namespace.
 func (w *world) newEmptyRoom(ctx context.Context) *room {
 	GinkgoHelper()
 	w.serial++
@@ -76,7 +76,7 @@ func (w *world) newEmptyRoom(ctx context.Context) *room {
 	return r
 }
 
-// inspect looks at everything that a spec left, and tells what the operator said if the spec failed.
+// inspect checks all objects after a spec, and reports the operator's log if the spec failed.
 func (w *world) inspect(ctx context.Context) {
 	rooms := w.rooms
 	w.rooms = nil
@@ -94,7 +94,7 @@ func (w *world) inspect(ctx context.Context) {
 	}
 }
 
-// asked is a request that the model got.
+// asked is a request in the model's log.
 type asked struct {
 	Role, Model string
 	Turn        int
@@ -108,7 +108,7 @@ type asked struct {
 	}
 }
 
-// last is the newest message of the conversation.
+// last returns the newest message of the conversation.
 func (a asked) last() string { return a.Body.Messages[len(a.Body.Messages)-1].Content }
 
 func (a asked) tools() []string {
@@ -119,7 +119,7 @@ func (a asked) tools() []string {
 	return names
 }
 
-// said is the whole conversation, the system prompt left out.
+// said returns the conversation without the system prompt.
 func (a asked) said() string {
 	var lines []string
 	for _, m := range a.Body.Messages {
@@ -135,7 +135,7 @@ type modelRecord struct {
 	Requests []asked
 }
 
-// requestsOf returns what the model was asked by an agent.
+// requestsOf returns the model's requests of an agent.
 func (w *world) requestsOf(uid types.UID) func(context.Context) ([]asked, error) {
 	return func(ctx context.Context) ([]asked, error) {
 		record, err := w.modelRecord(ctx, string(uid)+"/")
@@ -143,7 +143,7 @@ func (w *world) requestsOf(uid types.UID) func(context.Context) ([]asked, error)
 	}
 }
 
-// underWay counts the requests that the model has not answered and that nobody has given up.
+// underWay counts the model's requests that are neither answered nor cancelled.
 func (w *world) underWay(ctx context.Context) (int, error) {
 	record, err := w.modelRecord(ctx, "none")
 	return record.UnderWay, err
