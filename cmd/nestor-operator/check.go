@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/cli/doctor"
+	"github.com/nestor-dev/nestor/internal/diagnose"
 )
 
 // checkPeriod is how long the check waits before it looks again.
@@ -50,11 +50,11 @@ func runCheck(ctx context.Context, args []string, stdout io.Writer) error {
 }
 
 func (c check) run(ctx context.Context, stdout io.Writer) error {
-	patient, err := c.patient()
+	target, err := c.target()
 	if err != nil {
 		return err
 	}
-	findings, err := c.await(ctx, patient)
+	findings, err := c.await(ctx, target)
 	for _, f := range findings {
 		fmt.Fprintf(stdout, "%-8s %-10s %s\n", f.Status, f.Check, f.Message)
 		if f.Advice != "" {
@@ -65,10 +65,10 @@ func (c check) run(ctx context.Context, stdout io.Writer) error {
 }
 
 // await looks until everything is well, at least once and to the end. It returns what it saw last.
-func (c check) await(ctx context.Context, patient doctor.Patient) ([]doctor.Finding, error) {
+func (c check) await(ctx context.Context, target diagnose.Target) ([]diagnose.Finding, error) {
 	patience := time.After(c.timeout)
 	for {
-		findings := patient.ExamineInstallation(ctx)
+		findings := target.ExamineInstallation(ctx)
 		if c.well(findings) {
 			return findings, nil
 		}
@@ -83,36 +83,36 @@ func (c check) await(ctx context.Context, patient doctor.Patient) ([]doctor.Find
 }
 
 // well reports whether everything is there that was installed.
-func (c check) well(findings []doctor.Finding) bool {
+func (c check) well(findings []diagnose.Finding) bool {
 	for _, f := range findings {
-		if f.Check == doctor.CheckHistory && !c.history {
+		if f.Check == diagnose.CheckHistory && !c.history {
 			continue
 		}
-		if f.Status != doctor.OK {
+		if f.Status != diagnose.OK {
 			return false
 		}
 	}
 	return true
 }
 
-func (c check) patient() (doctor.Patient, error) {
+func (c check) target() (diagnose.Target, error) {
 	config, err := (&options{kubeconfig: c.kubeconfig, qps: 20, burst: 40}).clientConfig()
 	if err != nil {
-		return doctor.Patient{}, err
+		return diagnose.Target{}, err
 	}
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
-		return doctor.Patient{}, fmt.Errorf("build the scheme: %w", err)
+		return diagnose.Target{}, fmt.Errorf("build the scheme: %w", err)
 	}
 	api, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
 	if err != nil {
-		return doctor.Patient{}, fmt.Errorf("connect to the cluster: %w", err)
+		return diagnose.Target{}, fmt.Errorf("connect to the cluster: %w", err)
 	}
 	discover, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
-		return doctor.Patient{}, fmt.Errorf("connect to the cluster: %w", err)
+		return diagnose.Target{}, fmt.Errorf("connect to the cluster: %w", err)
 	}
-	return doctor.Patient{
+	return diagnose.Target{
 		API: api, Discovery: discover, Host: config.Host, Namespace: c.namespace, OperatorNamespace: operatorNamespace(), Provider: c.provider, Probe: true,
 	}, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli/live"
+	"github.com/nestor-dev/nestor/internal/kubewatch"
 )
 
 type cancelOptions struct {
@@ -96,10 +97,10 @@ func cancellation(to target) v1alpha1.AgentMessageSpec {
 // stopped waits until all work of a target has ended.
 func (s *session) stopped(ctx context.Context, to target) error {
 	if to.task != nil {
-		_, err := live.Until(ctx, s.api, to.task, &v1alpha1.AgentTaskList{}, func(t *v1alpha1.AgentTask) bool { return live.Over(t.Status.Phase) })
+		_, err := kubewatch.Until(ctx, s.api, to.task, &v1alpha1.AgentTaskList{}, func(t *v1alpha1.AgentTask) bool { return live.Over(t.Status.Phase) })
 		return err
 	}
-	_, err := live.Until(ctx, s.api, to.chat, &v1alpha1.AgentChatList{}, func(c *v1alpha1.AgentChat) bool {
+	_, err := kubewatch.Until(ctx, s.api, to.chat, &v1alpha1.AgentChatList{}, func(c *v1alpha1.AgentChat) bool {
 		return c.Status.Phase == v1alpha1.ChatIdle && c.Status.Tasks.Running+c.Status.Tasks.Pending+c.Status.Tasks.Waiting == 0
 	})
 	return err

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/discovery"
 
-	"github.com/nestor-dev/nestor/internal/cli/doctor"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
+	"github.com/nestor-dev/nestor/internal/diagnose"
 )
 
 type doctorOptions struct {
@@ -67,7 +67,7 @@ func (o *doctorOptions) run(ctx context.Context, s *session) error {
 	if err != nil {
 		return fmt.Errorf("connect to the cluster: %w", err)
 	}
-	findings := doctor.Patient{
+	findings := diagnose.Target{
 		API: s.api, Discovery: client, Host: s.config.Host, Namespace: s.namespace, OperatorNamespace: o.operatorNamespace,
 		Provider: o.provider, Probe: o.probe,
 	}.Examine(ctx)
@@ -78,18 +78,18 @@ func (o *doctorOptions) run(ctx context.Context, s *session) error {
 	} else {
 		s.printFindings(findings)
 	}
-	if !doctor.Healthy(findings) {
+	if !diagnose.Healthy(findings) {
 		return exitf(exitFailed, "something that chats need is missing")
 	}
 	return nil
 }
 
-var signs = map[doctor.Status]string{
-	doctor.OK: terminal.Good.Render("✓"), doctor.Warning: terminal.Warning.Render("!"),
-	doctor.Failed: terminal.Bad.Render("✗"), doctor.Unknown: terminal.Faint.Render("?"),
+var signs = map[diagnose.Status]string{
+	diagnose.OK: terminal.Good.Render("✓"), diagnose.Warning: terminal.Warning.Render("!"),
+	diagnose.Failed: terminal.Bad.Render("✗"), diagnose.Unknown: terminal.Faint.Render("?"),
 }
 
-func (s *session) printFindings(findings []doctor.Finding) {
+func (s *session) printFindings(findings []diagnose.Finding) {
 	out := s.paper()
 	for _, f := range findings {
 		fmt.Fprintf(out, "%s %s %s\n", signs[f.Status], terminal.Pad(f.Check, 10), terminal.Line(f.Message))

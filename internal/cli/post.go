@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/cli/live"
+	"github.com/nestor-dev/nestor/internal/kubewatch"
 )
 
 // post creates a message. Everything that a user sends is one.
@@ -44,7 +44,7 @@ func (s *session) user(ctx context.Context) (string, error) {
 
 // settled waits until the operator has handled a message, and returns an error if it was rejected.
 func (s *session) settled(ctx context.Context, message *v1alpha1.AgentMessage) error {
-	now, err := live.Until(ctx, s.api, message, &v1alpha1.AgentMessageList{}, func(m *v1alpha1.AgentMessage) bool {
+	now, err := kubewatch.Until(ctx, s.api, message, &v1alpha1.AgentMessageList{}, func(m *v1alpha1.AgentMessage) bool {
 		return m.Status.Phase == v1alpha1.MessageHandled || m.Status.Phase == v1alpha1.MessageRejected
 	})
 	if err != nil {

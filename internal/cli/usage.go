@@ -17,10 +17,10 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/cli/doctor"
 	"github.com/nestor-dev/nestor/internal/cli/history"
 	"github.com/nestor-dev/nestor/internal/cli/live"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
+	"github.com/nestor-dev/nestor/internal/diagnose"
 )
 
 type usageOptions struct {
@@ -95,7 +95,7 @@ func (o *usageOptions) run(ctx context.Context, s *session, args []string) error
 // printExhausted prints the exhausted quotas that runs of the namespace wait for. Users without access to quotas get
 // no notice.
 func (s *session) printExhausted(ctx context.Context) error {
-	exhausted, err := doctor.Exhausted(ctx, s.api, s.namespace)
+	exhausted, err := diagnose.Exhausted(ctx, s.api, s.namespace)
 	if err != nil && !apierrors.IsForbidden(err) && !meta.IsNoMatchError(err) {
 		return err
 	}

@@ -25,6 +25,9 @@ type rule struct {
 
 var kubernetesClients = []string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime", "k8s.io/apiserver"}
 
+// commandLine is the part of kubectl-nestor.
+var commandLine = []string{module + "internal/cli"}
+
 var rules = []rule{
 	{part: "internal/tokens", may: []string{"internal/tokens"}, mayNot: []string{"k8s.io/", "sigs.k8s.io/", "github.com/", "golang.org/x/"},
 		why: "the core depends on it; real tokenizers are for its test alone"},
@@ -46,7 +49,11 @@ var rules = []rule{
 		why: "the ledger keeps what it is given and knows nobody"},
 	{part: "internal/projection", may: []string{"internal/projection", "internal/agent", "internal/tokens", "internal/plainjson", "internal/shorten", "api"}, mayNot: kubernetesClients,
 		why: "status is a pure function of the state"},
-	{part: "internal/engine", mayNot: append([]string{module + "internal/controller"}, kubernetesClients...),
+	{part: "cmd/nestor-operator", mayNot: commandLine, why: "the operator does not depend on its clients"},
+	{part: "internal/operator", mayNot: commandLine, why: "the operator does not depend on its clients"},
+	{part: "internal/controller", mayNot: commandLine, why: "the operator does not depend on its clients"},
+	{part: "internal/diagnose", mayNot: commandLine, why: "the operator and the command line share these checks"},
+	{part: "internal/engine", mayNot: append([]string{module + "internal/controller", module + "internal/cli"}, kubernetesClients...),
 		why: "only controllers and commands know Kubernetes clients"},
 	{part: "internal/telemetry", mayNot: append([]string{module + "internal/controller"}, kubernetesClients...),
 		why: "spans are a function of what the engine has recorded"},

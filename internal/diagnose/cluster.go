@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package doctor
+package diagnose
 
 import (
 	"context"
@@ -21,26 +21,26 @@ import (
 )
 
 // cluster checks that there is an API server, and says who asks.
-func (p Patient) cluster(ctx context.Context) Finding {
-	version, err := p.Discovery.ServerVersion()
+func (t Target) cluster(ctx context.Context) Finding {
+	version, err := t.Discovery.ServerVersion()
 	if err != nil {
-		return found("cluster", Failed, "%s does not answer: %v", p.Host, err).
+		return found("cluster", Failed, "%s does not answer: %v", t.Host, err).
 			advise("Start the cluster, or choose another one with --context; `make demo` runs one on this machine.")
 	}
 	who := ""
 	review := &authenticationv1.SelfSubjectReview{}
-	if err := p.API.Create(ctx, review); err == nil {
+	if err := t.API.Create(ctx, review); err == nil {
 		who = ", as " + review.Status.UserInfo.Username
 	}
-	return found("cluster", OK, "Kubernetes %s at %s%s", version.GitVersion, p.Host, who)
+	return found("cluster", OK, "Kubernetes %s at %s%s", version.GitVersion, t.Host, who)
 }
 
 // wanted are the resources that the operator works with.
 var wanted = []string{"agentchats", "agentmessages", "agentquotas", "agentroles", "agenttasks", "modelproviders", "subagents", "toolservers"}
 
 // resources checks that the server knows Nestor's kinds.
-func (p Patient) resources() Finding {
-	list, err := p.Discovery.ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())
+func (t Target) resources() Finding {
+	list, err := t.Discovery.ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())
 	if err != nil && !apierrors.IsNotFound(err) {
 		return found("resources", Failed, "the server does not say which resources it has: %v", err)
 	}
@@ -67,28 +67,28 @@ func (p Patient) resources() Finding {
 const leaseName = "nestor-operator.nestor.dev"
 
 // operator looks for signs of an operator: its lease, its deployment, or that it has judged what is in the namespace.
-func (p Patient) operator(ctx context.Context) Finding {
+func (t Target) operator(ctx context.Context) Finding {
 	var lease coordinationv1.Lease
-	if p.API.Get(ctx, types.NamespacedName{Namespace: p.OperatorNamespace, Name: leaseName}, &lease) == nil && fresh(lease.Spec) {
-		return found("operator", OK, "an operator holds the lease %s/%s", p.OperatorNamespace, leaseName)
+	if t.API.Get(ctx, types.NamespacedName{Namespace: t.OperatorNamespace, Name: leaseName}, &lease) == nil && fresh(lease.Spec) {
+		return found("operator", OK, "an operator holds the lease %s/%s", t.OperatorNamespace, leaseName)
 	}
-	judged, waiting := p.judged(ctx)
+	judged, waiting := t.judged(ctx)
 	switch {
 	case waiting != "":
 		return found("operator", Failed, "nobody has looked at %s, which was made more than %s ago", waiting, patience).
-			advise("Start the operator, or look at its log: kubectl logs -n %s deployment/nestor-operator", p.OperatorNamespace)
+			advise("Start the operator, or look at its log: kubectl logs -n %s deployment/nestor-operator", t.OperatorNamespace)
 	case judged:
-		return found("operator", OK, "an operator has looked at everything in the namespace %s", p.Namespace)
+		return found("operator", OK, "an operator has looked at everything in the namespace %s", t.Namespace)
 	}
 	var deployment appsv1.Deployment
-	if p.API.Get(ctx, types.NamespacedName{Namespace: p.OperatorNamespace, Name: "nestor-operator"}, &deployment) == nil {
+	if t.API.Get(ctx, types.NamespacedName{Namespace: t.OperatorNamespace, Name: "nestor-operator"}, &deployment) == nil {
 		if deployment.Status.ReadyReplicas > 0 {
-			return found("operator", OK, "the deployment %s/nestor-operator is ready", p.OperatorNamespace)
+			return found("operator", OK, "the deployment %s/nestor-operator is ready", t.OperatorNamespace)
 		}
-		return found("operator", Failed, "the deployment %s/nestor-operator is not ready", p.OperatorNamespace).
-			advise("Look at its pods: kubectl get pods -n %s", p.OperatorNamespace)
+		return found("operator", Failed, "the deployment %s/nestor-operator is not ready", t.OperatorNamespace).
+			advise("Look at its pods: kubectl get pods -n %s", t.OperatorNamespace)
 	}
-	return found("operator", Unknown, "there is no sign of an operator, and nothing in the namespace %s that it would have looked at", p.Namespace).
+	return found("operator", Unknown, "there is no sign of an operator, and nothing in the namespace %s that it would have looked at", t.Namespace).
 		advise("`kubectl nestor doctor --probe` runs a harmless tool and sees.")
 }
 
@@ -104,11 +104,11 @@ const patience = 30 * time.Second
 
 // judged reports whether an operator has given its verdict on something in the namespace, and what it should have and has
 // not.
-func (p Patient) judged(ctx context.Context) (judged bool, waiting string) {
+func (t Target) judged(ctx context.Context) (judged bool, waiting string) {
 	var chats v1alpha1.AgentChatList
 	var providers v1alpha1.ModelProviderList
-	_ = p.API.List(ctx, &chats, client.InNamespace(p.Namespace))
-	_ = p.API.List(ctx, &providers, client.InNamespace(p.Namespace))
+	_ = t.API.List(ctx, &chats, client.InNamespace(t.Namespace))
+	_ = t.API.List(ctx, &providers, client.InNamespace(t.Namespace))
 	look := func(kind string, object metav1.Object, conditions []metav1.Condition) {
 		for _, c := range conditions {
 			if c.Type == v1alpha1.ConditionReady && c.ObservedGeneration == object.GetGeneration() {
@@ -130,8 +130,8 @@ func (p Patient) judged(ctx context.Context) (judged bool, waiting string) {
 }
 
 // history checks that whole transcripts can be read. Chats work without.
-func (p Patient) history() Finding {
-	_, err := p.Discovery.ServerResourcesForGroupVersion(historyv1.GroupVersion.String())
+func (t Target) history() Finding {
+	_, err := t.Discovery.ServerResourcesForGroupVersion(historyv1.GroupVersion.String())
 	switch {
 	case err == nil:
 		return found(CheckHistory, OK, "the server serves %s", historyv1.GroupVersion)

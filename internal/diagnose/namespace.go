@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package doctor
+package diagnose
 
 import (
 	"context"
@@ -23,22 +23,22 @@ import (
 )
 
 // provider checks the model provider that chats of the namespace use, and its key.
-func (p Patient) provider(ctx context.Context) []Finding {
-	finder := resolve.Finder{Reader: p.API, Live: p.API, OperatorNamespace: p.OperatorNamespace}
-	provider, err := finder.Provider(ctx, p.Namespace, p.Provider)
+func (t Target) provider(ctx context.Context) []Finding {
+	finder := resolve.Finder{Reader: t.API, Live: t.API, OperatorNamespace: t.OperatorNamespace}
+	provider, err := finder.Provider(ctx, t.Namespace, t.Provider)
 	var missing *resolve.Missing
 	switch {
 	case errors.As(err, &missing):
-		return []Finding{found("provider", Failed, "there is no ModelProvider %s for the namespace %s", p.Provider, p.Namespace).
+		return []Finding{found("provider", Failed, "there is no ModelProvider %s for the namespace %s", t.Provider, t.Namespace).
 			advise("%s config/samples/modelprovider.yaml is an example.", missing.Message)}
 	case apierrors.IsForbidden(err):
-		return []Finding{found("provider", Unknown, "you may not read the ModelProvider %s", p.Provider)}
+		return []Finding{found("provider", Unknown, "you may not read the ModelProvider %s", t.Provider)}
 	case err != nil:
 		return []Finding{found("provider", Failed, "%v", err)}
 	}
 	findings := []Finding{readiness("provider", fmt.Sprintf("ModelProvider %s/%s", provider.Namespace, provider.Name), provider.Status.Conditions)}
 	if ref := provider.Spec.APIKeySecretRef; ref != nil {
-		findings = append(findings, p.secret(ctx, provider.Namespace, *ref))
+		findings = append(findings, t.secret(ctx, provider.Namespace, *ref))
 	}
 	if provider.Spec.DefaultModel == "" {
 		findings = append(findings, found("model", Warning, "the ModelProvider %s names no default model", provider.Name).
@@ -62,9 +62,9 @@ func readiness(check, what string, conditions []metav1.Condition) Finding {
 }
 
 // secret checks that a key is there. Its value is not looked at.
-func (p Patient) secret(ctx context.Context, namespace string, ref v1alpha1.SecretKeyRef) Finding {
+func (t Target) secret(ctx context.Context, namespace string, ref v1alpha1.SecretKeyRef) Finding {
 	var secret corev1.Secret
-	err := p.API.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, &secret)
+	err := t.API.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, &secret)
 	switch {
 	case apierrors.IsNotFound(err):
 		return found("secret", Failed, "there is no Secret %s/%s for the provider's key", namespace, ref.Name).
@@ -106,13 +106,13 @@ var needed = []right{
 }
 
 // rights checks what the user may do in the namespace.
-func (p Patient) rights(ctx context.Context) Finding {
+func (t Target) rights(ctx context.Context) Finding {
 	var lacking, unneeded []string
 	for _, r := range needed {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Namespace: p.Namespace, Group: r.group, Resource: r.resource, Subresource: r.subresource, Verb: r.verb,
+			Namespace: t.Namespace, Group: r.group, Resource: r.resource, Subresource: r.subresource, Verb: r.verb,
 		}}}
-		if err := p.API.Create(ctx, review); err != nil {
+		if err := t.API.Create(ctx, review); err != nil {
 			return found("rights", Unknown, "the server does not say what you may do: %v", err)
 		}
 		name := r.verb + " " + strings.TrimSuffix(r.resource+"/"+r.subresource, "/")
@@ -124,20 +124,20 @@ func (p Patient) rights(ctx context.Context) Finding {
 			lacking = append(lacking, name)
 		}
 	}
-	advice := fmt.Sprintf("Ask whoever administers the namespace %s for these rights, or use another namespace with -n.", p.Namespace)
+	advice := fmt.Sprintf("Ask whoever administers the namespace %s for these rights, or use another namespace with -n.", t.Namespace)
 	switch {
 	case len(lacking) > 0:
-		return found("rights", Failed, "in the namespace %s you may not: %s", p.Namespace, strings.Join(append(lacking, unneeded...), ", ")).advise("%s", advice)
+		return found("rights", Failed, "in the namespace %s you may not: %s", t.Namespace, strings.Join(append(lacking, unneeded...), ", ")).advise("%s", advice)
 	case len(unneeded) > 0:
-		return found("rights", Warning, "chats work, but in the namespace %s you may not: %s", p.Namespace, strings.Join(unneeded, ", ")).advise("%s", advice)
+		return found("rights", Warning, "chats work, but in the namespace %s you may not: %s", t.Namespace, strings.Join(unneeded, ", ")).advise("%s", advice)
 	}
-	return found("rights", OK, "you may do everything that chats and standalone tasks need in the namespace %s", p.Namespace)
+	return found("rights", OK, "you may do everything that chats and standalone tasks need in the namespace %s", t.Namespace)
 }
 
 // chats reports the chats of the namespace that cannot go on.
-func (p Patient) chats(ctx context.Context) []Finding {
+func (t Target) chats(ctx context.Context) []Finding {
 	var list v1alpha1.AgentChatList
-	if err := p.API.List(ctx, &list, client.InNamespace(p.Namespace)); err != nil {
+	if err := t.API.List(ctx, &list, client.InNamespace(t.Namespace)); err != nil {
 		return nil // the rights say so
 	}
 	var findings []Finding
@@ -150,9 +150,9 @@ func (p Patient) chats(ctx context.Context) []Finding {
 }
 
 // runs reports the tasks of the namespace that cannot go on because of the ledger, or could not.
-func (p Patient) runs(ctx context.Context) []Finding {
+func (t Target) runs(ctx context.Context) []Finding {
 	var list v1alpha1.AgentTaskList
-	if err := p.API.List(ctx, &list, client.InNamespace(p.Namespace)); err != nil {
+	if err := t.API.List(ctx, &list, client.InNamespace(t.Namespace)); err != nil {
 		return nil // the rights say so
 	}
 	var findings []Finding

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package doctor
+package diagnose
 
 import (
 	"context"
@@ -11,25 +11,25 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
-	"github.com/nestor-dev/nestor/internal/cli/live"
+	"github.com/nestor-dev/nestor/internal/kubewatch"
 )
 
 // probe has the operator run the calculator, which costs nothing and changes nothing.
-func (p Patient) probe(ctx context.Context) Finding {
-	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, GenerateName: "doctor-"}}
+func (t Target) probe(ctx context.Context) Finding {
+	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: t.Namespace, GenerateName: "doctor-"}}
 	task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskTool, Tool: "calculator", Arguments: &runtime.RawExtension{Raw: []byte(`{"expression":"6*7"}`)}}
-	if err := p.API.Create(ctx, task); err != nil {
+	if err := t.API.Create(ctx, task); err != nil {
 		return found("operator", Unknown, "the probe could not be made: %v", err)
 	}
-	defer func() { _ = p.API.Delete(context.WithoutCancel(ctx), task) }()
+	defer func() { _ = t.API.Delete(context.WithoutCancel(ctx), task) }()
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	began := time.Now()
-	done, err := live.Until(waiting, p.API, task, &v1alpha1.AgentTaskList{}, func(t *v1alpha1.AgentTask) bool { return live.Over(t.Status.Phase) })
+	done, err := kubewatch.Until(waiting, t.API, task, &v1alpha1.AgentTaskList{}, func(t *v1alpha1.AgentTask) bool { return t.Status.CompletionTime != nil })
 	switch {
 	case err != nil:
 		return found("operator", Failed, "no operator has run the calculator within %s", patience).
-			advise("Start the operator, or look at its log: kubectl logs -n %s deployment/nestor-operator", p.OperatorNamespace)
+			advise("Start the operator, or look at its log: kubectl logs -n %s deployment/nestor-operator", t.OperatorNamespace)
 	case done.Status.Phase != v1alpha1.TaskSuccess:
 		return found("operator", Failed, "the calculator ended with %s", done.Status.Phase)
 	}

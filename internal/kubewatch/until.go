@@ -1,7 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package live
+// Package kubewatch waits for objects of the API server with a watch.
+package kubewatch
 
 import (
 	"context"

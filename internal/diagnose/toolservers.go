@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package doctor
+package diagnose
 
 import (
 	"context"
@@ -14,9 +14,9 @@ import (
 
 // toolServers reports the tool servers of the namespace that are not ready, or whose tools changed since they were pinned. It
 // reports nothing if the user may not list them: another check reports missing rights.
-func (p Patient) toolServers(ctx context.Context) []Finding {
+func (t Target) toolServers(ctx context.Context) []Finding {
 	var list v1alpha1.ToolServerList
-	if err := p.API.List(ctx, &list, client.InNamespace(p.Namespace)); err != nil {
+	if err := t.API.List(ctx, &list, client.InNamespace(t.Namespace)); err != nil {
 		return nil
 	}
 	var findings []Finding

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package doctor
+package diagnose
 
 import (
 	"context"
@@ -11,10 +11,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Status is how a check came out.
+// Status is the result of a check.
 type Status string
 
-// How a check came out.
+// The results of a check.
 const (
 	OK      Status = "OK"
 	Warning Status = "Warning" // something does not work that a chat can do without
@@ -25,7 +25,7 @@ const (
 // CheckHistory is the name of the check of the history API.
 const CheckHistory = "history"
 
-// Finding is what a check found.
+// Finding is the result of a check, for people.
 type Finding struct {
 	Check   string `json:"check"`
 	Status  Status `json:"status"`
@@ -34,8 +34,8 @@ type Finding struct {
 	Advice string `json:"advice,omitempty"`
 }
 
-// Patient is what is looked at: a namespace of a cluster, with somebody's rights.
-type Patient struct {
+// Target is the namespace of a cluster that is checked, with the rights of the client.
+type Target struct {
 	API       client.WithWatch
 	Discovery discovery.DiscoveryInterface
 	// Host is where the cluster is, for people.
@@ -44,47 +44,47 @@ type Patient struct {
 	OperatorNamespace string
 	// Provider is the ModelProvider that chats will use.
 	Provider string
-	// Probe asks for a harmless tool to be run.
+	// Probe has the operator run a harmless tool.
 	Probe bool
 }
 
-// Examine makes all checks. What depends on a check that failed is left out.
-func (p Patient) Examine(ctx context.Context) []Finding {
-	findings, ok := p.reach(ctx)
+// Examine makes all checks, except those that depend on one that failed.
+func (t Target) Examine(ctx context.Context) []Finding {
+	findings, ok := t.reach(ctx)
 	if !ok {
 		return findings
 	}
-	if p.Probe {
-		findings = append(findings, p.probe(ctx))
+	if t.Probe {
+		findings = append(findings, t.probe(ctx))
 	} else {
-		findings = append(findings, p.operator(ctx))
+		findings = append(findings, t.operator(ctx))
 	}
-	findings = append(findings, p.provider(ctx)...)
-	findings = append(findings, p.history(), p.rights(ctx))
-	findings = append(append(findings, p.quotas(ctx)...), p.toolServers(ctx)...)
-	findings = append(findings, p.chats(ctx)...)
-	return append(findings, p.runs(ctx)...)
+	findings = append(findings, t.provider(ctx)...)
+	findings = append(findings, t.history(), t.rights(ctx))
+	findings = append(append(findings, t.quotas(ctx)...), t.toolServers(ctx)...)
+	findings = append(findings, t.chats(ctx)...)
+	return append(findings, t.runs(ctx)...)
 }
 
-// ExamineInstallation makes the checks that do not depend on who asks: whether there is an operator that works, whether
-// histories are served and, if a provider is named, whether it is ready.
-func (p Patient) ExamineInstallation(ctx context.Context) []Finding {
-	findings, ok := p.reach(ctx)
+// ExamineInstallation makes the checks that do not depend on the user: whether an operator works, whether the history API is served
+// and, if a provider is named, whether it is ready.
+func (t Target) ExamineInstallation(ctx context.Context) []Finding {
+	findings, ok := t.reach(ctx)
 	if !ok {
 		return findings
 	}
-	findings = append(findings, p.probe(ctx), p.history())
-	if p.Provider == "" {
+	findings = append(findings, t.probe(ctx), t.history())
+	if t.Provider == "" {
 		return findings
 	}
-	return append(findings, p.provider(ctx)[0])
+	return append(findings, t.provider(ctx)[0])
 }
 
-// reach makes the checks without which there is nothing to look at: whether there is a cluster, and Nestor's kinds in it.
-func (p Patient) reach(ctx context.Context) (findings []Finding, ok bool) {
-	findings = append(findings, p.cluster(ctx))
+// reach makes the checks that all others depend on: whether the cluster answers and knows Nestor's kinds.
+func (t Target) reach(ctx context.Context) (findings []Finding, ok bool) {
+	findings = append(findings, t.cluster(ctx))
 	if Healthy(findings) {
-		findings = append(findings, p.resources())
+		findings = append(findings, t.resources())
 	}
 	return findings, Healthy(findings)
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package doctor
+package diagnose
 
 import (
 	"context"
@@ -30,8 +30,8 @@ func Exhausted(ctx context.Context, api client.Reader, namespace string) ([]v1al
 
 // quotas reports the exhausted quotas that block runs. A user who may not list quotas gets no finding here; another check reports missing
 // permissions.
-func (p Patient) quotas(ctx context.Context) []Finding {
-	exhausted, err := Exhausted(ctx, p.API, p.Namespace)
+func (t Target) quotas(ctx context.Context) []Finding {
+	exhausted, err := Exhausted(ctx, t.API, t.Namespace)
 	if err != nil {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (p Patient) quotas(ctx context.Context) []Finding {
 		finding := found("quota", Warning, "the AgentQuota %s is used up: %s", q.Name, c.Message)
 		if q.Status.ResetTime != nil {
 			finding = finding.advise("It resets at %s. To go on sooner, raise it: kubectl edit agentquota %s -n %s",
-				q.Status.ResetTime.UTC().Format("2006-01-02 15:04 MST"), q.Name, p.Namespace)
+				q.Status.ResetTime.UTC().Format("2006-01-02 15:04 MST"), q.Name, t.Namespace)
 		}
 		findings = append(findings, finding)
 	}
