@@ -5,19 +5,16 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/diagnose"
+	"github.com/nestor-dev/nestor/internal/operator"
 )
 
 // checkPeriod is how long the check waits before it looks again.
@@ -96,15 +93,11 @@ func (c check) well(findings []diagnose.Finding) bool {
 }
 
 func (c check) target() (diagnose.Target, error) {
-	config, err := (&options{kubeconfig: c.kubeconfig, qps: 20, burst: 40}).clientConfig()
+	config, err := clientConfig(c.kubeconfig, 20, 40)
 	if err != nil {
 		return diagnose.Target{}, err
 	}
-	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
-		return diagnose.Target{}, fmt.Errorf("build the scheme: %w", err)
-	}
-	api, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	api, err := client.NewWithWatch(config, client.Options{Scheme: operator.NewScheme()})
 	if err != nil {
 		return diagnose.Target{}, fmt.Errorf("connect to the cluster: %w", err)
 	}

@@ -18,13 +18,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/cli"
@@ -34,6 +31,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/localcluster"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
+	"github.com/nestor-dev/nestor/internal/operator"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
@@ -86,10 +84,7 @@ func build(ctx context.Context, cancel context.CancelFunc, dir string) (stop fun
 	if world.cluster, err = localcluster.Start(ctx, localcluster.Options{}); err != nil {
 		return nil, err
 	}
-	scheme := runtime.NewScheme()
-	_ = clientgoscheme.AddToScheme(scheme)
-	_ = v1alpha1.AddToScheme(scheme)
-	if world.api, err = client.New(world.cluster.Config, client.Options{Scheme: scheme}); err != nil {
+	if world.api, err = client.New(world.cluster.Config, client.Options{Scheme: operator.NewScheme()}); err != nil {
 		return nil, err
 	}
 	kept, err := connect.Open(ctx, "sqlite:"+filepath.Join(dir, "ledger.db"))
@@ -97,11 +92,11 @@ func build(ctx context.Context, cancel context.CancelFunc, dir string) (stop fun
 		return nil, err
 	}
 	world.ledger, world.hub = kept, &live.Hub{}
-	mgr, err := ctrl.NewManager(world.cluster.Config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
+	assembled, err := operator.New(ctx, operator.Options{
+		Config: world.cluster.Config, Live: world.hub,
+		Controllers: controller.Options{AllowLoopbackEndpoints: true, OperatorNamespace: operatorNamespace, Ledger: kept},
+	})
 	if err != nil {
-		return nil, err
-	}
-	if err := controller.Setup(mgr, controller.Options{AllowLoopbackEndpoints: true, OperatorNamespace: operatorNamespace, Ledger: kept, Observer: world.hub}); err != nil {
 		return nil, err
 	}
 	server, err := model(true)
@@ -110,7 +105,7 @@ func build(ctx context.Context, cancel context.CancelFunc, dir string) (stop fun
 	}
 	world.modelURL = server.URL + "/v1"
 	stopped := make(chan error, 1)
-	go func() { stopped <- mgr.Start(ctx) }()
+	go func() { stopped <- assembled.Run(ctx) }()
 	return func() {
 		cancel()
 		<-stopped

@@ -17,19 +17,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/localcluster"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
+	"github.com/nestor-dev/nestor/internal/operator"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/shell"
 )
 
@@ -78,29 +75,23 @@ var _ = BeforeSuite(func() {
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(cluster.Stop()).To(Succeed()) })
 
-	scheme := runtime.NewScheme()
-	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
-	Expect(v1alpha1.AddToScheme(scheme)).To(Succeed())
-	api, err = client.New(cluster.Config, client.Options{Scheme: scheme})
+	api, err = client.New(cluster.Config, client.Options{Scheme: operator.NewScheme()})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(api.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: operatorNamespace}})).To(Succeed())
 
 	ctrl.SetLogger(GinkgoLogr)
 	config := rest.CopyConfig(cluster.Config)
 	config.Wrap(writes.wrap)
-	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Cache: controller.Cache(cache.Options{}),
-	})
-	Expect(err).NotTo(HaveOccurred())
 	kept, err := connect.Open(ctx, "sqlite:"+filepath.Join(GinkgoT().TempDir(), "ledger.db"))
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(kept.Close()).To(Succeed()) })
 	localRoot = GinkgoT().TempDir()
-	Expect(controller.Setup(mgr, controller.Options{
+	assembled, err := operator.New(ctx, operator.Options{Config: config, Controllers: controller.Options{
 		AllowLoopbackEndpoints: true, OperatorNamespace: operatorNamespace, Ledger: kept, LocalWorkspaces: []string{localRoot}, WorkspaceScratch: GinkgoT().TempDir(),
-	})).To(Succeed())
+	}})
+	Expect(err).NotTo(HaveOccurred())
 	stopped := make(chan error, 1)
-	go func() { stopped <- mgr.Start(ctx) }()
+	go func() { stopped <- assembled.Run(ctx) }()
 	DeferCleanup(func() {
 		cancel()
 		Eventually(stopped).Should(Receive(Succeed()))

@@ -12,16 +12,13 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	historyapi "github.com/nestor-dev/nestor/api/history/v1alpha1"
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
+	"github.com/nestor-dev/nestor/internal/operator"
 )
 
 // modelKey is what must be seen nowhere.
@@ -30,20 +27,19 @@ const modelKey = "sk-very-secret-key"
 // operate runs the controllers on a served ledger until the spec ends.
 func operate(w world) client.Client {
 	GinkgoHelper()
-	scheme := runtime.NewScheme()
-	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
-	Expect(v1alpha1.AddToScheme(scheme)).To(Succeed())
-	mgr, err := ctrl.NewManager(cluster.Config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
+	assembled, err := operator.New(ctx, operator.Options{
+		Config: cluster.Config, Live: w.hub,
+		Controllers: controller.Options{AllowLoopbackEndpoints: true, OperatorNamespace: operatorNamespace, Ledger: w.ledger},
+	})
 	Expect(err).NotTo(HaveOccurred())
-	Expect(controller.Setup(mgr, controller.Options{AllowLoopbackEndpoints: true, OperatorNamespace: operatorNamespace, Ledger: w.ledger, Observer: w.hub})).To(Succeed())
 	running, cancel := context.WithCancel(ctx)
 	stopped := make(chan error, 1)
-	go func() { stopped <- mgr.Start(running) }()
+	go func() { stopped <- assembled.Run(running) }()
 	DeferCleanup(func() {
 		cancel()
 		Eventually(stopped).Should(Receive(Succeed()))
 	})
-	objects, err := client.New(cluster.Config, client.Options{Scheme: scheme})
+	objects, err := client.New(cluster.Config, client.Options{Scheme: operator.NewScheme()})
 	Expect(err).NotTo(HaveOccurred())
 	return objects
 }

@@ -17,9 +17,11 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/history"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/localcluster"
+	"github.com/nestor-dev/nestor/internal/operator"
 )
 
 // Options say how to run.
@@ -46,6 +48,7 @@ type Local struct {
 	Client              client.Client
 
 	options  Options
+	out      io.Writer
 	started  time.Time
 	cluster  *localcluster.Cluster
 	ledger   ledger.Ledger
@@ -89,7 +92,7 @@ func Start(ctx context.Context, options Options) (*Local, error) {
 	}
 	l := &Local{
 		Dir: dir, Log: filepath.Join(dir, "demo.log"), Sample: filepath.Join(dir, "sample-project"),
-		options: options, started: time.Now(), failed: make(chan error, 8),
+		options: options, out: terminal.Writer(options.Out, os.Environ()), started: time.Now(), failed: make(chan error, 8),
 	}
 	for _, s := range l.steps() {
 		l.Say("%s", s.doing)
@@ -102,7 +105,7 @@ func Start(ctx context.Context, options Options) (*Local, error) {
 
 // Say tells people something, with the time since the start.
 func (l *Local) Say(format string, args ...any) {
-	fmt.Fprintf(l.options.Out, "[%5.1fs] %s\n", time.Since(l.started).Seconds(), fmt.Sprintf(format, args...))
+	fmt.Fprintf(l.out, "[%5.1fs] %s\n", time.Since(l.started).Seconds(), fmt.Sprintf(format, args...))
 }
 
 // Wait waits until ctx ends, which is no error, or a part fails.
@@ -158,7 +161,7 @@ func (l *Local) startCluster(ctx context.Context) error {
 			l.fail(fmt.Errorf("%w; what it said last is in %s", err, l.Log))
 		}
 	}()
-	l.Client, err = client.New(l.Config, client.Options{Scheme: newScheme()})
+	l.Client, err = client.New(l.Config, client.Options{Scheme: operator.NewScheme()})
 	if err != nil {
 		return fmt.Errorf("connect to the API server: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/operator"
 )
 
 // callsInATurn is how many tools the long agent uses at a time: with the reply, eleven messages a turn.
@@ -24,7 +25,7 @@ const callsInATurn = 10
 // machine; here the core itself says what its events are, and they go to the ledger at once. The operator must be down, or
 // it would wonder whose task this is.
 func (s *stack) long(ctx context.Context, namespace, chat string, messages int) (map[string]string, error) {
-	api, err := client.New(s.cluster.Config, client.Options{Scheme: s.scheme})
+	api, err := client.New(s.cluster.Config, client.Options{Scheme: operator.NewScheme()})
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}

@@ -13,16 +13,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/config"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	historyv1alpha1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/controller"
 	"github.com/nestor-dev/nestor/internal/history"
 	"github.com/nestor-dev/nestor/internal/history/live"
@@ -30,6 +24,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/localcluster"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
+	"github.com/nestor-dev/nestor/internal/operator"
 )
 
 const operatorNamespace = "nestor-system"
@@ -38,7 +33,6 @@ const operatorNamespace = "nestor-system"
 type stack struct {
 	cluster *localcluster.Cluster
 	ledger  ledger.Ledger
-	scheme  *runtime.Scheme
 	users   map[string]*rest.Config
 	live    *live.Hub
 	history func() error // ends the history API; nil while there is none
@@ -48,15 +42,12 @@ type stack struct {
 
 // newStack starts everything. What it started stops if something fails.
 func newStack(ctx context.Context) (s *stack, err error) {
-	s = &stack{scheme: runtime.NewScheme(), live: &live.Hub{}}
+	s = &stack{live: &live.Hub{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
 		}
 	}()
-	if err := errors.Join(clientgoscheme.AddToScheme(s.scheme), v1alpha1.AddToScheme(s.scheme)); err != nil {
-		return s, err
-	}
 	if s.cluster, err = localcluster.Start(ctx, localcluster.Options{}); err != nil {
 		return s, err
 	}
@@ -139,19 +130,16 @@ func (s *stack) serveHistory(ctx context.Context) error {
 func (s *stack) startOperator(ctx context.Context) error {
 	api := rest.CopyConfig(s.cluster.Config)
 	api.QPS, api.Burst = 500, 1000
-	again := true // one process may hold several operators, one after the other
-	mgr, err := ctrl.NewManager(api, ctrl.Options{
-		Scheme: s.scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: &again},
+	assembled, err := operator.New(ctx, operator.Options{
+		Config: api, Live: s.live,
+		Controllers: controller.Options{AllowLoopbackEndpoints: true, OperatorNamespace: operatorNamespace, Ledger: s.ledger},
 	})
 	if err != nil {
-		return fmt.Errorf("connect to the cluster: %w", err)
-	}
-	if err := controller.Setup(mgr, controller.Options{AllowLoopbackEndpoints: true, OperatorNamespace: operatorNamespace, Ledger: s.ledger, Observer: s.live}); err != nil {
 		return err
 	}
 	running, cancel := context.WithCancel(ctx)
 	stopped := make(chan error, 1)
-	go func() { stopped <- mgr.Start(running) }()
+	go func() { stopped <- assembled.Run(running) }()
 	s.stop = func() error {
 		cancel()
 		return <-stopped
@@ -170,7 +158,7 @@ func (s *stack) stopOperator() error {
 
 // furnish makes the namespaces, the people and what they talk to.
 func (s *stack) furnish(ctx context.Context, modelURL, notesURL string) error {
-	api, err := client.New(s.cluster.Config, client.Options{Scheme: s.scheme})
+	api, err := client.New(s.cluster.Config, client.Options{Scheme: operator.NewScheme()})
 	if err != nil {
 		return fmt.Errorf("connect to the cluster: %w", err)
 	}

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package operator
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/config/operator"
+	installation "github.com/nestor-dev/nestor/config/operator"
 	"github.com/nestor-dev/nestor/internal/localcluster"
 )
 
@@ -36,8 +36,8 @@ func TestTheLeaseGoesWithTheServiceAccount(t *testing.T) {
 		t.Fatal(err)
 	}
 	grant(t, admin)
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: operator.ServiceAccount}}
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: leaseName}}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: installation.Namespace, Name: installation.ServiceAccount}}
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: installation.Namespace, Name: leaseName}}
 	if err := admin.Create(t.Context(), lease); err != nil {
 		t.Fatal(err)
 	}
@@ -61,11 +61,11 @@ func TestTheLeaseGoesWithTheServiceAccount(t *testing.T) {
 // grant gives the operator the rights that an installation gives it, and no others.
 func grant(t *testing.T, admin client.Client) {
 	t.Helper()
-	objects, err := operator.Access()
+	objects, err := installation.Access()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: operator.Namespace}}); err != nil {
+	if err := admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: installation.Namespace}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, object := range objects {
@@ -77,7 +77,7 @@ func grant(t *testing.T, admin client.Client) {
 
 func own(t *testing.T, as client.Client) {
 	t.Helper()
-	if err := (leaseOwner{client: as, live: as, namespace: operator.Namespace}).own(t.Context()); err != nil {
+	if err := (leaseOwner{client: as, live: as, namespace: installation.Namespace}).own(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,15 +1,27 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package operator
 
 import (
 	"net/http"
 	"strings"
 
+	"k8s.io/client-go/rest"
+
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 	"github.com/nestor-dev/nestor/internal/kubewrites"
 )
+
+// limitWrites bounds the writes of Nestor's objects that clients with a configuration may have in flight; 0 adapts to the API server.
+func limitWrites(config *rest.Config, limit int) *kubewrites.Gate {
+	gate := kubewrites.Adaptive()
+	if limit > 0 {
+		gate = kubewrites.Fixed(limit)
+	}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return fewWrites{next, gate} })
+	return gate
+}
 
 // fewWrites has writes of Nestor's objects pass a gate; see package kubewrites. Reads, leases and Events pass beside it.
 type fewWrites struct {

@@ -1,17 +1,17 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package operator
 
 import (
 	"context"
 	"errors"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"testing"
 	"testing/synctest"
+
+	"k8s.io/client-go/rest"
 )
 
 // busyServer answers POSTs only when it is told to, and everything else at once.
@@ -36,12 +36,9 @@ func (b *body) Close() error           { b.closed = true; return nil }
 
 func TestOnlySomeWritesAreOnTheirWayAtOnce(t *testing.T) {
 	const tasks = "http://api/apis/nestor.dev/v1alpha1/namespaces/a/agenttasks"
-	o := options{kubeconfig: kubeconfig(t), writes: 2}
 	synctest.Test(t, func(t *testing.T) {
-		config, err := o.operatorConfig()
-		if err != nil {
-			t.Fatal(err)
-		}
+		config := &rest.Config{}
+		limitWrites(config, 2)
 		server := busyServer{asked: make(chan string, 9), answer: make(chan struct{})}
 		client := config.WrapTransport(server)
 		ended := make(chan error, 9)
@@ -86,27 +83,8 @@ func TestOnlySomeWritesAreOnTheirWayAtOnce(t *testing.T) {
 	})
 }
 
-// What asks for a moment, such as `check`, need not wait for anybody.
-func TestOnlyTheOperatorLimitsItsWrites(t *testing.T) {
-	o := options{kubeconfig: kubeconfig(t)}
-	config, err := o.clientConfig()
-	if err != nil {
-		t.Fatal(err)
+func TestWithoutALimitWritesAdapt(t *testing.T) {
+	if limit := limitWrites(&rest.Config{}, 0).Stats().Limit; limit == 0 {
+		t.Error("no write is let through")
 	}
-	if config.WrapTransport != nil {
-		t.Error("a client that writes little is limited")
-	}
-	if _, err := o.operatorConfig(); err != nil || o.gate.Stats().Limit == 0 {
-		t.Errorf("an operator that is told nothing lets %d writes through: %v", o.gate.Stats().Limit, err)
-	}
-}
-
-func kubeconfig(t *testing.T) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	words := "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: 'http://api'}}]\ncontexts: [{name: c, context: {cluster: c}}]\ncurrent-context: c\n"
-	if err := os.WriteFile(file, []byte(words), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
 }

@@ -1,0 +1,55 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"fmt"
+
+	"k8s.io/client-go/kubernetes"
+	registration "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/typed/apiregistration/v1"
+
+	"github.com/nestor-dev/nestor/internal/servingcert"
+)
+
+// Certificate is the source of the history API's certificate: files, or else a Secret that the operator keeps, or else a certificate
+// that the server makes for itself at each start (see history.Server.CABundle).
+type Certificate struct {
+	File, KeyFile string
+	// Secret is the name of the Secret in the operator's namespace.
+	Secret string
+	// Service is the name of the Service that leads to the history API: a certificate of our own is for NAME.NAMESPACE.svc.
+	Service string
+	// APIService is the one whose caBundle is kept up to date with the Secret.
+	APIService string
+}
+
+// historyHost is the host name by which the API server reaches the history API.
+func (o *Operator) historyHost() string {
+	return o.options.History.Certificate.Service + "." + o.options.Controllers.OperatorNamespace + ".svc"
+}
+
+// newKeeper adds a keeper to the manager that makes and renews the certificate in the Secret.
+func (o *Operator) newKeeper() (*servingcert.Keeper, error) {
+	core, err := kubernetes.NewForConfig(o.manager.GetConfig())
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	registered, err := registration.NewForConfig(o.manager.GetConfig())
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	certificate := o.options.History.Certificate
+	keeper := servingcert.New(servingcert.Options{
+		Names: []string{o.historyHost()}, SecretName: certificate.Secret, Secrets: core.CoreV1().Secrets(o.options.Controllers.OperatorNamespace),
+		APIService: servingcert.APIService{Name: certificate.APIService, Client: registered.APIServices()},
+		Log:        o.manager.GetLogger().WithName("certificate"),
+	})
+	if err := o.manager.AddReadyzCheck("certificate", keeper.Ready); err != nil {
+		return nil, fmt.Errorf("add the certificate's readiness check: %w", err)
+	}
+	if err := o.manager.Add(keeper); err != nil {
+		return nil, fmt.Errorf("add the keeper of the certificate: %w", err)
+	}
+	return keeper, nil
+}

@@ -1,0 +1,180 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	controllerconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/controller"
+	"github.com/nestor-dev/nestor/internal/history"
+	"github.com/nestor-dev/nestor/internal/history/live"
+	"github.com/nestor-dev/nestor/internal/metrics"
+	"github.com/nestor-dev/nestor/internal/telemetry"
+	"github.com/nestor-dev/nestor/internal/version"
+)
+
+// Options configure an operator. Config, Controllers.Ledger and Controllers.OperatorNamespace are required.
+type Options struct {
+	// Config is how to reach the API server. New works on a copy.
+	Config *rest.Config
+	// Namespaces are those to watch; the operator's own is always added. None: all.
+	Namespaces []string
+	// Controllers configure the controllers and the engine. New sets Telemetry and Observer.
+	Controllers controller.Options
+	// Service is the name of the program in OpenTelemetry; empty is no telemetry.
+	Service string
+	// LeaderElection makes the operator wait until no other one has the lease.
+	LeaderElection bool
+	// The addresses of metrics, health probes and Go's profiles. Empty and "0" turn them off.
+	MetricsAddress, ProbeAddress, ProfileAddress string
+	// MaxWrites limits how many writes of Nestor's objects may be in flight to the API server; 0 adapts to how quickly it answers.
+	MaxWrites int
+	// HistoryRetention and CallRetention are how long the histories of ended agents and the bodies of calls are kept; 0 is for ever.
+	HistoryRetention, CallRetention time.Duration
+	// Live passes on what agents do to the history API. Set it if the history API is served by somebody else in this process.
+	Live    *live.Hub
+	History History
+	Page    Page
+}
+
+// Operator is an operator that has been assembled and not yet run.
+type Operator struct {
+	// History is the history API; nil if it is not served.
+	History *history.Server
+
+	options   Options
+	manager   ctrl.Manager
+	telemetry *telemetry.Telemetry
+}
+
+// NewScheme returns a scheme with the kinds of Kubernetes and of Nestor.
+func NewScheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme)) // it fails only if two kinds have the same name
+	utilruntime.Must(v1alpha1.AddToScheme(scheme))
+	return scheme
+}
+
+// Run runs an operator until ctx ends.
+func Run(ctx context.Context, options Options) error {
+	o, err := New(ctx, options)
+	if err != nil {
+		return err
+	}
+	return o.Run(ctx)
+}
+
+// New assembles an operator. Its history API listens already.
+func New(ctx context.Context, options Options) (_ *Operator, err error) {
+	o := &Operator{options: options}
+	if o.options.Live == nil {
+		o.options.Live = &live.Hub{}
+	}
+	config := rest.CopyConfig(options.Config)
+	gate := limitWrites(config, options.MaxWrites)
+	if o.manager, err = o.newManager(config); err != nil {
+		return nil, err
+	}
+	if err := o.addChecks(); err != nil {
+		return nil, err
+	}
+	if options.Service != "" {
+		o.telemetry, err = telemetry.Start(ctx, telemetry.Options{Service: options.Service, Version: version.String(), Log: o.manager.GetLogger().WithName("telemetry")})
+		if err != nil {
+			return nil, fmt.Errorf("start OpenTelemetry: %w", err)
+		}
+	}
+	defer func() {
+		if err != nil {
+			o.telemetry.End(context.WithoutCancel(ctx))
+		}
+	}()
+	controllers := options.Controllers
+	controllers.Telemetry, controllers.Observer = o.telemetry, o.options.Live
+	if err := controller.Setup(o.manager, controllers); err != nil {
+		return nil, err
+	}
+	if err := o.register(metrics.Writes{Stats: gate.Stats}); err != nil {
+		return nil, err
+	}
+	if err := o.serve(ctx); err != nil {
+		return nil, err
+	}
+	kept := retention{controllers.Ledger, options.HistoryRetention, options.CallRetention, o.manager.GetLogger().WithName("retention")}
+	if err := o.manager.Add(kept); err != nil {
+		return nil, fmt.Errorf("add the retention of histories: %w", err)
+	}
+	return o, nil
+}
+
+// Run runs the operator until ctx ends. Call it once.
+func (o *Operator) Run(ctx context.Context) error {
+	defer o.telemetry.End(context.WithoutCancel(ctx))
+	o.manager.GetLogger().Info("Starting", "version", version.String(),
+		"operatorNamespace", o.options.Controllers.OperatorNamespace, "ledger", o.options.Controllers.Ledger.Name())
+	return o.manager.Start(ctx)
+}
+
+func (o *Operator) newManager(config *rest.Config) (ctrl.Manager, error) {
+	grace := 30 * time.Second
+	// Controllers are told apart by their names in metrics only. Without those, a process may run one operator after another.
+	skipNames := o.options.Controllers.Metrics == nil
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme: NewScheme(), Cache: o.cache(), Metrics: metricsserver.Options{BindAddress: cmp.Or(o.options.MetricsAddress, "0")},
+		HealthProbeBindAddress: o.options.ProbeAddress, PprofBindAddress: o.options.ProfileAddress,
+		LeaderElection: o.options.LeaderElection, LeaderElectionID: leaseName, LeaderElectionNamespace: o.options.Controllers.OperatorNamespace,
+		LeaderElectionReleaseOnCancel: true, GracefulShutdownTimeout: &grace, Controller: controllerconfig.Controller{SkipNameValidation: &skipNames},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	if !o.options.LeaderElection {
+		return mgr, nil
+	}
+	if err := mgr.Add(leaseOwner{client: mgr.GetClient(), live: mgr.GetAPIReader(), namespace: o.options.Controllers.OperatorNamespace}); err != nil {
+		return nil, fmt.Errorf("add the lease's owner: %w", err)
+	}
+	return mgr, nil
+}
+
+// addChecks adds the probes. An operator is ready when its caches have synced: before that, it would act on an incomplete view of the
+// cluster.
+func (o *Operator) addChecks() error {
+	if err := o.manager.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return fmt.Errorf("add the health check: %w", err)
+	}
+	if err := o.manager.AddReadyzCheck("caches", cachesSynced(o.manager)); err != nil {
+		return fmt.Errorf("add the readiness check: %w", err)
+	}
+	if err := o.manager.AddReadyzCheck("ledger", ledgerAnswers(o.options.Controllers.Ledger)); err != nil {
+		return fmt.Errorf("add the ledger's readiness check: %w", err)
+	}
+	return nil
+}
+
+// cache limits what is watched to the chosen namespaces.
+func (o *Operator) cache() cache.Options {
+	if len(o.options.Namespaces) == 0 {
+		return controller.Cache(cache.Options{})
+	}
+	namespaces := map[string]cache.Config{o.options.Controllers.OperatorNamespace: {}}
+	for _, name := range o.options.Namespaces {
+		namespaces[name] = cache.Config{}
+	}
+	return controller.Cache(cache.Options{DefaultNamespaces: namespaces})
+}
