@@ -9,19 +9,20 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/internal/cli/live"
+	"github.com/nestor-dev/nestor/internal/cli/narrate"
+	"github.com/nestor-dev/nestor/internal/operator"
 )
 
-// What the tour says, and by what it knows that the story is at its end. The other half is the script "tour" of the
-// scripted model.
+// The messages of the tour, and how its last answer begins. The other half of the dialogue is the script "tour" of the scripted model.
 const (
 	tourRequest = "Review the sample project from three perspectives."
 	tourAnswer  = "Only the shop's own network."
@@ -29,13 +30,10 @@ const (
 	tourFile    = "docs/usage.md"
 )
 
-const (
-	tourTimeout = 2 * time.Minute
-	tourLooks   = 100 * time.Millisecond
-)
+const tourTimeout = 2 * time.Minute
 
-// Tour plays a story: a review by three agents at once, of which one asks, one wants approval and one delegates. It does what
-// a user does, with the Kubernetes API and nothing else, and tells what it sees.
+// Tour plays a review by three agents at once: one asks a question, one needs an approval, and one delegates. It acts as a user does,
+// through the Kubernetes API alone, and prints what happens as `kubectl nestor chat` does.
 func (l *Local) Tour(ctx context.Context) error {
 	if l.options.Model.Real() {
 		return errors.New("the tour needs the scripted model: unset OPENAI_API_KEY and MODEL_BASE_URL")
@@ -51,128 +49,82 @@ func (l *Local) Tour(ctx context.Context) error {
 	if err := l.Client.Create(ctx, &me); err != nil {
 		return fmt.Errorf("ask the API server who this is: %w", err)
 	}
-	t := &tour{Local: l, chat: chat.Name, user: me.Status.UserInfo.Username, told: map[string]string{}}
-	l.Say("a new chat, %s, on the files in %s", chat.Name, l.Sample)
-	if err := t.say(ctx, tourRequest); err != nil {
+	snapshots, err := live.Watch(ctx, live.Cluster{Config: l.Config, Scheme: operator.NewScheme()}, live.Scope{Namespace: Namespace, Chat: chat.Name})
+	if err != nil {
 		return err
 	}
-	ticker := time.NewTicker(tourLooks)
-	defer ticker.Stop()
-	for !t.over {
+	t := &tour{Local: l, chat: chat.Name, user: me.Status.UserInfo.Username, narrator: narrate.New(chat.Name), resolved: map[string]bool{}}
+	l.Say("a new chat, %s, on the files in %s", chat.Name, l.Sample)
+	if err := t.send(ctx, v1alpha1.AgentMessageSpec{Content: tourRequest}); err != nil {
+		return err
+	}
+	for {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("the tour did not come to its end: %w; see kubectl get nestor, and %s", context.Cause(ctx), l.Log)
 		case err := <-l.failed:
 			return explain(err, l.Dir)
-		case <-ticker.C:
-		}
-		if err := t.look(ctx); err != nil {
-			return err
-		}
-	}
-	return t.check()
-}
-
-// tour is a tour that is being played.
-type tour struct {
-	*Local
-	// user is who decides, as the API server knows them.
-	chat, user string
-	// told is what has been told of each object.
-	told map[string]string
-	over bool
-}
-
-// look tells what has happened since the last look, and does what the user would.
-func (t *tour) look(ctx context.Context) error {
-	if err := t.tellTasks(ctx); err != nil {
-		return err
-	}
-	if err := t.tellMessages(ctx); err != nil {
-		return err
-	}
-	var chat v1alpha1.AgentChat
-	if err := t.Client.Get(ctx, types.NamespacedName{Namespace: Namespace, Name: t.chat}, &chat); err != nil {
-		return fmt.Errorf("look at the chat: %w", err)
-	}
-	for _, waiting := range chat.Status.Waiting {
-		if waiting.Kind == v1alpha1.WaitingApproval && t.news("approval "+waiting.ToolCall, "given") {
-			t.Say("you: approve call %s of task %s", waiting.ToolCall, waiting.Task)
-			if err := t.write(ctx, v1alpha1.AgentMessageSpec{User: t.user, Approval: &v1alpha1.Approval{
-				Task: waiting.Task, ToolCall: waiting.ToolCall, ArgumentsDigest: waiting.ArgumentsDigest, Decision: v1alpha1.DecisionApprove,
-			}}); err != nil {
+		case now, open := <-snapshots:
+			if !open {
+				snapshots = nil // ctx has ended
+				continue
+			}
+			if err := t.follow(ctx, now); err != nil {
 				return err
+			}
+			if ended(now) {
+				return t.check()
 			}
 		}
 	}
-	return nil
 }
 
-// tellTasks tells how tasks come on.
-func (t *tour) tellTasks(ctx context.Context) error {
-	var tasks v1alpha1.AgentTaskList
-	if err := t.Client.List(ctx, &tasks, client.InNamespace(Namespace), client.MatchingLabels{v1alpha1.LabelChat: t.chat}); err != nil {
-		return fmt.Errorf("look at the tasks: %w", err)
+// tour is a tour in progress.
+type tour struct {
+	*Local
+	// user decides approvals, under the name that the API server knows.
+	chat, user string
+	narrator   *narrate.Narrator
+	// resolved has the keys of the asks that were answered or decided.
+	resolved map[string]bool
+}
+
+// follow prints what is new in a snapshot, and resolves what waits for the user.
+func (t *tour) follow(ctx context.Context, now live.Snapshot) error {
+	for _, line := range t.narrator.Tell(now) {
+		t.Say("%s", line)
 	}
-	for _, task := range tasks.Items {
-		if task.Status.Phase == "" || !t.news("task "+task.Name, string(task.Status.Phase)) {
-			continue
-		}
-		words := string(task.Status.Phase)
-		if w := task.Status.Waiting; w != nil {
-			words += " for a person: " + string(w.Kind)
-		}
-		if r := task.Status.Result; r != nil && task.Status.Phase == v1alpha1.TaskSuccess {
-			words += ": " + r.Summary
-		}
-		under := ""
-		if parent := task.Labels[v1alpha1.LabelParent]; parent != "" {
-			under = " under " + parent
-		}
-		t.Say("    task %s (%s%s) is %s", task.Name, task.Spec.Role, under, words)
+	for _, task := range now.Tasks {
 		if e := task.Status.Error; e != nil {
 			return fmt.Errorf("task %s failed: %s: %s", task.Name, e.Kind, e.Message)
 		}
 	}
-	return nil
-}
-
-// tellMessages tells what is said in the chat, and answers.
-func (t *tour) tellMessages(ctx context.Context) error {
-	var messages v1alpha1.AgentMessageList
-	if err := t.Client.List(ctx, &messages, client.InNamespace(Namespace), client.MatchingLabels{v1alpha1.LabelChat: t.chat}); err != nil {
-		return fmt.Errorf("look at the messages: %w", err)
-	}
-	for _, m := range messages.Items {
-		if m.Spec.Role == v1alpha1.RoleUser || m.Spec.Content == "" || !t.news("message "+m.Name, "seen") {
+	for _, ask := range now.Asks(t.chat) {
+		if t.resolved[ask.Key()] {
 			continue
 		}
-		t.Say("orchestrator: %s", strings.ReplaceAll(strings.TrimSpace(m.Spec.Content), "\n", "\n           "))
-		t.over = t.over || strings.HasPrefix(m.Spec.Content, tourEnd)
-		if strings.Contains(m.Spec.Content, "needs input:") {
-			if err := t.say(ctx, tourAnswer); err != nil {
-				return err
-			}
+		t.resolved[ask.Key()] = true
+		spec := v1alpha1.AgentMessageSpec{Content: tourAnswer}
+		if ask.Kind == v1alpha1.WaitingApproval {
+			spec = v1alpha1.AgentMessageSpec{User: t.user, Approval: &v1alpha1.Approval{
+				Task: ask.Task, ToolCall: ask.Call, ArgumentsDigest: ask.Digest, Decision: v1alpha1.DecisionApprove,
+			}}
+		}
+		if err := t.send(ctx, spec); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// news remembers something of an object, and says whether it is new.
-func (t *tour) news(object, what string) bool {
-	if t.told[object] == what {
-		return false
-	}
-	t.told[object] = what
-	return true
+// ended reports whether the last answer has been posted.
+func ended(now live.Snapshot) bool {
+	return slices.ContainsFunc(now.Messages, func(m v1alpha1.AgentMessage) bool {
+		return m.Spec.Role != v1alpha1.RoleUser && strings.HasPrefix(m.Spec.Content, tourEnd)
+	})
 }
 
-func (t *tour) say(ctx context.Context, text string) error {
-	t.Say("you: %s", text)
-	return t.write(ctx, v1alpha1.AgentMessageSpec{Content: text})
-}
-
-func (t *tour) write(ctx context.Context, spec v1alpha1.AgentMessageSpec) error {
+func (t *tour) send(ctx context.Context, spec v1alpha1.AgentMessageSpec) error {
 	spec.Chat = t.chat
 	message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, GenerateName: t.chat + "-you-"}, Spec: spec}
 	if err := t.Client.Create(ctx, message); err != nil {
@@ -181,7 +133,7 @@ func (t *tour) write(ctx context.Context, spec v1alpha1.AgentMessageSpec) error 
 	return nil
 }
 
-// check makes sure that what the story tells is true.
+// check checks that the approved file was written.
 func (t *tour) check() error {
 	if _, err := os.Stat(filepath.Join(t.Sample, filepath.FromSlash(tourFile))); err != nil {
 		return fmt.Errorf("the approved file was not written: %w", err)
