@@ -196,7 +196,7 @@ func (c *Cluster) Stop() error {
 		errs = c.stopProcesses()
 	}
 	if c.guard != nil {
-		errs = append(errs, c.guard.dismiss(!crashed && len(errs) == 0))
+		errs = append(errs, c.guard.close(!crashed && len(errs) == 0))
 	}
 	if c.temporary {
 		errs = append(errs, os.RemoveAll(c.stateDir))

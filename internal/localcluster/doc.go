@@ -12,5 +12,5 @@
 // The API server aggregates: ServeAPI registers an API that a process on this machine serves.
 //
 // Nothing outlives the caller. Stop ends the processes and waits for them; when the caller dies without calling it, by
-// a signal, a panic or SIGKILL, a guard process notices and ends them (see guard.go).
+// a signal, a panic or SIGKILL, they end too (see guard.go).
 package localcluster

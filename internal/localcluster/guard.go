@@ -4,110 +4,109 @@
 package localcluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/nestor-dev/nestor/internal/lifeline"
 )
 
-// A guard ends the control plane when the caller dies without stopping it.
+// A guard ends the control plane when the caller dies without stopping it; see package lifeline.
 //
-// It is a shell that reads from a pipe whose other end only the caller holds: when the caller is gone, however it
-// went, the read ends and the guard kills the processes. It learns their ids from launchers, two-line scripts that
-// write down their own id and then become the real program. (The parent-death signal of Linux would not do: envtest
-// starts the processes itself, and the signal follows a thread, not the process.)
+// envtest starts etcd and the API server itself. They run by way of launchers: scripts that record their process id, open the lifeline,
+// which is a named pipe here, and become the real program.
 type guard struct {
-	dir   string
-	cmd   *exec.Cmd
-	stdin io.WriteCloser
+	dir, pipe string
+	line      *os.File
+	// cleanup removes the files that nobody needs after the death of the caller.
+	cleanup string
 }
 
-// script is what the guard runs in the guard's directory. "done" on standard input means that the caller stopped everything
-// itself. A recorded id is killed only if the command line still names the cluster's state directory, so that an id
-// that the system has given to somebody else is left alone.
-const script = `
-read -r word && [ "$word" = done ] && exit 0
-for file in "$0"/*.pid; do
-	pid=$(cat "$file") || continue
-	case "$(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null || ps -o args= -p "$pid")" in *"$1"*) kill -KILL "$pid" ;; esac
-done
-if [ "$2" = temporary ]; then
-	# A process that is being killed may still write a file.
-	for try in 1 2 3 4 5; do rm -rf "$1" && break; sleep 0.2; done
-else
-	rm -rf "$0"
-fi
-`
-
-// startGuard watches over the processes of a cluster whose files are in stateDir; a temporary one is removed with them.
+// startGuard makes a guard for a cluster whose files are in stateDir. If the caller dies, a temporary stateDir is removed.
 func startGuard(stateDir string, temporary bool) (*guard, error) {
 	dir := filepath.Join(stateDir, "run")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the guard's directory: %w", err)
 	}
-	kind := "persistent"
-	if temporary {
-		kind = "temporary"
-	}
-	cmd := exec.Command("sh", "-c", script, dir, stateDir, kind) //nolint:noctx // it must outlive every context of the caller
-	// A session of its own: Ctrl-C in the terminal reaches the caller's group and must not end the guard first.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	stdin, err := cmd.StdinPipe()
+	// The name is new for each guard: a launcher of an earlier one must not take this pipe for its own.
+	unique, err := os.MkdirTemp(dir, "lifeline-")
 	if err != nil {
+		return nil, fmt.Errorf("make the guard's directory: %w", err)
+	}
+	g := &guard{dir: dir, pipe: filepath.Join(unique, "pipe")}
+	if err := syscall.Mkfifo(g.pipe, 0o600); err != nil {
+		return nil, fmt.Errorf("make the guard's pipe: %w", err)
+	}
+	if g.line, err = os.OpenFile(g.pipe, os.O_RDWR, 0); err != nil {
 		return nil, fmt.Errorf("open the guard's pipe: %w", err)
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start the guard: %w", err)
+	removed := dir
+	if temporary {
+		removed = stateDir
 	}
-	return &guard{dir: dir, cmd: cmd, stdin: stdin}, nil
+	// Without the pipe, the caller stopped everything itself. A process that is being killed may still write a file.
+	g.cleanup = fmt.Sprintf(`[ -p %s ] && for attempt in 1 2 3 4 5; do rm -rf %s && break; sleep 0.2; done`, quote(g.pipe), quote(removed))
+	return g, nil
 }
 
-// launcher returns the path of a script that runs a program under the guard. A control plane on somebody's machine is small:
-// collecting garbage less often costs it little memory, and would else cost a third of its time.
+// launcher returns the path of a script that runs a program under the guard. A control plane on a developer's machine is small: garbage
+// collection would take a third of its time, and collecting less often costs it little memory.
 func (g *guard) launcher(program string) (string, error) {
 	name := filepath.Base(program)
 	path := filepath.Join(g.dir, name)
-	text := fmt.Sprintf("#!/bin/sh\necho $$ > %s\nexport GOGC=${GOGC:-400}\nexec %s \"$@\"\n", quote(path+".pid"), quote(program))
+	text := fmt.Sprintf("#!/bin/sh\necho $$ > %s\nexport GOGC=${GOGC:-400}\nexec 3<%s\nset -- %s \"$@\"\n%s",
+		quote(path+".pid"), quote(g.pipe), quote(program), lifeline.Script(syscall.SIGKILL, g.cleanup))
 	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
 		return "", fmt.Errorf("write the launcher of %s: %w", name, err)
 	}
 	return path, nil
 }
 
-// dead names a program under the guard that does not run any more.
-func (g *guard) dead() string {
+// pids returns the ids of the programs that were started.
+func (g *guard) pids() map[string]int {
+	found := map[string]int{}
 	for _, program := range []string{etcd, apiServer, controllerManager} {
 		text, err := os.ReadFile(filepath.Join(g.dir, program+".pid"))
 		if err != nil {
-			continue // it has not begun
+			continue // it was not started yet
 		}
-		pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-		if err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
+			found[program] = pid
+		}
+	}
+	return found
+}
+
+// dead names a program under the guard that has ended, or nothing.
+func (g *guard) dead() string {
+	for program, pid := range g.pids() {
+		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 			return program
 		}
 	}
 	return ""
 }
 
-// dismiss tells the guard that everything has been stopped; if it has not, the guard ends what is left first.
-func (g *guard) dismiss(stopped bool) error {
+// close ends what still runs. stopped says that nothing does.
+func (g *guard) close(stopped bool) error {
+	pids := g.pids()
+	if err := errors.Join(os.RemoveAll(g.dir), g.line.Close()); err != nil {
+		return fmt.Errorf("close the guard: %w", err)
+	}
 	if stopped {
-		if _, err := io.WriteString(g.stdin, "done\n"); err != nil {
-			return fmt.Errorf("dismiss the guard: %w", err)
+		return nil
+	}
+	for program, pid := range pids {
+		if err := awaitEnd(context.Background(), pid); err != nil {
+			return fmt.Errorf("wait for the end of %s: %w", program, err)
 		}
 	}
-	if err := g.stdin.Close(); err != nil {
-		return fmt.Errorf("dismiss the guard: %w", err)
-	}
-	if err := g.cmd.Wait(); err != nil {
-		return fmt.Errorf("wait for the guard: %w", err)
-	}
-	return os.RemoveAll(g.dir)
+	return nil
 }
 
 func quote(s string) string {

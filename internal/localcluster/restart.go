@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -29,9 +28,9 @@ type successor struct {
 // RestartAPIServer kills the API server and starts it again at the same address, with the same flags and certificates. The
 // time between is when clients learn what they do without one; between is called then, and may be nil.
 func (c *Cluster) RestartAPIServer(ctx context.Context, between func()) error {
-	pid, err := c.apiServerPid()
-	if err != nil {
-		return err
+	pid, started := c.guard.pids()[apiServer]
+	if !started {
+		return errors.New("the API server was not started")
 	}
 	flags, err := commandLine(pid)
 	if err != nil {
@@ -50,14 +49,6 @@ func (c *Cluster) RestartAPIServer(ctx context.Context, between func()) error {
 		return err
 	}
 	return c.awaitAPIServer(ctx)
-}
-
-func (c *Cluster) apiServerPid() (int, error) {
-	words, err := os.ReadFile(filepath.Join(c.guard.dir, apiServer+".pid"))
-	if err != nil {
-		return 0, fmt.Errorf("find the API server: %w", err)
-	}
-	return strconv.Atoi(strings.TrimSpace(string(words)))
 }
 
 // commandLine reads the flags of a process.

@@ -6,7 +6,6 @@ package pgserver
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,29 +13,12 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/nestor-dev/nestor/internal/lifeline"
 )
 
 // startTimeout is generous, because a server that was killed must recover first.
 const startTimeout = 60 * time.Second
-
-// guard executes the server, with a child process that stops it when the input ends: when the test closes it or dies.
-const guard = `exec 3<&0; (read -r _ <&3; kill -QUIT $$) & exec "$@" 3<&- </dev/null`
-
-// process is a server that may have ended by itself.
-type process struct {
-	pid      int
-	lifeline io.Closer
-	exited   chan struct{}
-}
-
-func (p *process) hasExited() bool {
-	select {
-	case <-p.exited:
-		return true
-	default:
-		return false
-	}
-}
 
 // Start starts the server if it is not running, and returns when it accepts connections.
 func (s *Server) Start(ctx context.Context) error {
@@ -46,8 +28,7 @@ func (s *Server) Start(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		// After a kill, a new server refuses to start while the shared memory of the old one is in use.
-		if s.running == nil || s.running.hasExited() {
-			s.Stop()
+		if s.hasExited() {
 			if err := s.launch(); err != nil {
 				return fmt.Errorf("start PostgreSQL: %w", err)
 			}
@@ -72,26 +53,27 @@ func (s *Server) launch() error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = log.Close() }()                   // the server has a copy
-	cmd := exec.Command("/bin/sh", "-c", guard, "guard", //nolint:noctx // It outlives every context but the process.
-		filepath.Join(s.programs, "postgres"), "-D", s.data(), "-k", s.dir, "-p", strconv.Itoa(s.port),
+	defer func() { _ = log.Close() }()                         // the server has a copy
+	cmd := exec.Command(filepath.Join(s.programs, "postgres"), //nolint:noctx // It outlives every context but the process.
+		"-D", s.data(), "-k", s.dir, "-p", strconv.Itoa(s.port),
 		"-c", "listen_addresses=127.0.0.1", "-c", "fsync=on", "-c", "max_connections=200")
 	s.prepare(cmd)
 	cmd.Stdout, cmd.Stderr = log, log
-	lifeline, err := cmd.StdinPipe()
-	if err != nil {
-		return err
+	s.running, err = lifeline.Start(cmd, syscall.SIGQUIT)
+	return err
+}
+
+// hasExited reports whether the server is not running.
+func (s *Server) hasExited() bool {
+	if s.running == nil {
+		return true
 	}
-	if err := cmd.Start(); err != nil {
-		return err
+	select {
+	case <-s.running.Exited():
+		return true
+	default:
+		return false
 	}
-	p := &process{pid: cmd.Process.Pid, lifeline: lifeline, exited: make(chan struct{})}
-	go func() {
-		_ = cmd.Wait() // only its end matters
-		close(p.exited)
-	}()
-	s.running = p
-	return nil
 }
 
 // Stop stops the server immediately, without a checkpoint, if it is running.
@@ -99,8 +81,8 @@ func (s *Server) Stop() {
 	if s.running == nil {
 		return
 	}
-	s.running.lifeline.Close()
-	<-s.running.exited
+	_ = s.running.Signal(syscall.SIGQUIT) // it is our child: this fails only if it has ended
+	<-s.running.Exited()
 	s.running = nil
 }
 
@@ -109,7 +91,7 @@ func (s *Server) Kill() error {
 	if s.running == nil {
 		return nil
 	}
-	pid := s.running.pid
+	pid := s.running.Pid
 	// A stopped server starts no more processes while its children are listed.
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		return fmt.Errorf("stop PostgreSQL: %w", err)

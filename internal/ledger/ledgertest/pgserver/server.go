@@ -17,6 +17,8 @@ import (
 	"syscall"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/nestor-dev/nestor/internal/lifeline"
 )
 
 // User and Password are the superuser's. The password contains characters that must be escaped in URLs.
@@ -31,7 +33,7 @@ type Server struct {
 	dir      string
 	port     int
 	account  *syscall.Credential
-	running  *process
+	running  *lifeline.Process
 
 	databases atomic.Int64
 }
