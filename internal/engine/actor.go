@@ -14,54 +14,18 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// delivery is an item in an agent's mailbox: a fact, and what to record with it.
-type delivery struct {
-	fact agent.Fact
-	// at is the earliest time of the fact: a timer may fire slightly early by another clock.
-	at agent.Time
-	// create is the record of an agent that may be new.
-	create *ledger.Agent
-	// end reports that nothing follows: the agent's object is gone.
-	end bool
-	// quarantine reports that the fact quarantines the agent.
-	quarantine bool
-	// takeOver performs everything that is outstanding, not only what a fact adds; its fact is computed after the agent was read.
-	// fresh reports that the agent was just read.
-	takeOver, fresh bool
-	// missed are the facts to apply after a take-over; caughtUp reports that they were computed.
-	missed   []agent.Fact
-	caughtUp bool
-	// resume performs everything that is outstanding of a parked agent.
-	resume bool
-	// open are the keys of the calls without a result in the ledger, for a take-over or a resume.
-	open map[string]bool
-	// reserved is the reservation of a model call, released when its usage is part of the state.
-	reserved    agent.Amount
-	modelResult *ledger.ModelResult
-	toolResult  *ledger.ToolResult
-	// images belong to the fact.
-	images []ledger.Image
-	// call is the call that produced the result, if one was made.
-	call *Call
-	// recorded, if set, is called once with the result of the delivery; nil means that the fact is durable or changes nothing.
-	recorded func(error)
-}
-
 // actor is one agent: its mailbox, its state and its effects in flight.
 type actor struct {
 	engine *Engine
 	uid    string
 
-	mu       sync.Mutex
-	queue    []delivery
-	working  bool
-	dropped  bool // deliveries are refused from now on
+	mu sync.Mutex
+	mailbox
 	quiet    bool // starts no new effects
 	inFlight map[string]func()
 	fence    ledger.Fence // of the current batch
 	calls    int          // calls in flight
 	queued   *queued      // the model call that waits at its provider, if any
-	touched  time.Time    // last delivery or read
 	blocked  error        // why the ledger does not accept the mailbox
 
 	// Only the working goroutine changes the following fields, with this lock held.
@@ -93,15 +57,9 @@ func (a *actor) post(together ...delivery) bool {
 }
 
 func (a *actor) postLocked(d delivery) bool {
-	if a.dropped {
+	if !a.put(d, a.engine.options.Now()) {
 		return false
 	}
-	if d.takeOver { // take-overs come first
-		a.queue = append([]delivery{d}, a.queue...)
-	} else {
-		a.queue = append(a.queue, d)
-	}
-	a.touched = a.engine.options.Now()
 	a.lookLocked()
 	return true
 }
@@ -120,7 +78,7 @@ func (a *actor) look() {
 }
 
 func (a *actor) lookLocked() {
-	if a.working || len(a.queue) == 0 || a.dropped || a.engine.held.Load() {
+	if a.working || !a.hasWork() || a.engine.held.Load() {
 		return
 	}
 	a.working = true
@@ -133,13 +91,12 @@ func (a *actor) work() {
 	defer a.engine.busy.Done()
 	for {
 		a.mu.Lock()
-		batch := a.queue
-		if len(batch) == 0 || a.dropped || a.engine.held.Load() {
+		if !a.hasWork() || a.engine.held.Load() {
 			a.working = false
 			a.mu.Unlock()
 			return
 		}
-		a.queue = nil
+		batch := a.take()
 		a.fence, _ = a.engine.tenure.current() // an actor that is not dropped was read in the current epoch
 		a.mu.Unlock()
 		slow := a.watch(batch)
@@ -178,15 +135,6 @@ func (a *actor) pause(batch []delivery, err error) {
 	})
 }
 
-// putBack puts a batch in front of newer deliveries. The mailbox of a dropped actor is never read. The lock must be held.
-func (a *actor) putBack(batch []delivery) {
-	if a.dropped {
-		confirm(batch, errForgotten)
-		return
-	}
-	a.queue = append(batch, a.queue...)
-}
-
 // handle steps through a batch, records it and performs the effects. An error means that nothing was recorded and that a retry
 // may succeed.
 func (a *actor) handle(batch []delivery) (err error) {
@@ -195,28 +143,8 @@ func (a *actor) handle(batch []delivery) (err error) {
 			err = a.caught(batch, value)
 		}
 	}()
-	if slices.ContainsFunc(batch, func(d delivery) bool { return d.takeOver && !d.fresh }) {
-		a.unload() // another engine may have appended since this state was read
-	}
-	// An agent that was not found a moment ago and starts now need not be read again: if another engine has started it meanwhile,
-	// the append fails.
-	begins := slices.ContainsFunc(batch, func(d delivery) bool { return d.create != nil })
-	if !begins || !a.isAbsent() {
-		if err := a.load(a.engine.ctx); err != nil && !errors.Is(err, ledger.ErrNotFound) {
-			return err
-		}
-	}
-	if batch, err = a.isolate(batch); err != nil {
+	if batch, err = a.prepare(batch); err != nil {
 		return err
-	}
-	if err := a.findOpen(batch); err != nil {
-		return err
-	}
-	if batch, err = a.catchUp(batch); err != nil {
-		return err
-	}
-	if begins {
-		batch = a.withoutParent(batch)
 	}
 	r := a.step(batch)
 	committed := false
@@ -244,35 +172,7 @@ func (a *actor) handle(batch []delivery) (err error) {
 		}
 		return nil
 	}
-	asked := time.Now()
-	r.batch.Fence = a.fence
-	err = a.engine.options.Ledger.Append(a.engine.ctx, r.batch)
-	if errors.Is(err, ledger.ErrInvalid) && r.batch.Snapshot != nil {
-		r.batch.Snapshot = nil // a snapshot is only an optimisation
-		err = a.engine.options.Ledger.Append(a.engine.ctx, r.batch)
-	}
-	var conflict *ledger.ConflictError
-	switch {
-	case err == nil:
-		a.engine.tenure.confirm(asked)
-	case errors.Is(err, ledger.ErrFenced):
-		a.engine.followed(a.fence)
-		a.release(batch)
-		confirm(batch, ErrFollowed)
-		return nil
-	case errors.As(err, &conflict):
-		a.overtaken(batch)
-		return nil
-	case errors.Is(err, ledger.ErrNoIntent):
-		a.overtaken(withoutResults(batch)) // the results are already recorded
-		return nil
-	case errors.Is(err, ledger.ErrInvalid):
-		// A retry would fail again and block the agent.
-		a.engine.options.Trouble(fmt.Errorf("agent %s: %w", a.uid, err))
-		a.release(batch)
-		confirm(batch, err)
-		return nil
-	default:
+	if appended, err := a.append(batch, r); err != nil || !appended {
 		return err
 	}
 	a.passed(r)
@@ -308,6 +208,71 @@ func (a *actor) handle(batch []delivery) (err error) {
 	return nil
 }
 
+// prepare loads the agent, and returns the batch with the facts that the agent missed before it.
+func (a *actor) prepare(batch []delivery) ([]delivery, error) {
+	if slices.ContainsFunc(batch, func(d delivery) bool { return d.takeOver && !d.fresh }) {
+		a.unload() // another engine may have appended since this state was read
+	}
+	// An agent that was not found a moment ago and starts now need not be read again: if another engine has started it meanwhile,
+	// the append fails.
+	begins := slices.ContainsFunc(batch, func(d delivery) bool { return d.create != nil })
+	if !begins || !a.isAbsent() {
+		if err := a.load(a.engine.ctx); err != nil && !errors.Is(err, ledger.ErrNotFound) {
+			return nil, err
+		}
+	}
+	batch, err := a.isolate(batch)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.findOpen(batch); err != nil {
+		return nil, err
+	}
+	if batch, err = a.catchUp(batch); err != nil {
+		return nil, err
+	}
+	if begins {
+		batch = a.withoutParent(batch)
+	}
+	return batch, nil
+}
+
+// append records a batch. It reports false if the ledger will never accept it as it is; the batch needs no retry then.
+func (a *actor) append(batch []delivery, r *recording) (bool, error) {
+	asked := time.Now()
+	r.batch.Fence = a.fence
+	err := a.engine.options.Ledger.Append(a.engine.ctx, r.batch)
+	if errors.Is(err, ledger.ErrInvalid) && r.batch.Snapshot != nil {
+		r.batch.Snapshot = nil // a snapshot is only an optimisation
+		err = a.engine.options.Ledger.Append(a.engine.ctx, r.batch)
+	}
+	var conflict *ledger.ConflictError
+	switch {
+	case err == nil:
+		a.engine.tenure.confirm(asked)
+		return true, nil
+	case errors.Is(err, ledger.ErrFenced):
+		a.engine.followed(a.fence)
+		a.release(batch)
+		confirm(batch, ErrFollowed)
+		return false, nil
+	case errors.As(err, &conflict):
+		a.overtaken(batch)
+		return false, nil
+	case errors.Is(err, ledger.ErrNoIntent):
+		a.overtaken(withoutResults(batch)) // the results are already recorded
+		return false, nil
+	case errors.Is(err, ledger.ErrInvalid):
+		// A retry would fail again and block the agent.
+		a.engine.options.Trouble(fmt.Errorf("agent %s: %w", a.uid, err))
+		a.release(batch)
+		confirm(batch, err)
+		return false, nil
+	default:
+		return false, err
+	}
+}
+
 // passed reports the points that a successful append has reached.
 func (a *actor) passed(r *recording) {
 	if len(r.batch.ModelCalls)+len(r.batch.ToolCalls) > 0 {
@@ -315,15 +280,6 @@ func (a *actor) passed(r *recording) {
 	}
 	if len(r.batch.ModelResults)+len(r.batch.ToolResults) > 0 {
 		a.engine.reached(AfterAppend)
-	}
-}
-
-// confirm reports the result of an append to the callers that wait for it.
-func confirm(batch []delivery, err error) {
-	for _, d := range batch {
-		if d.recorded != nil {
-			d.recorded(err)
-		}
 	}
 }
 
@@ -360,15 +316,15 @@ func (a *actor) act(r *recording) {
 	a.notifyOthers(r)
 }
 
-// retire marks an idle actor as dropped, so that it can be evicted, and reports whether it did. The engine's lock must be held: a
+// retire marks an idle actor as dropped, so that it can be evicted, and reports whether it did. The registry's lock must be held: a
 // concurrent delivery then gets a new actor.
 func (a *actor) retire(before time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.working || len(a.queue) > 0 || len(a.inFlight) > 0 || a.touched.After(before) {
+	if !a.isIdle(before) || len(a.inFlight) > 0 {
 		return false
 	}
-	a.dropped = true
+	a.mailbox.drop()
 	return true
 }
 
@@ -382,9 +338,7 @@ func (a *actor) quiesce() {
 // drop stops all effects and discards the mailbox.
 func (a *actor) drop() {
 	a.mu.Lock()
-	a.dropped = true
-	lost := a.queue
-	a.queue = nil
+	lost := a.mailbox.drop()
 	a.mu.Unlock()
 	confirm(lost, errForgotten)
 	a.stopAll()

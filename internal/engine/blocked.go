@@ -19,9 +19,7 @@ var errSlow = &ledger.Error{Op: "append", Reason: ledger.ReasonUnavailable, Err:
 
 // Blocked returns why the ledger keeps an agent from continuing, or nil.
 func (e *Engine) Blocked(uid string) error {
-	e.mu.Lock()
-	a := e.actors[uid]
-	e.mu.Unlock()
+	a := e.actors.find(uid)
 	if a == nil {
 		return nil
 	}

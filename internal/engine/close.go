@@ -12,9 +12,7 @@ import (
 
 // Close stops the engine. Effects in flight may finish and be recorded until ctx ends; then they are cancelled.
 func (e *Engine) Close(ctx context.Context) error {
-	e.mu.Lock()
-	e.closed = true
-	e.mu.Unlock()
+	e.actors.close()
 	for _, a := range e.all() {
 		a.quiesce()
 	}
@@ -44,10 +42,4 @@ func (e *Engine) Close(ctx context.Context) error {
 	released, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 	defer cancel()
 	return e.release(released)
-}
-
-func (e *Engine) isClosed() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.closed
 }

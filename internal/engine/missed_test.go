@@ -244,10 +244,7 @@ func TestTheQuestionOfAnAgentThatIsDamagedLaterIsClosed(t *testing.T) {
 	w.untilPosted("Which year?")
 	w.until("it to be idle", func() bool {
 		w.engine.Evict(-1e12)
-		w.engine.mu.Lock()
-		defer w.engine.mu.Unlock()
-		_, there := w.engine.actors["uid-chat-1-1"]
-		return !there
+		return w.engine.actors.find("uid-chat-1-1") == nil
 	})
 	damage.uid, damage.seq = "uid-chat-1-1", w.record("uid-chat-1-1").LastSeq
 	_, _ = w.engine.View(t.Context(), "uid-chat-1-1")

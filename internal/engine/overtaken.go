@@ -20,15 +20,6 @@ func (a *actor) overtaken(batch []delivery) {
 	a.putBack(slices.Concat([]delivery{{takeOver: true}}, batch))
 }
 
-// withoutResults keeps only the facts of a batch.
-func withoutResults(batch []delivery) []delivery {
-	facts := slices.Clone(batch)
-	for i := range facts {
-		facts[i].modelResult, facts[i].toolResult, facts[i].call = nil, nil, nil
-	}
-	return facts
-}
-
 // spare leaves out the calls that are in flight in this engine.
 func (a *actor) spare(restarted agent.Restarted) agent.Restarted {
 	a.mu.Lock()

@@ -63,9 +63,7 @@ func (a *actor) dequeued(q *queued, record ledger.Agent) {
 
 // Queued returns where the model call of an agent waits, if it has waited for long.
 func (e *Engine) Queued(uid string) (Queue, bool) {
-	e.mu.Lock()
-	a := e.actors[uid]
-	e.mu.Unlock()
+	a := e.actors.find(uid)
 	if a == nil {
 		return Queue{}, false
 	}

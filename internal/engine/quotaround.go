@@ -110,7 +110,7 @@ func (q *quotas) answer(r namespaceRound, answer ledger.QuotaAnswer, now time.Ti
 
 // grant starts a call, unless it was cancelled meanwhile. In that case the end of the call releases the reservation.
 func (q *quotas) grant(c *quotaClaim, reserved bool) {
-	if q.engine.isClosed() || !q.giveUp(c) { // a draining engine starts nothing new
+	if q.engine.actors.isClosed() || !q.giveUp(c) { // a draining engine starts nothing new
 		return
 	}
 	if reserved {

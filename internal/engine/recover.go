@@ -42,7 +42,7 @@ func (e *Engine) Recover(ctx context.Context) (int, error) {
 		if list.Next == "" {
 			if !e.tenure.unlessOver(func() {
 				e.held.Store(false)
-				e.setRecovered(true)
+				e.recovered.set(true)
 			}) {
 				e.standDown()
 				return count, e.leave(nil)

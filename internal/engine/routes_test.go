@@ -117,9 +117,7 @@ func (w *world) dieAfter(step func(Change) bool) <-chan struct{} {
 		if !step(c) || once.Swap(true) {
 			return
 		}
-		e.mu.Lock()
-		e.closed = true
-		e.mu.Unlock()
+		e.actors.close()
 		e.cancel()
 		close(dead)
 	}

@@ -150,12 +150,8 @@ func (e *Engine) calling() bool {
 func (e *Engine) standDown() {
 	fence, _ := e.tenure.current()
 	e.followed(fence) // appends in flight are too late to count
-	e.setRecovered(false)
-	e.mu.Lock()
-	actors := e.actors
-	e.actors = map[string]*actor{}
-	e.mu.Unlock()
-	for _, a := range actors {
+	e.recovered.set(false)
+	for _, a := range e.actors.removeAll() {
 		a.drop()
 	}
 	e.quiet.Store(false)

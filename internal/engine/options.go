@@ -1,0 +1,160 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/schedule"
+	"github.com/nestor-dev/nestor/internal/tool"
+)
+
+// Ledger is the part of ledger.Ledger that the engine uses.
+type Ledger interface {
+	ledger.Writer
+	ledger.Histories
+	ledger.Calls
+	ledger.Quotas
+	ledger.Shards
+	ledger.Sizes
+}
+
+// Models finds the models of agents.
+type Models interface {
+	// Route returns the name of the provider for an agent's calls, as known to the scheduler.
+	Route(ctx context.Context, a ledger.Agent) (provider string, err error)
+	// Endpoint returns how to reach a provider for an agent; it may be a fallback of the one that Route returned.
+	Endpoint(ctx context.Context, a ledger.Agent, provider string) (Endpoint, error)
+}
+
+// Endpoint is a model at a provider.
+type Endpoint struct {
+	Client *model.Client
+	Model  string
+	Prices model.Prices
+}
+
+// Tools finds the tools of agents.
+type Tools interface {
+	// Set returns tools of an agent, including the one with this name if it exists.
+	Set(ctx context.Context, a ledger.Agent, name string) (tool.Set, error)
+}
+
+// Options configure an engine. Callbacks must not block.
+type Options struct {
+	Ledger    Ledger
+	Models    Models
+	Scheduler *schedule.Scheduler
+	Tools     Tools
+	Executor  tool.Executor
+	// Quotas returns the quotas of namespaces; nil means none. QuotaUsed is called for a namespace with quotas in which model
+	// calls started, ended or wait.
+	Quotas    Quotas
+	QuotaUsed func(namespace string)
+	// MayAct is called before each model and tool call and returns why the agent must not use its role any more; nil allows all
+	// calls. It must answer from memory.
+	MayAct func(ctx context.Context, a ledger.Agent, c agent.Config) error
+	// NamespaceUID returns the UID of a namespace, or an empty string. It may be nil, and must answer from memory.
+	NamespaceUID func(namespace string) string
+	// LedgerQuota bounds the bytes in the ledger of the agents of a namespace; 0 means no limit.
+	LedgerQuota int64
+	// AtOnce are tools that run only in this process and have no effect outside it, such as a calculator. Their calls and answers
+	// are recorded together. It must contain no other tools, because they run before their intent is in the ledger.
+	AtOnce tool.Set
+	// Crews returns the slot groups of a sub-agent with their limits; nil means no limits.
+	Crews func(ctx context.Context, a ledger.Agent) []Crew
+	// Changed is called when the state of an agent has changed.
+	Changed func(Change)
+	// Recorded is called for every append, just before its effects start.
+	Recorded func(Change)
+	// Scope returns the context for a model or tool call; nil keeps the context.
+	Scope func(ctx context.Context, a ledger.Agent, s agent.State, e agent.Effect) context.Context
+	// Called is called after every model and tool call, for metrics.
+	Called func(Call)
+	// Queued is called when the model call of an agent has waited at a provider for a while, and again when it no longer waits;
+	// see Engine.Queued.
+	Queued func(ledger.Agent)
+	// Listen is called with the deltas of streamed replies and the ledger key of the call.
+	Listen func(uid, call string, delta model.Delta)
+	// Trouble is called with errors that concern no single agent, such as an unavailable ledger.
+	Trouble func(err error)
+	// Blocked is called when the ledger keeps an agent from continuing, and again when it no longer does; see Engine.Blocked.
+	Blocked func(a ledger.Agent)
+	// Now is the clock; nil means the system clock.
+	Now func() time.Time
+	// Random returns numbers in [0, 1) for the jitter of retries; nil means always 0.5.
+	Random func() float64
+	// RetryLedger is the delay before a failed append is retried; 0 means one second.
+	RetryLedger time.Duration
+	// Holder is the name of this engine for other engines on the same ledger. Patience is how long another engine may be silent
+	// before this one takes over; 0 means 5 seconds.
+	Holder   string
+	Patience time.Duration
+	// AwaitRecovery delays all deliveries until Recover was called. The first event of a new driver must be the take-over;
+	// otherwise the time without a driver would count as active time of the agent.
+	AwaitRecovery bool
+	// TakesOver reports whether Recover takes over an agent; nil takes over all. Others stay as they are until End or TakeOver.
+	TakesOver func(ctx context.Context, a ledger.Agent) bool
+	// SnapshotEvery is the number of events between snapshots; 0 means 64.
+	SnapshotEvery int64
+	// Reached is called at the points that an effect passes, for crash tests; nil in production.
+	Reached func(Point)
+}
+
+// withDefaults returns the options with a value for everything that may be left out.
+func (options Options) withDefaults() Options {
+	if options.MayAct == nil {
+		options.MayAct = func(context.Context, ledger.Agent, agent.Config) error { return nil }
+	}
+	if options.NamespaceUID == nil {
+		options.NamespaceUID = func(string) string { return "" }
+	}
+	if options.Crews == nil {
+		options.Crews = func(context.Context, ledger.Agent) []Crew { return nil }
+	}
+	if options.Changed == nil {
+		options.Changed = func(Change) {}
+	}
+	if options.Recorded == nil {
+		options.Recorded = func(Change) {}
+	}
+	if options.Scope == nil {
+		options.Scope = func(ctx context.Context, _ ledger.Agent, _ agent.State, _ agent.Effect) context.Context { return ctx }
+	}
+	if options.Called == nil {
+		options.Called = func(Call) {}
+	}
+	if options.Queued == nil {
+		options.Queued = func(ledger.Agent) {}
+	}
+	if options.Trouble == nil {
+		options.Trouble = func(error) {}
+	}
+	if options.Blocked == nil {
+		options.Blocked = func(ledger.Agent) {}
+	}
+	if options.Now == nil {
+		options.Now = time.Now
+	}
+	if options.Random == nil {
+		options.Random = func() float64 { return 0.5 }
+	}
+	if options.RetryLedger == 0 {
+		options.RetryLedger = time.Second
+	}
+	if options.Patience == 0 {
+		options.Patience = defaultPatience
+	}
+	if options.TakesOver == nil {
+		options.TakesOver = func(context.Context, ledger.Agent) bool { return true }
+	}
+	if options.SnapshotEvery == 0 {
+		options.SnapshotEvery = 64
+	}
+	return options
+}
