@@ -76,7 +76,7 @@ check "module files are tidy" tidy
 check "charts are as Helm likes them" make --no-print-directory chart-lint
 check "everything compiles" go build ./...
 check "the programs reach all of their code" reached
-check "reasons are set and tested, fields of specs are read" go test ./test/wired
+check "reasons are set and tested, fields of specs are read" go test ./test/declarations
 check "the dashboard and the alerts hold" make --no-print-directory monitoring-check
 check "no known vulnerability is reached" hack/vulnerabilities.sh
 check "lint" go tool -modfile=hack/tools/go.mod golangci-lint run

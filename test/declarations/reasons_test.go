@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package wired
+package declarations
 
 import (
 	"go/ast"
@@ -145,7 +145,7 @@ func testWords(t *testing.T) tested {
 			switch {
 			case err != nil:
 				return err
-			case entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == "wired"):
+			case entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == "declarations"):
 				return filepath.SkipDir
 			case strings.HasSuffix(path, "_test.go"):
 				return found.readTest(path)
