@@ -11,32 +11,32 @@ import (
 	"time"
 )
 
-// Gate lets only some writes be on their way at once. The others wait, and pass in the order in which they came.
+// Gate limits the number of writes in flight. Further writes wait and are admitted in order.
 type Gate struct {
 	mu       sync.Mutex
 	limit    int
-	pace     *pace // nil: the limit stays as it is
+	pace     *pace // nil: the limit is fixed
 	inFlight int
 	waiting  []chan struct{}
 }
 
-// Stats say how many writes a gate lets through, and has let through.
+// Stats are the current limit, writes in flight and waiting writes of a gate.
 type Stats struct{ Limit, InFlight, Waiting int }
 
-// Fixed returns a gate for so many writes.
+// Fixed returns a gate with a fixed limit.
 func Fixed(limit int) *Gate { return &Gate{limit: limit} }
 
-// Adaptive returns a gate that finds out how many writes the API server takes.
+// Adaptive returns a gate that adapts its limit to the API server.
 func Adaptive() *Gate { return &Gate{limit: start, pace: newPace()} }
 
-// Stats returns how the gate stands.
+// Stats returns the state of the gate.
 func (g *Gate) Stats() Stats {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return Stats{Limit: g.limit, InFlight: g.inFlight, Waiting: len(g.waiting)}
 }
 
-// Do makes a write when it is its turn. It fails if ctx ends before.
+// Do runs a write when it is admitted. It fails if ctx ends before.
 func (g *Gate) Do(ctx context.Context, write func() (*http.Response, error)) (*http.Response, error) {
 	if err := g.enter(ctx); err != nil {
 		return nil, err
@@ -68,12 +68,12 @@ func (g *Gate) enter(ctx context.Context) error {
 		g.waiting = slices.Delete(g.waiting, at, at+1)
 		return ctx.Err()
 	}
-	g.inFlight-- // its turn came at the same moment: it is the next one's
+	g.inFlight-- // it was admitted at the same moment: admit the next one instead
 	g.admit()
 	return ctx.Err()
 }
 
-// leave learns from a write that has ended, and lets the next ones pass.
+// leave records a finished write and admits the next ones.
 func (g *Gate) leave(began time.Time, response *http.Response, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -87,16 +87,16 @@ func (g *Gate) leave(began time.Time, response *http.Response, err error) {
 func (g *Gate) learn(began time.Time, response *http.Response, err error) {
 	now := time.Now()
 	switch {
-	case err != nil: // the connection, or whoever wrote, gave up: that says nothing of the API server
+	case err != nil: // cancelled or disconnected, which says nothing about the API server
 	case response.StatusCode == http.StatusTooManyRequests || response.StatusCode >= http.StatusInternalServerError:
 		g.pace.refused(now)
-	case response.StatusCode < http.StatusMultipleChoices: // a conflict is answered sooner than a write
+	case response.StatusCode < http.StatusMultipleChoices: // a conflict is faster than a write
 		g.pace.answered(now, now.Sub(began), g.inFlight >= g.limit)
 	}
 	g.limit = int(g.pace.limit)
 }
 
-// admit gives their turn to those that wait, as far as there is room.
+// admit admits waiting writes up to the limit.
 func (g *Gate) admit() {
 	for g.inFlight < g.limit && len(g.waiting) > 0 {
 		close(g.waiting[0])

@@ -14,7 +14,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/kubewrites"
 )
 
-// apiServer takes so long for a write when it does nothing else, and has so many processors for them. All other writes wait.
+// apiServer simulates a server with a number of CPUs, on each of which a write takes a fixed time. Further writes
+// wait.
 type apiServer struct {
 	took       time.Duration
 	processors chan struct{}
@@ -28,11 +29,11 @@ func newServer(processors int, took time.Duration) *apiServer {
 func (s *apiServer) write() (*http.Response, error) {
 	s.processors <- struct{}{}
 	defer func() { <-s.processors }()
-	time.Sleep(s.took) //nolint:forbidigo // The clock of synctest does not wait.
+	time.Sleep(s.took) //nolint:forbidigo // fake time of synctest
 	return &http.Response{StatusCode: s.status, Body: http.NoBody}, nil
 }
 
-// load has many writers write for a while.
+// load runs many writers for a while.
 func load(gate *kubewrites.Gate, server *apiServer, writers int, during time.Duration) {
 	end := time.Now().Add(during)
 	for range writers {
@@ -42,11 +43,11 @@ func load(gate *kubewrites.Gate, server *apiServer, writers int, during time.Dur
 			}
 		}()
 	}
-	time.Sleep(during + time.Minute) //nolint:forbidigo // The clock of synctest does not wait.
+	time.Sleep(during + time.Minute) //nolint:forbidigo // fake time of synctest
 	synctest.Wait()
 }
 
-func TestTheGateFindsWhatTheServerTakes(t *testing.T) {
+func TestGateAdaptsToTheServer(t *testing.T) {
 	for name, tc := range map[string]struct {
 		processors    int
 		took          time.Duration
@@ -63,7 +64,7 @@ func TestTheGateFindsWhatTheServerTakes(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				gate := kubewrites.Adaptive()
 				server := newServer(tc.processors, tc.took)
-				load(gate, server, 1, time.Second) // what a write takes at best
+				load(gate, server, 1, time.Second) // learn the shortest duration
 				load(gate, server, tc.writers, 20*time.Second)
 				if got := gate.Stats(); got.Limit < tc.atLeast || got.Limit > tc.most || got.InFlight != 0 || got.Waiting != 0 {
 					t.Errorf("the gate stands at %+v, want a limit from %d to %d", got, tc.atLeast, tc.most)
@@ -73,7 +74,7 @@ func TestTheGateFindsWhatTheServerTakes(t *testing.T) {
 	}
 }
 
-func TestTheGateForgetsWhatIsLongGone(t *testing.T) {
+func TestGateAdaptsToASlowerServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := kubewrites.Adaptive()
 		load(gate, newServer(100, 5*time.Millisecond), 100, 20*time.Second)
@@ -86,7 +87,7 @@ func TestTheGateForgetsWhatIsLongGone(t *testing.T) {
 	})
 }
 
-func TestAnOverloadedServerGetsLess(t *testing.T) {
+func TestOverloadLowersTheLimit(t *testing.T) {
 	for status, want := range map[int]int{http.StatusTooManyRequests: 8, http.StatusServiceUnavailable: 8, http.StatusConflict: 16} {
 		synctest.Test(t, func(t *testing.T) {
 			gate := kubewrites.Adaptive()
@@ -101,7 +102,8 @@ func TestAnOverloadedServerGetsLess(t *testing.T) {
 	}
 }
 
-// Writes that were sent before the limit was lowered take as long as before, and are no reason to lower it again.
+// TestOneRoundOfWritesLowersTheLimitOnce: writes that were sent before the limit was lowered are just as slow, and
+// must not lower it again.
 func TestOneRoundOfWritesLowersTheLimitOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := kubewrites.Adaptive()
@@ -114,7 +116,7 @@ func TestOneRoundOfWritesLowersTheLimitOnce(t *testing.T) {
 	})
 }
 
-func TestAFixedGateStaysAsItIs(t *testing.T) {
+func TestFixedGateKeepsItsLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := kubewrites.Fixed(3)
 		load(gate, newServer(1, 50*time.Millisecond), 50, 5*time.Second)
@@ -124,7 +126,7 @@ func TestAFixedGateStaysAsItIs(t *testing.T) {
 	})
 }
 
-// A write that is given up while it waits leaves its turn to the next one.
+// TestAWriteThatIsGivenUpTakesNobodysTurn: a write that is cancelled while it waits does not use up a slot.
 func TestAWriteThatIsGivenUpTakesNobodysTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := kubewrites.Fixed(1)

@@ -6,39 +6,44 @@ package kubewrites
 import "time"
 
 const (
-	// Floor is the lowest limit of an adaptive gate: four writes keep two processors of an API server at work.
+	// Floor is the lowest limit of an adaptive gate: four writes keep two CPUs of an API server busy.
 	Floor = 4
-	// Ceiling is the highest: with 20 ms for a write, 64 at once are 3,000 a second.
+	// Ceiling is the highest: at 20 ms per write, 64 in parallel are 3,000 per second.
 	Ceiling = 64
-	// start is where a gate begins to adapt.
+	// start is the initial limit.
 	start = 16
 
-	// Writes that take more than tolerance times as long as at best, and slack more, are queueing.
+	// Writes that take more than tolerance times the shortest duration plus slack are queueing.
 	tolerance = 2
 	slack     = 5 * time.Millisecond
-	// tooMany and overload are what is left of the limit when writes are queueing, and when the API server refuses one.
+	// tooMany and overload are the factors for the limit when writes are queueing, and when the API server rejects
+	// one as overloaded.
 	tooMany  = 0.75
 	overload = 0.5
-	// weight is that of a new write in the smoothed time.
+	// weight is the weight of a new write in the smoothed duration.
 	weight = 1.0 / 8
-	// window is how long the best time counts: between one and two windows. A control plane that has moved to a slower machine is known by then.
+	// window is how long the shortest duration counts: between one and two windows. By then a control plane that
+	// moved to a slower machine is detected.
 	window = 30 * time.Second
 )
 
-// pace is how many writes may be on their way, as the last ones show it.
+// pace computes the limit from the recent writes.
 type pace struct {
 	limit float64
-	// took is the smoothed time of a write; best and bestNow are the shortest of the window before and of this one, which ends at windowEnd.
+	// took is the smoothed duration of a write; best and bestNow are the shortest ones of the previous and the
+	// current window, which ends at windowEnd.
 	took          time.Duration
 	best, bestNow time.Duration
 	windowEnd     time.Time
-	// held is until when the limit is not lowered again: the writes on their way were sent before it was.
+	// held is the time until which the limit is not lowered again, because the writes in flight were sent before it
+	// was lowered.
 	held time.Time
 }
 
 func newPace() *pace { return &pace{limit: start} }
 
-// answered takes into account a write that took so long. Full says that no more were allowed when it was sent: else more would not have helped.
+// answered records a write and its duration. full means that the limit was reached when it was sent; otherwise a
+// higher limit would not have helped.
 func (p *pace) answered(now time.Time, took time.Duration, full bool) {
 	p.remember(now, took)
 	switch {
@@ -49,7 +54,7 @@ func (p *pace) answered(now time.Time, took time.Duration, full bool) {
 	}
 }
 
-// refused takes into account a write that the API server refused because it is overloaded.
+// refused records a write that the API server rejected because it is overloaded.
 func (p *pace) refused(now time.Time) { p.lower(now, overload) }
 
 func (p *pace) lower(now time.Time, left float64) {
@@ -71,5 +76,5 @@ func (p *pace) remember(now time.Time, took time.Duration) {
 	p.took += time.Duration(weight * float64(took-p.took))
 }
 
-// base is how long a write takes at best.
+// base returns the shortest duration of a write.
 func (p *pace) base() time.Duration { return min(p.best, p.bestNow) }

@@ -34,15 +34,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// proxyName is who the aggregator is to the servers behind it.
+// proxyName is the common name of the aggregator's client certificate.
 const proxyName = "front-proxy-client"
 
-// enableAggregation gives the API server what it needs to pass requests on: a client certificate of its own, from an authority
-// that vouches for nothing else, and the headers in which it says who the user is.
+// enableAggregation configures the API server to forward requests: with a client certificate from a separate
+// authority, and the headers that carry the user.
 func enableAggregation(server *envtest.APIServer, dir string) error {
 	paths, err := writeProxyCertificate(dir)
 	if err != nil {
-		return fmt.Errorf("make the aggregator's certificate: %w", err)
+		return fmt.Errorf("create the aggregator's certificate: %w", err)
 	}
 	server.Configure().
 		Set("requestheader-client-ca-file", paths.authority).
@@ -95,18 +95,19 @@ func certificatePEM(der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: certutil.CertificateBlockType, Bytes: der})
 }
 
-// API is an API that a process on this machine serves.
+// API is an aggregated API served by a process on this machine.
 type API struct {
 	schema.GroupVersion
-	// Namespace and Service are the names of the Service that stands for the process. Its certificate must be for
+	// Namespace and Service name the Service that represents the process. Its certificate must be for
 	// SERVICE.NAMESPACE.svc.
 	Namespace, Service string
-	// Port is where it listens, CABundle what vouches for its certificate.
+	// Port is the port of the process, and CABundle the authority of its certificate.
 	Port     int32
 	CABundle []byte
 }
 
-// ServeAPI registers an API and waits until the API server can reach it. What an earlier run has registered is replaced.
+// ServeAPI registers an API and waits until the API server can reach it. Registrations of an earlier run are
+// replaced.
 func (c *Cluster) ServeAPI(ctx context.Context, served API) error {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(corev1.AddToScheme(scheme), apiregistrationv1.AddToScheme(scheme)); err != nil {
@@ -147,16 +148,16 @@ func (c *Cluster) ServeAPI(ctx context.Context, served API) error {
 	})
 }
 
-// serveTimeout is how long the API server may take to find an API; it looks again after a backoff.
+// serveTimeout limits how long the API server may take to reach an API; it retries with a backoff.
 const serveTimeout = time.Minute
 
-// servedTimes is how often in a row an API must answer: the API server may find only now that an earlier run is gone, and refuse
-// everything until it has looked again.
+// servedTimes is how often in a row an API must answer: the API server may only now notice that an earlier run is
+// gone, and reject everything until its next check.
 const servedTimes = 10
 
-// waitUntilServed does not take the API server's word for it: what it says may be about an earlier run.
+// waitUntilServed sends requests instead of trusting the APIService's status, which may be about an earlier run.
 func waitUntilServed(ctx context.Context, cluster client.Client, registration *apiregistrationv1.APIService, answers func() error) error {
-	why, times := errors.New("the API server has not looked yet"), 0
+	why, times := errors.New("the API server has not checked yet"), 0
 	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, serveTimeout, true, func(ctx context.Context) (bool, error) {
 		if err := cluster.Get(ctx, client.ObjectKeyFromObject(registration), registration); err != nil {
 			return false, err

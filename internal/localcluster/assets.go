@@ -17,8 +17,8 @@ const (
 	kubectl           = "kubectl"
 )
 
-// Assets finds the directory with the control plane's binaries: dir if it is not empty, else KUBEBUILDER_ASSETS, else
-// bin/k8s beside the nearest go.mod above the working directory.
+// Assets returns the directory with the control plane's binaries: dir if it is not empty, else KUBEBUILDER_ASSETS,
+// else bin/k8s beside the nearest go.mod above the working directory.
 func Assets(dir string) (string, error) {
 	advice := "run `make control-plane` first"
 	if from := os.Getenv("KUBEBUILDER_ASSETS"); dir == "" && from != "" {

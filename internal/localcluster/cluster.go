@@ -19,26 +19,26 @@ import (
 	"github.com/nestor-dev/nestor/config/crd"
 )
 
-// Options say how to run a cluster. The zero value is a temporary one with binaries from the usual place.
+// Options configure a cluster. The zero value is a temporary one with binaries from the default directory.
 type Options struct {
 	// Assets is the directory with the binaries; see the function Assets for the default.
 	Assets string
-	// StateDir keeps the cluster's state, so that a later Start with the same directory finds it again. Empty: a
-	// temporary directory, which Stop removes.
+	// StateDir holds the cluster's state, which a later Start with the same directory reuses. Empty means a temporary
+	// directory, which Stop removes.
 	StateDir string
-	// Progress is told what is being started. Nil: nothing is told.
+	// Progress, if set, is called with each step of the start.
 	Progress func(step string)
-	// Log receives the output of the control plane. Nil: it is dropped.
+	// Log receives the output of the control plane; nil drops it.
 	Log io.Writer
-	// StartTimeout is how long each part may take to start. Zero: two minutes, for busy machines.
+	// StartTimeout limits the start of each part; zero means two minutes, for busy machines.
 	StartTimeout time.Duration
 }
 
 // Cluster is a running control plane.
 type Cluster struct {
-	// Config is how an administrator reaches the API server.
+	// Config is an administrator's client configuration.
 	Config *rest.Config
-	// Kubeconfig is the path of a file that says the same to kubectl.
+	// Kubeconfig is the path of the corresponding kubeconfig file.
 	Kubeconfig string
 	// Kubectl is the path of a kubectl of the cluster's version.
 	Kubectl string
@@ -72,7 +72,7 @@ func (c *Cluster) makeStateDir(dir string) error {
 	if dir == "" {
 		temp, err := os.MkdirTemp("", "nestor-cluster-")
 		if err != nil {
-			return fmt.Errorf("make the cluster's state directory: %w", err)
+			return fmt.Errorf("create the cluster's state directory: %w", err)
 		}
 		c.stateDir, c.temporary = temp, true
 		return nil
@@ -83,13 +83,13 @@ func (c *Cluster) makeStateDir(dir string) error {
 	}
 	c.stateDir = absolute
 	if err := os.MkdirAll(absolute, 0o700); err != nil {
-		return fmt.Errorf("make the cluster's state directory: %w", err)
+		return fmt.Errorf("create the cluster's state directory: %w", err)
 	}
 	c.lock, err = lockDir(absolute)
 	return err
 }
 
-// lockDir makes sure that one cluster at a time uses a state directory. The lock goes with the process.
+// lockDir ensures that only one cluster at a time uses a state directory. The lock ends with the process.
 func lockDir(dir string) (*os.File, error) {
 	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -145,13 +145,13 @@ func (c *Cluster) startAPIServer(ctx context.Context, assets string, options Opt
 		timeout = 2 * time.Minute
 	}
 	dataDir, certDir := filepath.Join(c.stateDir, "etcd"), filepath.Join(c.stateDir, "certificates")
-	// envtest learns the certificates of an API server only by making them.
+	// envtest only knows the certificates of an API server that it created itself.
 	if err := os.RemoveAll(certDir); err != nil {
 		return fmt.Errorf("remove the certificates of the last run: %w", err)
 	}
 	for _, dir := range []string{dataDir, certDir} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return fmt.Errorf("make the cluster's state directory: %w", err)
+			return fmt.Errorf("create the cluster's state directory: %w", err)
 		}
 	}
 	server := &envtest.APIServer{Path: serverLauncher, CertDir: certDir, Out: options.Log, Err: options.Log}
@@ -172,7 +172,7 @@ func (c *Cluster) startAPIServer(ctx context.Context, assets string, options Opt
 	go func() {
 		config, err := c.env.Start()
 		c.Config = config
-		// Nestor has no webhooks. The certificates that envtest makes for some lie where nobody would find them after a kill.
+		// Nestor has no webhooks. The certificates that envtest creates for them would be left behind after a kill.
 		started <- errors.Join(err, c.env.WebhookInstallOptions.Cleanup())
 	}()
 	select {
@@ -187,9 +187,9 @@ func (c *Cluster) startAPIServer(ctx context.Context, assets string, options Opt
 	}
 }
 
-// Stop ends the control plane and waits until its processes are gone. It may be called after a failed start.
+// Stop stops the control plane and waits until its processes have ended. It may be called after a failed start.
 func (c *Cluster) Stop() error {
-	// Where one process is dead, the others could wait for it for long: then the guard ends them.
+	// If one process is dead, the others could wait for it for a long time: the guard kills them.
 	crashed := c.guard != nil && c.guard.dead() != ""
 	var errs []error
 	if !crashed {
@@ -207,7 +207,7 @@ func (c *Cluster) Stop() error {
 	return errors.Join(errs...)
 }
 
-// stopProcesses asks the processes to end, and waits for them.
+// stopProcesses stops the processes and waits for them.
 func (c *Cluster) stopProcesses() (errs []error) {
 	if c.manager != nil {
 		if err := c.manager.stop(); err != nil {
@@ -227,11 +227,11 @@ func (c *Cluster) stopProcesses() (errs []error) {
 	return errs
 }
 
-// watchPeriod is how often it is checked that the processes live.
+// watchPeriod is the interval at which the processes are checked.
 const watchPeriod = 500 * time.Millisecond
 
-// Watch waits until a process of the control plane ends that nobody stopped, and names it. It returns nil when ctx ends.
-// (envtest waits for its processes itself and does not tell, so they are looked for by their ids.)
+// Watch waits until a process of the control plane ends unexpectedly, and returns an error with its name. It returns
+// nil when ctx ends. Processes are found by their IDs, because envtest does not report their end.
 func (c *Cluster) Watch(ctx context.Context) error {
 	ticker := time.NewTicker(watchPeriod)
 	defer ticker.Stop()
@@ -247,7 +247,7 @@ func (c *Cluster) Watch(ctx context.Context) error {
 	}
 }
 
-// AddUser returns how a user with these groups reaches the API server, for tests of RBAC and policies.
+// AddUser returns a client configuration for a user with these groups, for tests of RBAC and policies.
 func (c *Cluster) AddUser(name string, groups ...string) (*rest.Config, error) {
 	user, err := c.env.AddUser(envtest.User{Name: name, Groups: groups}, nil)
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/localcluster"
 )
 
-// victimVariable makes this test binary play the caller that dies, in the state directory that it names.
+// victimVariable makes this test binary act as a caller that is killed, in the given state directory.
 const victimVariable = "NESTOR_TEST_LOCALCLUSTER_VICTIM"
 
 func TestMain(m *testing.M) {
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestStopLeavesNothing(t *testing.T) {
+func TestStopRemovesEverything(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	cluster, err := localcluster.Start(t.Context(), localcluster.Options{})
 	if err != nil {
@@ -103,11 +103,11 @@ func TestNothingOutlivesAKilledCaller(t *testing.T) {
 	if err := victim.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = victim.Wait() // it was killed, so this is an error by design
+	_ = victim.Wait() // it was killed
 	expectGone(t, pids)
 }
 
-func TestTheDeathOfAProcessIsNoticed(t *testing.T) {
+func TestWatchReportsADeadProcess(t *testing.T) {
 	cluster, err := localcluster.Start(t.Context(), localcluster.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestTheDeathOfAProcessIsNoticed(t *testing.T) {
 	quiet, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	if err := cluster.Watch(quiet); err != nil {
-		t.Fatalf("Watch, while all is well: %v", err)
+		t.Fatalf("Watch while everything runs: %v", err)
 	}
 	if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil { // etcd, by the order of the names
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func TestTheDeathOfAProcessIsNoticed(t *testing.T) {
 	}
 }
 
-func TestACancelledStartLeavesNothing(t *testing.T) {
+func TestCancelledStartRemovesEverything(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	dir := t.TempDir()
 	_, err := localcluster.Start(ctx, localcluster.Options{StateDir: dir, Progress: func(string) { cancel() }})
@@ -146,7 +146,7 @@ func TestACancelledStartLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestOneClusterAtATimeUsesADirectory(t *testing.T) {
+func TestStateDirectoryIsLocked(t *testing.T) {
 	dir := t.TempDir()
 	cluster, err := localcluster.Start(t.Context(), localcluster.Options{StateDir: dir})
 	if err != nil {
@@ -167,7 +167,7 @@ func TestMissingBinariesAreNamed(t *testing.T) {
 	}
 }
 
-// recordedPIDs waits until the ids of etcd, the API server and the controller manager are known.
+// recordedPIDs waits until the IDs of etcd, the API server and the controller manager are recorded.
 func recordedPIDs(t *testing.T, stateDir string) []int {
 	t.Helper()
 	var pids []int
@@ -212,7 +212,7 @@ func expectGone(t *testing.T, pids []int) {
 	}
 }
 
-func TestTheAPIServerComesBackWhereItWas(t *testing.T) {
+func TestRestartedAPIServerKeepsItsAddress(t *testing.T) {
 	cluster, err := localcluster.Start(t.Context(), localcluster.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -235,7 +235,7 @@ func TestTheAPIServerComesBackWhereItWas(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := namespaces.Get(t.Context(), "kept", metav1.GetOptions{}); err != nil {
-		t.Errorf("the same client does not find what was there before: %v", err)
+		t.Errorf("the same client does not find the earlier object: %v", err)
 	}
 	pids := recordedPIDs(t, filepath.Dir(cluster.Kubeconfig))
 	if err := cluster.Stop(); err != nil {

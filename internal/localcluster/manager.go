@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// controllers are those that a tree of owned objects needs: one deletes what has lost its owner, one empties deleted
-// namespaces. The third adds roles that are marked for it to view, edit and admin.
+// controllers are those that a tree of owned objects needs: one deletes orphans, one empties deleted namespaces, and
+// one aggregates ClusterRoles.
 var controllers = []string{"garbage-collector-controller", "namespace-controller", "clusterrole-aggregation-controller"}
 
-// stopTimeout is how long the controller manager may take to end before it is killed.
+// stopTimeout limits how long the controller manager may take to end before it is killed.
 const stopTimeout = 10 * time.Second
 
 // managerProcess is a running kube-controller-manager.
@@ -31,7 +31,7 @@ func startManager(ctx context.Context, program, kubeconfig string, log io.Writer
 	if err := context.Cause(ctx); err != nil {
 		return nil, fmt.Errorf("start the controller manager: %w", err)
 	}
-	cmd := exec.Command(program, //nolint:noctx // it ends with Stop, not with the context of the start
+	cmd := exec.Command(program, //nolint:noctx // ended by Stop, not by the context of the start
 		"--kubeconfig="+kubeconfig,
 		"--authentication-kubeconfig="+kubeconfig,
 		"--authorization-kubeconfig="+kubeconfig,

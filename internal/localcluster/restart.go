@@ -19,14 +19,14 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// successor is an API server that took the place of the one that envtest started.
+// successor is an API server that replaces the one that envtest started.
 type successor struct {
 	cmd    *exec.Cmd
 	exited chan struct{}
 }
 
-// RestartAPIServer kills the API server and starts it again at the same address, with the same flags and certificates. The
-// time between is when clients learn what they do without one; between is called then, and may be nil.
+// RestartAPIServer kills the API server and starts it again at the same address, with the same flags and
+// certificates. between, if not nil, is called while it is down.
 func (c *Cluster) RestartAPIServer(ctx context.Context, between func()) error {
 	pid, started := c.guard.pids()[apiServer]
 	if !started {
@@ -60,14 +60,14 @@ func commandLine(pid int) ([]string, error) {
 	return strings.Split(strings.TrimSuffix(string(words), "\x00"), "\x00")[1:], nil
 }
 
-// awaitEnd waits until a process is gone: its port must be free.
+// awaitEnd waits until a process has ended, so that its port is free.
 func awaitEnd(ctx context.Context, pid int) error {
 	return wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, stopTimeout, true, func(context.Context) (bool, error) {
 		return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH), nil
 	})
 }
 
-// startSuccessor runs the same launcher as envtest did, so that the guard watches over the new process too.
+// startSuccessor runs the launcher that envtest used, so that the guard covers the new process too.
 func (c *Cluster) startSuccessor(flags []string) error {
 	cmd := exec.Command(filepath.Join(c.guard.dir, apiServer), flags...) //nolint:noctx // it ends with Stop
 	cmd.Stdout, cmd.Stderr = io.Discard, io.Discard
@@ -77,7 +77,7 @@ func (c *Cluster) startSuccessor(flags []string) error {
 	}
 	s := &successor{cmd: cmd, exited: make(chan struct{})}
 	go func() {
-		_ = cmd.Wait() // that it has ended is all that counts
+		_ = cmd.Wait() // only its end matters
 		close(s.exited)
 	}()
 	c.successor = s
@@ -98,7 +98,7 @@ func (c *Cluster) awaitAPIServer(ctx context.Context) error {
 	return nil
 }
 
-// stop ends a successor at once: etcd keeps what it has.
+// stop kills a restarted API server; the state is in etcd.
 func (s *successor) stop() error {
 	if err := s.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("kill the API server: %w", err)

@@ -9,11 +9,11 @@
 //
 // Providers differ. This package brings their responses into one form:
 //
-//   - [Reply.Outcome] says what a reply amounts to: an answer, tool calls, a truncated answer, a refusal, a filtered or
-//     an empty reply. Arguments that are not a JSON object are kept as text and marked; tool calls have unique ids.
-//   - Usage that the provider did not state is nil: unknown is not zero.
-//   - Every failure is an *[Error] with a [Kind]. [Error.Retryable] and [Error.NeedsCompaction] are what a caller
-//     branches on; the message is the provider's own words, without the key.
+//   - [Reply.Outcome] classifies a reply: an answer, tool calls, a truncated answer, a refusal, a filtered or
+//     an empty reply. Arguments that are not a JSON object are kept as text and marked; tool calls have unique IDs.
+//   - Usage that the provider did not report is nil: unknown is not zero.
+//   - Every failure is an *[Error] with a [Kind]. Callers branch on [Error.Retryable] and
+//     [Error.NeedsCompaction]; the message is the provider's own, without the key.
 //
 // Nothing here waits for a retry or runs in the background. [Backoff] computes how long to wait, and the caller
 // stores the time. Package schedule decides when a call may start.

@@ -10,9 +10,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
-// NotAllowedError says that an endpoint is where the operator does not connect to.
+// NotAllowedError means that the operator must not connect to an endpoint.
 type NotAllowedError struct {
-	// Address is the address or the host, and Why is what it is.
+	// Address is the address or the host, and Why describes it.
 	Address, Why string
 }
 
@@ -21,7 +21,7 @@ func (e *NotAllowedError) Error() string {
 	return fmt.Sprintf("the operator does not connect to %s: it is %s", shorten.UntrustedLine(e.Address, 255), e.Why)
 }
 
-// metadata are the addresses at which clouds hand out credentials to whoever runs on a machine, as far as they are not link-local.
+// metadata are the addresses of cloud metadata services that are not link-local.
 var metadata = []netip.Prefix{
 	netip.MustParsePrefix("100.100.100.200/32"),
 	netip.MustParsePrefix("168.63.129.16/32"),
@@ -33,7 +33,7 @@ var metadata = []netip.Prefix{
 var (
 	thisNetwork = netip.MustParsePrefix("0.0.0.0/8")
 	broadcast   = netip.MustParseAddr("255.255.255.255")
-	// translated are networks in which an IPv6 address stands for the IPv4 address that begins at a byte of it.
+	// translated are networks whose IPv6 addresses embed an IPv4 address at a byte offset.
 	translated = []struct {
 		network netip.Prefix
 		at      int
@@ -45,8 +45,9 @@ var (
 	}
 )
 
-// Allowed returns a *NotAllowedError for an address that no endpoint may have: loopback (unless allowed), link-local, multicast,
-// unspecified and metadata addresses, however they are written. Private and unique-local addresses are allowed: clusters use them.
+// Allowed returns a *NotAllowedError for an address that no endpoint may have: loopback (unless allowed), link-local,
+// multicast, unspecified and metadata addresses, in any notation. Private and unique-local addresses are allowed,
+// because clusters use them.
 func Allowed(address netip.Addr, loopback bool) error {
 	plain := address.Unmap().WithZone("")
 	if why := forbidden(plain, loopback); why != "" {
@@ -65,7 +66,7 @@ func Allowed(address netip.Addr, loopback bool) error {
 	return nil
 }
 
-// forbidden says what is wrong with an address, or nothing.
+// forbidden returns why an address is forbidden, or "".
 func forbidden(a netip.Addr, loopback bool) string {
 	switch {
 	case a.IsLoopback() && !loopback:

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestWhereAnEndpointMayBe(t *testing.T) {
+func TestAllowedAddresses(t *testing.T) {
 	for address, allowed := range map[string]bool{
 		"8.8.8.8": true, "10.0.0.7": true, "172.20.1.1": true, "192.168.1.1": true, "100.64.0.1": true,
 		"2606:4700::1111": true, "fd12:3456::1": true, "64:ff9b::808:808": true, "::ffff:10.0.0.7": true,
@@ -25,7 +25,7 @@ func TestWhereAnEndpointMayBe(t *testing.T) {
 	}
 }
 
-func TestLoopbackMayBeAllowedAndNothingElse(t *testing.T) {
+func TestAllowLoopbackAllowsNothingElse(t *testing.T) {
 	for address, allowed := range map[string]bool{
 		"127.0.0.1": true, "::1": true, "::ffff:127.0.0.1": true,
 		"0.0.0.0": false, "::": false, "169.254.169.254": false, "fe80::1": false, "fd00:ec2::254": false,

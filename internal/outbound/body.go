@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// ErrTooMuch says that an endpoint sends more than anybody can use.
+// ErrTooMuch means that an endpoint sends more than its limit.
 var ErrTooMuch = errors.New("the endpoint sends too much")
 
-// Body fails with ErrTooMuch when more than limit bytes of a body are read, after it was decompressed.
+// Body returns a body that fails with ErrTooMuch after limit bytes, counted after decompression.
 func Body(body io.ReadCloser, limit int) io.ReadCloser {
 	return &bounded{ReadCloser: body, limit: limit, left: limit}
 }
@@ -30,7 +30,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 		b.left -= n
 		return n, err
 	}
-	// A body of just the limit ends here.
+	// A body of exactly limit bytes ends here.
 	var one [1]byte
 	if n, err := b.ReadCloser.Read(one[:]); n == 0 {
 		return 0, err
@@ -38,7 +38,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return 0, fmt.Errorf("%w: the answer is larger than %s", ErrTooMuch, size(b.limit))
 }
 
-// Beginning ends a body after limit bytes, as if there were no more: for the body of an error, whose beginning says what failed.
+// Beginning truncates a body to limit bytes, for error bodies, whose beginning is enough.
 func Beginning(body io.ReadCloser, limit int64) io.ReadCloser {
 	return struct {
 		io.Reader
@@ -46,10 +46,10 @@ func Beginning(body io.ReadCloser, limit int64) io.ReadCloser {
 	}{io.LimitReader(body, limit), body}
 }
 
-// Pace bounds what streams without end: Burst at once, and PerSecond from then on.
+// Pace is the rate limit of an endless stream: Burst at once, then PerSecond.
 type Pace struct{ Burst, PerSecond int }
 
-// Stream fails with ErrTooMuch when a body keeps sending faster than its pace, in bytes, or in lines.
+// Stream returns a body that fails with ErrTooMuch if it exceeds the rate limits in bytes or lines.
 func Stream(body io.ReadCloser, bytes, lines Pace) io.ReadCloser {
 	now := time.Now()
 	return &stream{ReadCloser: body, bytes: bucket{bytes, float64(bytes.Burst), now}, lines: bucket{lines, float64(lines.Burst), now}}

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestABodyIsBounded(t *testing.T) {
+func TestBodyIsBounded(t *testing.T) {
 	for length, want := range map[int]error{0: nil, 9: nil, 10: nil, 11: ErrTooMuch, 5000: ErrTooMuch} {
 		read, err := io.ReadAll(Body(io.NopCloser(strings.NewReader(strings.Repeat("a", length))), 10))
 		if !errors.Is(err, want) || err == nil && len(read) != length || len(read) > 10 {
@@ -22,7 +22,7 @@ func TestABodyIsBounded(t *testing.T) {
 	}
 }
 
-func TestAStreamThatNeverPausesEnds(t *testing.T) {
+func TestFastStreamIsCut(t *testing.T) {
 	endless := io.NopCloser(repeating("x\n"))
 	many := Pace{Burst: 1 << 40, PerSecond: 1}
 	for name, s := range map[string]io.ReadCloser{
@@ -38,7 +38,7 @@ func TestAStreamThatNeverPausesEnds(t *testing.T) {
 	}
 }
 
-// repeating reads the same text for ever.
+// repeating returns the same text forever.
 type repeating string
 
 func (r repeating) Read(p []byte) (int, error) {

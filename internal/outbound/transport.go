@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// Options say which endpoints may be reached.
+// Options configure which endpoints may be reached.
 type Options struct {
-	// AllowLoopback lets endpoints be on this machine: for local mode and tests.
+	// AllowLoopback allows endpoints on this machine, for local mode and tests.
 	AllowLoopback bool
 
 	resolver *net.Resolver
@@ -28,10 +28,10 @@ type Options struct {
 // maxHeaderBytes bounds the headers of a response.
 const maxHeaderBytes = 64 << 10
 
-// New makes a transport that connects to allowed addresses alone. Redirects are for the client to refuse.
+// New returns a transport that connects only to allowed addresses. The client must reject redirects.
 //
-// A proxy of the environment connects in the operator's place, so its own address is not checked, and the endpoint's only as far as its
-// URL says it: what the name resolves to is the proxy's to refuse.
+// A proxy from the environment connects in place of the operator, so its own address is not checked, and the
+// endpoint's only as given in the URL: rejecting what the name resolves to is up to the proxy.
 func New(options Options) *http.Transport {
 	g := &guard{options: options}
 	if g.options.proxy == nil {
@@ -61,7 +61,7 @@ type guard struct {
 	proxies map[string]bool // host:port of the proxies that were used
 }
 
-// control is called with the address that a name resolved to, before the connection is made.
+// control checks the resolved address before the connection is made.
 func (g *guard) control(_, address string, _ syscall.RawConn) error {
 	resolved, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -70,7 +70,7 @@ func (g *guard) control(_, address string, _ syscall.RawConn) error {
 	return Allowed(resolved.Addr(), g.options.AllowLoopback)
 }
 
-// proxyOf checks the host of a request as its URL says it, and returns the proxy to use, if there is one.
+// proxyOf checks the host in the URL of a request and returns the proxy to use, if any.
 func (g *guard) proxyOf(request *http.Request) (*url.URL, error) {
 	host := request.URL.Hostname()
 	if address, err := netip.ParseAddr(host); err == nil {
@@ -107,7 +107,7 @@ func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, er
 	return g.checked.DialContext(ctx, network, address)
 }
 
-// hostPort is what a transport dials for a URL.
+// hostPort returns the address that a transport dials for a URL.
 func hostPort(u *url.URL) string {
 	if u.Port() != "" {
 		return net.JoinHostPort(u.Hostname(), u.Port())

@@ -17,7 +17,7 @@ import (
 	"testing"
 )
 
-func TestATransportDoesNotConnectToThisMachine(t *testing.T) {
+func TestTransportDoesNotConnectToLoopback(t *testing.T) {
 	served := newServer(t)
 	_, port, _ := net.SplitHostPort(served.Listener.Addr().String())
 	for _, host := range []string{"127.0.0.1", "localhost", "LOCALHOST.", "[::ffff:127.0.0.1]", "0.0.0.0", "[::]", "x.localhost"} {
@@ -34,7 +34,8 @@ func TestATransportDoesNotConnectToThisMachine(t *testing.T) {
 	}
 }
 
-// A name that resolves to an allowed address first and to another one later is checked each time that it is connected to.
+// TestANameIsCheckedByWhatItResolvesTo: a name that resolves to an allowed address first and to another one later is
+// checked for each connection.
 func TestANameIsCheckedByWhatItResolvesTo(t *testing.T) {
 	served := newServer(t)
 	_, port, _ := net.SplitHostPort(served.Listener.Addr().String())
@@ -49,7 +50,7 @@ func TestANameIsCheckedByWhatItResolvesTo(t *testing.T) {
 	}
 }
 
-func TestAProxyConnectsButNotToAnyAddress(t *testing.T) {
+func TestProxyDoesNotBypassTheAddressCheck(t *testing.T) {
 	proxy := newServer(t)
 	address, err := url.Parse(proxy.URL)
 	if err != nil {
@@ -103,7 +104,7 @@ func get(transport *http.Transport, address string) error {
 	return response.Body.Close()
 }
 
-// resolver answers every question with one address.
+// resolver answers every query with one address.
 func resolver(t *testing.T, address [4]byte) *net.Resolver {
 	t.Helper()
 	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
@@ -113,21 +114,21 @@ func resolver(t *testing.T, address [4]byte) *net.Resolver {
 	}}
 }
 
-// packets makes a pipe look like UDP, of which a message is one packet.
+// packets makes a pipe look like UDP, where a message is one packet.
 type packets struct{ net.Conn }
 
 func (packets) ReadFrom([]byte) (int, net.Addr, error) { return 0, nil, errors.ErrUnsupported }
 func (packets) WriteTo([]byte, net.Addr) (int, error)  { return 0, errors.ErrUnsupported }
 
 func answer(c net.Conn, address [4]byte) {
-	defer func() { _ = c.Close() }() // it is a pipe
+	defer func() { _ = c.Close() }() // a pipe
 	query := make([]byte, 1500)
 	for {
 		n, err := c.Read(query)
 		if err != nil {
 			return
 		}
-		// The header has 12 bytes; the question is a name, which a zero ends, its type and its class.
+		// The header has 12 bytes; the question is a name terminated by zero, its type and its class.
 		end := 12 + bytes.IndexByte(query[12:n], 0) + 5
 		isA := binary.BigEndian.Uint16(query[end-4:]) == 1
 		reply := append([]byte{query[0], query[1], 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0}, query[12:end]...)

@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plainjson writes JSON without escaping <, > and &, which would make six bytes of one in everything that quotes HTML or code. One
-// value always has the same form, so that texts which are kept once are found again.
+// Package plainjson encodes JSON without escaping <, > and &, which would take six bytes each in quoted HTML or code.
+// The encoding is deterministic, so that equal values can be deduplicated.
 package plainjson
 
 import (
@@ -10,7 +10,7 @@ import (
 	"encoding/json"
 )
 
-// Marshal is json.Marshal without the escapes.
+// Marshal is json.Marshal without HTML escapes.
 func Marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -18,5 +18,5 @@ func Marshal(v any) ([]byte, error) {
 	if err := encoder.Encode(v); err != nil {
 		return nil, err
 	}
-	return b.Bytes()[:b.Len()-1], nil // without the line's end
+	return b.Bytes()[:b.Len()-1], nil // without the line break
 }

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestTextsComeBackAndAreNotEscaped(t *testing.T) {
+func TestTextsRoundTripUnescaped(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")
 		data, err := Marshal(map[string]any{"text": text, "raw": json.RawMessage(`"<&>"`)})

@@ -5,8 +5,8 @@ package plainjson
 
 import "unicode/utf8"
 
-// AppendString adds the JSON form of a text, the one that Marshal gives it. It looks at eight bytes at a time, because most of what is
-// encoded are long plain texts.
+// AppendString appends the JSON form of a text, identical to Marshal's. It processes eight bytes at a time, because
+// most texts are long and plain.
 func AppendString(b []byte, text string) []byte {
 	b = append(b, '"')
 	done := 0
@@ -35,23 +35,23 @@ func AppendString(b []byte, text string) []byte {
 	return append(append(b, text[done:]...), '"')
 }
 
-// word reads eight bytes; the compiler makes one load of it.
+// word reads eight bytes; the compiler turns it into one load.
 func word(s string) uint64 {
 	_ = s[7]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-// plain says that none of eight bytes needs an escape or is part of a longer character. A byte is zero where subtracting one from it
-// borrows into a high bit that it does not have itself.
+// plain reports whether none of eight bytes needs an escape or is part of a multi-byte character. A byte is zero
+// where subtracting one borrows into a high bit that it does not have itself.
 func plain(w uint64) bool {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	quote, backslash := w^(ones*'"'), w^(ones*'\\')
 	return (w|(w-ones*' ')|(quote-ones)&^quote|(backslash-ones)&^backslash)&highs == 0
 }
 
-// escapedRune is the escape of a character beyond ASCII, if it needs one: what is not UTF-8, and what JavaScript takes for the end of a
-// line.
+// escapedRune returns the escape of a non-ASCII character if it needs one: invalid UTF-8, and JavaScript's line
+// separators.
 func escapedRune(r rune, size int) string {
 	switch {
 	case r == utf8.RuneError && size == 1:

@@ -10,8 +10,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestATextHasTheFormThatMarshalGivesIt mixes plain stretches of all lengths with what needs an escape, and with bytes that are no text.
-func TestATextHasTheFormThatMarshalGivesIt(t *testing.T) {
+// TestAppendStringMatchesMarshal mixes plain stretches of all lengths with characters that need an escape, and with
+// invalid bytes.
+func TestAppendStringMatchesMarshal(t *testing.T) {
 	odd := []string{`"`, `\`, "\n", "\r", "\t", "\b", "\f", "\x00", "\x1f", "\x7f", "\x80", "\xff", "\xe2\x80", "\u2028", "\u2029", "\ufffd", "é", "世", "😀", "<&>", " ", "~", "!", "#", "[", "]"}
 	rapid.Check(t, func(t *rapid.T) {
 		var text strings.Builder

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// The kinds that the page reads, by the names of their resources.
+// Resources that the page reads.
 const (
 	chats         = "agentchats"
 	messages      = "agentmessages"
@@ -21,8 +21,8 @@ const (
 	historyPrefix = "/apis/history.nestor.dev/v1alpha1"
 )
 
-// allowance is what the page may do with a resource: nothing that is not listed here leaves this server. What the person may
-// do is for RBAC to say.
+// allowance lists what the page may do with a resource: requests for anything else never leave this server. RBAC
+// decides what the person may do.
 type allowance struct {
 	list, get, create, remove bool
 }
@@ -37,7 +37,7 @@ var allowances = map[string]allowance{
 	toolServers: {list: true, get: true},
 }
 
-// Parameters that reads may have. Watches are the stream's.
+// Query parameters of reads. Watches are only used by the stream.
 var (
 	listParameters    = []string{"limit", "continue", "labelSelector", "fieldSelector"}
 	historyParameters = []string{"since", "tail", "limit", "continue", "labelSelector", "fieldSelector"}
@@ -55,7 +55,7 @@ func (a allowance) allows(method string, named bool) bool {
 	return false
 }
 
-// keep returns the values of the parameters that are allowed.
+// keep returns the parameters that are allowed.
 func keep(given map[string][]string, allowed []string) map[string][]string {
 	kept := map[string][]string{}
 	for name, values := range given {

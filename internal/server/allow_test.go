@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-func TestOnlyWhatIsListedReachesTheAPIServer(t *testing.T) {
+func TestOnlyAllowedRequestsReachTheAPIServer(t *testing.T) {
 	t.Parallel()
 	nestor, history := "/k8s"+nestorPrefix+"/namespaces/default/", "/k8s"+historyPrefix+"/namespaces/default/"
 	cases := map[string]struct {
 		method, path string
-		upstream     string // what is asked, or nothing
+		upstream     string // the forwarded request, or ""
 		code         int
 	}{
 		"list chats":        {http.MethodGet, nestor + "agentchats?limit=5", nestorPrefix + "/namespaces/default/agentchats?limit=5", 200},
@@ -58,7 +58,7 @@ func TestWritesMustBeJSON(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	got := ask(t, u.tokenSite(), http.MethodPost, "/k8s"+nestorPrefix+"/namespaces/default/agentchats", func(r *http.Request) {
-		r.Header.Set("Content-Type", "text/plain") // which a form on another site can send
+		r.Header.Set("Content-Type", "text/plain") // a form of another site can send this
 	})
 	if got.Code != http.StatusUnsupportedMediaType || len(u.requests()) > 0 {
 		t.Errorf("got %d, asked %v", got.Code, u.requests())

@@ -23,10 +23,10 @@ func answer(w http.ResponseWriter, code int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(code)
-	_, _ = w.Write(body) // a reader that is gone needs no answer
+	_, _ = w.Write(body) // the client may have disconnected
 }
 
-// refuse answers with an error in the form that the API server uses, so that the page knows one form.
+// refuse writes an error in the API server's form, so that the page has to handle only one form.
 func refuse(w http.ResponseWriter, err error) {
 	status := statusOf(err)
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
@@ -35,7 +35,7 @@ func refuse(w http.ResponseWriter, err error) {
 	answer(w, int(status.Code), status)
 }
 
-// statusOf keeps what the API server said. What else went wrong on the way to it is a matter of the network.
+// statusOf returns the API server's status. Any other error is a network error.
 func statusOf(err error) metav1.Status {
 	var said apierrors.APIStatus
 	if errors.As(err, &said) {
@@ -52,7 +52,7 @@ func statusOf(err error) metav1.Status {
 	}
 }
 
-// said is a refusal of this server's own.
+// said returns an error of this server.
 func said(code int32, reason metav1.StatusReason, message string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/builtin"
 )
 
-// catalog is what Nestor brings along and no resource shows.
+// catalog lists built-in roles and tools, which are not resources.
 type catalog struct {
 	Roles []role.Role `json:"roles"`
 	Tools []toolInfo  `json:"tools"`
@@ -24,7 +24,7 @@ type toolInfo struct {
 	ReadOnly    bool   `json:"readOnly"`
 }
 
-// catalog lists the built-in roles and tools. Their prompts are in the sources for everybody to read, so they are left out.
+// catalog serves the built-in roles and tools, without the prompts, which are in the sources.
 func (s *site) catalog(w http.ResponseWriter, _ *http.Request, _ *rest.Config) {
 	var found catalog
 	for _, name := range role.Names() {

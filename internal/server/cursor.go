@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// cursor says how far each source of a stream has come: a resource version for objects, a sequence number for a transcript.
-// It travels as the id of events, and comes back as Last-Event-ID.
+// cursor records the position of each source of a stream: a resource version for objects, a sequence number for a
+// transcript. It is sent as the ID of events and comes back as Last-Event-ID.
 type cursor map[string]string
 
-// maxCursor bounds what a page may send back.
+// maxCursor bounds the ID that a page may send.
 const maxCursor = 4096
 
-// parseCursor reads an id. What is not one is no position: the stream begins anew.
+// parseCursor parses an ID. An invalid one is ignored: the stream starts from the beginning.
 func parseCursor(id string) cursor {
 	c := cursor{}
 	if len(id) > maxCursor {
@@ -32,7 +32,7 @@ func parseCursor(id string) cursor {
 	return c
 }
 
-// String is the cursor as an id: one line, in a stable order.
+// String formats the cursor as an ID: one line, in a stable order.
 func (c cursor) String() string {
 	parts := make([]string, 0, len(c))
 	for source, position := range c {

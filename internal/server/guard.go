@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// policy lets the page load its own files, talk to its own server, and nothing else. No script or style stands in the page
-// itself, and no text can become markup: there is no trusted-types policy that would allow it.
+// policy allows the page to load its own files and to call its own server, and nothing else. The page has no inline
+// scripts or styles, and no trusted-types policy, so that text cannot become markup.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
 	"manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
@@ -30,7 +30,7 @@ var securityHeaders = map[string]string{
 	"Cache-Control":                "no-store",
 }
 
-// guard refuses requests that come by another name or from another site.
+// guard rejects requests with another Host or from another site.
 func guard(hosts []string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range securityHeaders {
@@ -48,8 +48,9 @@ func guard(hosts []string, next http.Handler) http.Handler {
 	})
 }
 
-// ownRequest tells whether the page itself, or the person, made the request, and no other site. Browsers say so in
-// Sec-Fetch-Site; older ones send Origin. A program that sends neither has no cookies that somebody else could use.
+// ownRequest reports whether the page itself or the person made the request, rather than another site. Browsers say
+// so in Sec-Fetch-Site; older ones send Origin. A program that sends neither has no cookies that another site could
+// abuse.
 func ownRequest(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "same-origin", "none":
@@ -58,17 +59,17 @@ func ownRequest(r *http.Request) bool {
 		origin := r.Header.Get("Origin")
 		return origin == "" || origin == "http://"+r.Host || origin == "https://"+r.Host
 	}
-	// A link on another site may open the page, but do nothing else.
+	// A link on another site may open the page, but nothing else.
 	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && !strings.HasPrefix(r.URL.Path, "/api/") && !strings.HasPrefix(r.URL.Path, "/k8s/")
 }
 
-// signedIn gives a handler the identity of the one who sent the request.
+// signedIn wraps a handler that needs the identity of the requester.
 func (s *site) signedIn(next func(http.ResponseWriter, *http.Request, *rest.Config)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		config, err := s.identity.Config(r)
 		if errors.Is(err, ErrSignedOut) {
 			w.Header().Set("Nestor-Sign-In", s.identity.SignIn())
-			refuse(w, apierrors.NewUnauthorized("Sign in to go on."))
+			refuse(w, apierrors.NewUnauthorized("Sign in to continue."))
 			return
 		}
 		if err != nil {

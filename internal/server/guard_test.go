@@ -48,7 +48,7 @@ func TestOtherSitesAreRefused(t *testing.T) {
 			})
 			code := got.Code
 			if c.path == "/" && code == http.StatusServiceUnavailable {
-				code = http.StatusOK // the page need not be built for this test
+				code = http.StatusOK // this test does not need the built page
 			}
 			if code != c.want {
 				t.Errorf("got %d, want %d: %s", got.Code, c.want, got.Body)

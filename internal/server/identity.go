@@ -10,17 +10,17 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Identity says on whose behalf requests act.
+// Identity determines the identity with which requests act.
 type Identity interface {
-	// Config returns how the one who sent the request reaches the API server. It returns ErrSignedOut for nobody.
+	// Config returns a client configuration with the identity of the requester, or ErrSignedOut.
 	Config(r *http.Request) (*rest.Config, error)
-	// SignIn says how a person signs in: SignInLink or SignInToken.
+	// SignIn returns how a person signs in: SignInLink or SignInToken.
 	SignIn() string
-	// Routes adds what signing in and out needs.
+	// Routes adds the routes for signing in and out.
 	Routes(mux *http.ServeMux)
 }
 
-// How a person signs in.
+// Values of Identity.SignIn.
 const (
 	// SignInLink: with the link that a command printed.
 	SignInLink = "link"
@@ -28,13 +28,13 @@ const (
 	SignInToken = "token"
 )
 
-// ErrSignedOut means that a request carries nobody's identity.
-var ErrSignedOut = errors.New("nobody is signed in")
+// ErrSignedOut means that a request has no identity.
+var ErrSignedOut = errors.New("not signed in")
 
-// sessionSeconds is how long a cookie lasts. The token inside may end before.
+// sessionSeconds is the lifetime of a cookie. The token in it may expire earlier.
 const sessionSeconds = 12 * 60 * 60
 
-// strictCookie is a cookie that scripts cannot read and other sites cannot make the browser send.
+// strictCookie returns a cookie that scripts cannot read and that browsers do not send for other sites.
 func strictCookie(name, value string, secure bool, maxAge int) *http.Cookie {
 	return &http.Cookie{
 		Name: name, Value: value, Path: "/", MaxAge: maxAge,
@@ -42,7 +42,7 @@ func strictCookie(name, value string, secure bool, maxAge int) *http.Cookie {
 	}
 }
 
-// unthrottled is a copy of config for a person's requests: the API server's own fairness limits them.
+// unthrottled returns a copy of config without client-side rate limiting; the API server limits the requests.
 func unthrottled(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.QPS = -1

@@ -17,7 +17,7 @@ import (
 
 const whoamiPath = "/api/whoami"
 
-func TestTokensArePassedOnAndNothingElseIs(t *testing.T) {
+func TestOnlyTheTokenIsForwarded(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	site := u.tokenSite()
@@ -28,7 +28,7 @@ func TestTokensArePassedOnAndNothingElseIs(t *testing.T) {
 			r.Header.Del("Authorization")
 			r.AddCookie(&http.Cookie{Name: "nestor-token", Value: knownToken})
 		},
-		"with more than it should": func(r *http.Request) {
+		"with forbidden headers": func(r *http.Request) {
 			r.Header.Set("Impersonate-User", "admin")
 			r.Header.Set("X-Remote-User", "admin")
 			r.Header.Set("X-Forwarded-For", "10.0.0.1")
@@ -54,7 +54,7 @@ func TestTokensArePassedOnAndNothingElseIs(t *testing.T) {
 	}
 }
 
-func TestWithoutATokenNothingIsAsked(t *testing.T) {
+func TestWithoutATokenNoRequestIsSent(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	for _, path := range []string{whoamiPath, "/api/catalog", "/api/stream?namespace=default", "/k8s/apis/nestor.dev/v1alpha1/namespaces/default/agentchats"} {
@@ -64,11 +64,11 @@ func TestWithoutATokenNothingIsAsked(t *testing.T) {
 		}
 	}
 	if asked := u.requests(); len(asked) > 0 {
-		t.Errorf("the server used rights of its own: %v", asked)
+		t.Errorf("the server used its own credentials: %v", asked)
 	}
 }
 
-func TestSigningInKeepsAKnownTokenInAStrictCookie(t *testing.T) {
+func TestSigningInStoresAValidTokenInAStrictCookie(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	login := func(site http.Handler, token string) *httptest.ResponseRecorder {
@@ -97,7 +97,7 @@ func TestSigningInKeepsAKnownTokenInAStrictCookie(t *testing.T) {
 	}
 }
 
-// visit is what a request brought.
+// visit is the response to a request.
 type visit struct {
 	code    int
 	header  http.Header
@@ -105,7 +105,7 @@ type visit struct {
 	body    []byte
 }
 
-func TestALinkOpensAPageOnce(t *testing.T) {
+func TestLinkWorksOnce(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	link, _, err := Local(t.Context(), LocalOptions{Config: &rest.Config{Host: u.URL, BearerToken: knownToken}, Namespace: "alice"})
@@ -166,7 +166,7 @@ func TestALinkOpensAPageOnce(t *testing.T) {
 	}
 }
 
-func TestALocalPageIsForThisMachineOnly(t *testing.T) {
+func TestLocalPageListensOnLoopbackOnly(t *testing.T) {
 	t.Parallel()
 	_, _, err := Local(t.Context(), LocalOptions{Config: &rest.Config{}, Address: "0.0.0.0:0"})
 	if err == nil || !strings.Contains(err.Error(), "not on loopback") {

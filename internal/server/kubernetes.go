@@ -17,10 +17,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// maxBody bounds what the page may write: the longest message, with room for escapes.
+// maxBody bounds the body of a write: the longest message, with room for escapes.
 const maxBody = 512 << 10
 
-// routeKubernetes offers the allowed part of the Kubernetes API under /k8s.
+// routeKubernetes serves the allowed part of the Kubernetes API under /k8s.
 func (s *site) routeKubernetes(mux *http.ServeMux) {
 	nestor := "/k8s" + nestorPrefix + "/namespaces/{namespace}/{resource}"
 	mux.Handle(nestor, s.signedIn(s.nestor))
@@ -33,7 +33,7 @@ func (s *site) routeKubernetes(mux *http.ServeMux) {
 	}))
 }
 
-// nestor passes reads of Nestor's kinds on, and the few writes that people may make.
+// nestor forwards reads of Nestor's kinds, and the few writes that the page makes.
 func (s *site) nestor(w http.ResponseWriter, r *http.Request, config *rest.Config) {
 	resource, name := r.PathValue("resource"), r.PathValue("name")
 	if !allowances[resource].allows(r.Method, name != "") {
@@ -43,12 +43,12 @@ func (s *site) nestor(w http.ResponseWriter, r *http.Request, config *rest.Confi
 	s.pass(w, r, config, nestorPrefix, listParameters)
 }
 
-// history passes reads of the history API on.
+// history forwards reads of the history API.
 func (s *site) history(w http.ResponseWriter, r *http.Request, config *rest.Config) {
 	s.pass(w, r, config, historyPrefix, historyParameters)
 }
 
-// pass builds the upstream path of checked parts, so that nothing in the request can lead elsewhere.
+// pass builds the upstream path from validated parts, so that the request cannot escape it.
 func (s *site) pass(w http.ResponseWriter, r *http.Request, config *rest.Config, prefix string, parameters []string) {
 	path := prefix + "/namespaces"
 	for _, part := range []string{"namespace", "resource", "name"} {
@@ -78,7 +78,8 @@ func isJSON(r *http.Request) bool {
 	return err == nil && mediaType == "application/json"
 }
 
-// forward sends a request to the API server as the person, with nothing of its headers: no cookie, no impersonation.
+// forward sends a request to the API server with the person's identity and without any of its headers: no cookie, no
+// impersonation.
 func forward(w http.ResponseWriter, r *http.Request, config *rest.Config, path string, parameters []string) {
 	transport, err := rest.TransportFor(config)
 	if err != nil {

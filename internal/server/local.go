@@ -17,18 +17,18 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// LocalOptions say whose page is served on this machine.
+// LocalOptions configure a page on this machine.
 type LocalOptions struct {
 	// Config is the identity that the page acts with.
 	Config *rest.Config
-	// Namespace is the one that the page shows first. Empty: default.
+	// Namespace is the initial namespace of the page; empty means default.
 	Namespace string
-	// Address is where to listen, on loopback. Empty: a free port of 127.0.0.1.
+	// Address is the loopback address to listen on; empty means a free port of 127.0.0.1.
 	Address string
 }
 
-// Local serves the page to one person on this machine until ctx ends. It returns the link that signs that person in, once;
-// whoever has it acts as the person, so it is for their eyes only. Done tells how serving ended.
+// Local serves the page to one person on this machine until ctx ends. It returns a one-time link that signs the
+// person in; anyone who has it acts as that person. done receives the result of serving.
 func Local(ctx context.Context, options LocalOptions) (link string, done <-chan error, err error) {
 	address := options.Address
 	if address == "" {
@@ -39,7 +39,7 @@ func Local(ctx context.Context, options LocalOptions) (link string, done <-chan 
 		return "", nil, fmt.Errorf("listen for the page at %s: %w", address, err)
 	}
 	if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
-		return "", nil, errors.Join(fmt.Errorf("%s is not on loopback: the page acts as you, so nobody else may reach it", address), listener.Close())
+		return "", nil, errors.Join(fmt.Errorf("%s is not on loopback: the page acts with your identity, so it must not be reachable by others", address), listener.Close())
 	}
 	owner := newOwner(options.Config)
 	handler := New(Options{Identity: owner, Namespace: options.Namespace, Hosts: loopbackNames(listener)})
@@ -48,8 +48,8 @@ func Local(ctx context.Context, options LocalOptions) (link string, done <-chan 
 	return "http://" + listener.Addr().String() + "/login?token=" + owner.invitation, stopped, nil
 }
 
-// loopbackNames are the names under which a browser on this machine may ask for the page. Any other is a name that somebody
-// pointed at this machine to get at it.
+// loopbackNames returns the host names under which a local browser may request the page. Any other name may be an
+// attempt at DNS rebinding.
 func loopbackNames(listener net.Listener) []string {
 	_, port, err := net.SplitHostPort(listener.Addr().String())
 	if err != nil {
@@ -58,18 +58,18 @@ func loopbackNames(listener net.Listener) []string {
 	return []string{"localhost:" + port, "127.0.0.1:" + port, "[::1]:" + port}
 }
 
-// owner is the one person that a local page is for.
+// owner is the identity of a local page.
 type owner struct {
 	config *rest.Config
 	cookie string
 
 	mu         sync.Mutex
-	invitation string // empty once it was used
+	invitation string // empty after use
 	session    string // empty until then
 }
 
 func newOwner(config *rest.Config) *owner {
-	// Browsers keep cookies by host, not by port: two pages on one machine need two names.
+	// Cookies are per host, not per port: two pages on one machine need different names.
 	return &owner{config: unthrottled(config), cookie: "nestor-session-" + strings.ToLower(rand.Text()[:8]), invitation: rand.Text()}
 }
 
@@ -90,7 +90,7 @@ func (o *owner) Config(r *http.Request) (*rest.Config, error) {
 
 func (o *owner) Routes(mux *http.ServeMux) { mux.HandleFunc("GET /login", o.login) }
 
-// login exchanges the invitation for a session. A wrong or used one leads to the page, which says what to do.
+// login exchanges the link for a session. A wrong or used one leads to the page, which explains what to do.
 func (o *owner) login(w http.ResponseWriter, r *http.Request) {
 	if session := o.accept(r.FormValue("token")); session != "" {
 		http.SetCookie(w, strictCookie(o.cookie, session, false, sessionSeconds))
@@ -108,7 +108,7 @@ func (o *owner) accept(invitation string) string {
 	return o.session
 }
 
-// same compares secrets in constant time; an empty one is the same as nothing.
+// same compares secrets in constant time. Empty secrets never match.
 func same(given, secret string) bool {
 	return secret != "" && subtle.ConstantTimeCompare([]byte(given), []byte(secret)) == 1
 }

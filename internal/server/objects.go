@@ -21,10 +21,10 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// pageSize is how many objects are read at a time.
+// pageSize is the number of objects per list request.
 const pageSize = 500
 
-// objects is a source of a stream: the objects of one kind, and what becomes of them.
+// objects is a source of a stream: the objects of one kind and their changes.
 type objects struct {
 	name     string // of its position
 	resource string
@@ -38,8 +38,8 @@ func nestorResource(resource string) schema.GroupVersionResource {
 	return v1alpha1.GroupVersion.WithResource(resource)
 }
 
-// follow tells everything from position on, until ctx ends or the person may not see it. Without a position, or when the API
-// server has forgotten it, it begins with what there is.
+// follow sends everything after position until ctx ends or access is denied. Without a position, or if the API server
+// has expired it, it starts with a list.
 func (o *objects) follow(ctx context.Context, position string) error {
 	for failures := 0; ctx.Err() == nil; {
 		reached, err := o.once(ctx, position)
@@ -47,7 +47,7 @@ func (o *objects) follow(ctx context.Context, position string) error {
 			position, failures = reached, 0
 		}
 		switch {
-		case err == nil: // the API server ends watches now and then
+		case err == nil: // watches expire regularly
 		case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
 			position = ""
 		case final(err):
@@ -65,7 +65,7 @@ func (o *objects) follow(ctx context.Context, position string) error {
 	return ctx.Err()
 }
 
-// once lists if it has to, and watches until the watch ends. It returns the position that it reached.
+// once lists if necessary and watches until the watch ends. It returns the position that it reached.
 func (o *objects) once(ctx context.Context, position string) (string, error) {
 	if position == "" {
 		var err error
@@ -95,7 +95,7 @@ func (o *objects) once(ctx context.Context, position string) (string, error) {
 	}
 }
 
-// list tells all that there is: "reset", the objects, and "synced". Only then the page may resume from here.
+// list sends all objects: "reset", the objects, and "synced". Only then can the page resume from here.
 func (o *objects) list(ctx context.Context) (string, error) {
 	options := o.selector
 	options.Limit = pageSize
@@ -123,7 +123,7 @@ func (o *objects) list(ctx context.Context) (string, error) {
 	}
 }
 
-// tell passes a change on and returns the position after it.
+// tell sends a change and returns the position after it.
 func (o *objects) tell(ctx context.Context, change watch.Event, position string) (string, error) {
 	if change.Type == watch.Error {
 		return position, apierrors.FromObject(change.Object)
@@ -141,7 +141,7 @@ func (o *objects) tell(ctx context.Context, change watch.Event, position string)
 	return reached, o.out.put(ctx, o.object(change.Type, object, reached))
 }
 
-// object is the event of a change. Who managed which field is of no use to a page, and long.
+// object returns the event for a change, without managedFields, which are long and of no use to the page.
 func (o *objects) object(change watch.EventType, object *unstructured.Unstructured, position string) event {
 	object.SetManagedFields(nil)
 	data := encode(struct {
@@ -164,7 +164,7 @@ func (o *objects) mark(name, position string) event {
 	return e
 }
 
-// say tells the page what went wrong with this source.
+// say sends an error of this source to the page.
 func (o *objects) say(ctx context.Context, name string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -175,7 +175,8 @@ func (o *objects) say(ctx context.Context, name string, err error) error {
 	}{o.resource, statusOf(err)})})
 }
 
-// final tells whether trying again is of no use: the person may not, or is signed out, or there is no such thing.
+// final reports whether a retry is useless: access is denied, the person is signed out, or the resource does not
+// exist.
 func final(err error) bool {
 	var said apierrors.APIStatus
 	if !errors.As(err, &said) {
@@ -188,7 +189,7 @@ func final(err error) bool {
 	return false
 }
 
-// encode is for values that always encode.
+// encode marshals a value that always marshals.
 func encode(value any) []byte {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -197,7 +198,7 @@ func encode(value any) []byte {
 	return data
 }
 
-// pace says when to try again, and how often a stream asks whose it is.
+// pace has the intervals for retries and for reviews of a stream's token.
 type pace struct {
 	first, most time.Duration
 	review      time.Duration
@@ -207,7 +208,7 @@ func defaultPace() pace {
 	return pace{first: 500 * time.Millisecond, most: 20 * time.Second, review: 15 * time.Second}
 }
 
-// wait lasts longer with every failure; it is false when ctx ended first.
+// wait waits longer with every failure. It returns false if ctx ends first.
 func (p pace) wait(ctx context.Context, failures int) bool {
 	delay := p.first << min(failures, 10)
 	timer := time.NewTimer(min(delay, p.most))

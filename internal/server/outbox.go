@@ -10,24 +10,25 @@ import (
 	"sync"
 )
 
-// event is one thing that a page is told.
+// event is a server-sent event.
 type event struct {
-	// name is what kind of thing it is.
+	// name is the type of the event.
 	name string
-	// key is what the event is about. A newer event about the same replaces one that was not sent yet; events without a key
-	// are all sent.
+	// key identifies the subject of the event. A newer event with the same key replaces one that was not sent yet;
+	// events without a key are all sent.
 	key string
 	// data is JSON, on one line.
 	data []byte
-	// parts are further entries of a transcript, as JSON. A newer event with parts does not replace an older one: it goes on
-	// with it.
+	// parts are further entries of a transcript, as JSON. A newer event with parts is appended to an older one
+	// instead of replacing it.
 	parts [][]byte
-	// source and position say how far the source has come with this event. Without a source the position does not change.
+	// source and position are the position of the source after this event. Without a source the position does not
+	// change.
 	source, position string
 }
 
-// outbox holds what a page has not been sent yet. It is bounded: put waits for room, so that whoever fills it stops reading
-// from the API server, and a slow page costs no more memory than a fast one.
+// outbox holds the events that were not sent yet. It is bounded: put waits for room, so that the sources stop reading
+// from the API server and a slow page needs no more memory than a fast one.
 type outbox struct {
 	limit int
 
@@ -42,7 +43,7 @@ func newOutbox(limit int) *outbox {
 	return &outbox{limit: limit, events: list.New(), byKey: map[string]*list.Element{}, room: make(chan struct{}), filled: make(chan struct{}, 1)}
 }
 
-// put adds an event, or replaces the older one about the same. It waits for room until ctx ends.
+// put adds an event or replaces the older one with the same key. It waits for room until ctx ends.
 func (o *outbox) put(ctx context.Context, e event) error {
 	for {
 		room := o.tryPut(e)
@@ -57,7 +58,7 @@ func (o *outbox) put(ctx context.Context, e event) error {
 	}
 }
 
-// tryPut returns nil if the event was taken, else what will be closed when it may be tried again.
+// tryPut returns nil if the event was added, else a channel that is closed when there is room.
 func (o *outbox) tryPut(e event) <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -68,7 +69,7 @@ func (o *outbox) tryPut(e event) <-chan struct{} {
 		if !ok {
 			return o.room
 		}
-		// It goes to the end, so that positions only grow.
+		// Append it, so that positions only grow.
 		o.events.Remove(older)
 		e = merged
 	case o.events.Len() >= o.limit:
@@ -85,10 +86,10 @@ func (o *outbox) tryPut(e event) <-chan struct{} {
 	return nil
 }
 
-// maxBatch is how many bytes of a transcript wait for a page.
+// maxBatch bounds the buffered bytes of a transcript.
 const maxBatch = 256 << 10
 
-// follows is the newer event with what it must not lose of the older one; it is false when that would become too much.
+// follows merges a newer event with an older one. It reports false if the result would be too large.
 func follows(older, newer event) (event, bool) {
 	if newer.parts == nil {
 		return newer, true
@@ -104,7 +105,7 @@ func follows(older, newer event) (event, bool) {
 	return newer, size < maxBatch
 }
 
-// take waits for events and returns all of them. It returns none when ctx ends.
+// take waits for events and returns all of them, or none if ctx ends.
 func (o *outbox) take(ctx context.Context) []event {
 	select {
 	case <-o.filled:

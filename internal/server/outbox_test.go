@@ -34,14 +34,14 @@ func TestNewerStatesReplaceOlderOnesAndPositionsOnlyGrow(t *testing.T) {
 	}
 }
 
-func TestAFullOutboxHoldsTheSourcesBack(t *testing.T) {
+func TestFullOutboxBlocksTheSources(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o := newOutbox(2)
 		put := make(chan string, 3)
 		go func() {
 			for _, key := range []string{"a", "b", "c"} {
-				_ = o.put(t.Context(), event{key: key}) // the test would miss it below
+				_ = o.put(t.Context(), event{key: key}) // its absence fails the test below
 				put <- key
 			}
 		}()
@@ -71,16 +71,16 @@ func TestPutEndsWithItsContext(t *testing.T) {
 	}
 	cancel()
 	if err := o.put(ctx, event{}); err == nil {
-		t.Error("it had no room and did not say so")
+		t.Error("put succeeded without room")
 	}
 }
 
-func TestEntriesOfATranscriptAreAllKept(t *testing.T) {
+func TestAllEntriesOfATranscriptAreKept(t *testing.T) {
 	t.Parallel()
 	o := newOutbox(2)
 	for _, e := range []event{
 		{key: "t", parts: [][]byte{[]byte("1")}, source: "t", position: "1"},
-		{key: "t", parts: [][]byte{[]byte("d")}}, // a piece of a reply is no position
+		{key: "t", parts: [][]byte{[]byte("d")}}, // a delta does not change the position
 		{key: "t", parts: [][]byte{[]byte("e")}},
 	} {
 		if err := o.put(t.Context(), e); err != nil {
@@ -93,7 +93,7 @@ func TestEntriesOfATranscriptAreAllKept(t *testing.T) {
 	}
 }
 
-func TestALongTranscriptIsHeldBack(t *testing.T) {
+func TestLongTranscriptBlocksTheSource(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o := newOutbox(10)
@@ -104,7 +104,7 @@ func TestALongTranscriptIsHeldBack(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := o.put(ctx, event{key: "t", parts: big}); err == nil {
-			t.Error("it took more than it may hold")
+			t.Error("it buffered more than its limit")
 		}
 	})
 }

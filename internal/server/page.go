@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/web"
 )
 
-// missing is served in place of a page that was not built.
+// missing is served if the page was not built.
 const missing = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -35,7 +35,7 @@ func newPage() page {
 	return page{files, built}
 }
 
-// ServeHTTP serves a file of the page. Other paths are places inside the page, which its script knows.
+// ServeHTTP serves a file of the page. Other paths are routes of the page's script.
 func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		notOffered(w, r)
@@ -44,7 +44,7 @@ func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !p.built {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = w.Write([]byte(missing)) // a reader that is gone needs no answer
+		_, _ = w.Write([]byte(missing)) // the client may have disconnected
 		return
 	}
 	name := strings.TrimPrefix(path.Clean(r.URL.Path), "/")
@@ -54,13 +54,13 @@ func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info, err := fs.Stat(p.files, name)
 	if name == "" || err != nil || info.IsDir() {
 		if strings.HasPrefix(name, "assets/") {
-			notOffered(w, r) // a file of another build: the page must not take HTML for a script
+			notOffered(w, r) // a file of another build: do not serve HTML as a script
 			return
 		}
 		name = "index.html"
 	}
 	if strings.HasPrefix(name, "assets/") {
-		// Their names carry a hash of their content.
+		// Their names contain a hash of their content.
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
 	http.ServeFileFS(w, r, p.files, name)

@@ -11,7 +11,7 @@ import (
 	"testing/fstest"
 )
 
-func TestThePageAndItsPlaces(t *testing.T) {
+func TestPageAndItsRoutes(t *testing.T) {
 	t.Parallel()
 	p := page{built: true, files: fstest.MapFS{"index.html": {Data: []byte("<title>Nestor</title>")}, "assets/a-1.js": {Data: []byte("x")}, ".gitkeep": {}}}
 	for path, want := range map[string]struct {
@@ -33,7 +33,7 @@ func TestThePageAndItsPlaces(t *testing.T) {
 	}
 }
 
-func TestAProgramWithoutThePageSaysHowToAddIt(t *testing.T) {
+func TestMissingPageExplainsHowToBuildIt(t *testing.T) {
 	t.Parallel()
 	w := httptest.NewRecorder()
 	page{}.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))

@@ -11,18 +11,18 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// reviewTimeout is how long the API server may take to say who somebody is.
+// reviewTimeout limits a SelfSubjectReview.
 const reviewTimeout = 10 * time.Second
 
-// reviewOnce asks who somebody is, before anything is done for them.
+// reviewOnce returns the user of a token before anything is done on its behalf.
 func (s *site) reviewOnce(ctx context.Context, config *rest.Config) (user string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
 	return review(ctx, config)
 }
 
-// reviewAgain returns when the API server no longer knows the token, or knows it as somebody else's, or when ctx ends: a stream lasts
-// no longer than the token that it was opened with. An API server that does not answer proves nothing; its watches end by themselves.
+// reviewAgain returns when the token is no longer valid or belongs to another user, or when ctx ends: a stream must
+// not outlive its token. An API server that does not respond proves nothing; its watches end by themselves.
 func (s *site) reviewAgain(ctx context.Context, config *rest.Config, user string) {
 	ticker := time.NewTicker(s.pace.review)
 	defer ticker.Stop()

@@ -20,7 +20,7 @@ import (
 
 const streamPath = "/api/stream?namespace=default"
 
-// opened is what came of asking for a stream.
+// opened is the response to a request for a stream.
 type opened struct {
 	code   int
 	header http.Header
@@ -28,7 +28,7 @@ type opened struct {
 	leave  func()
 }
 
-// begin asks for a stream with a token, and leaves it open until the test ends.
+// begin requests a stream with a token, and keeps it open until the test ends.
 func begin(t *testing.T, page *httptest.Server, token string) opened {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -52,7 +52,7 @@ func serve(t *testing.T, handler http.Handler) *httptest.Server {
 	return page
 }
 
-func TestAStreamDoesNotBeginWithAnUnknownToken(t *testing.T) {
+func TestStreamNeedsAValidToken(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	limiter := streams.NewLimiter(streams.Limits{})
@@ -71,7 +71,7 @@ func TestAStreamDoesNotBeginWithAnUnknownToken(t *testing.T) {
 	}
 }
 
-func TestAStreamEndsWithItsToken(t *testing.T) {
+func TestStreamEndsWithItsToken(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	page := serve(t, newSite(Options{Identity: Tokens(u.config, false)}, pace{first: time.Millisecond, most: time.Millisecond, review: 5 * time.Millisecond}))
@@ -110,7 +110,7 @@ func TestStreamsAreCounted(t *testing.T) {
 	refused(otherToken, "of this server")
 	first.leave()
 	for {
-		// The server hears of the closed connection a moment later.
+		// The server notices the closed connection a moment later.
 		response := begin(t, page, knownToken)
 		if response.code == http.StatusOK {
 			break
@@ -121,7 +121,7 @@ func TestStreamsAreCounted(t *testing.T) {
 	}
 }
 
-func TestSigningInTakesJSONOnly(t *testing.T) {
+func TestSigningInAcceptsOnlyJSON(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	got := ask(t, u.tokenSite(), http.MethodPost, "/api/login", func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") })

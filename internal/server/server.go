@@ -14,19 +14,19 @@ import (
 	"github.com/nestor-dev/nestor/internal/streams"
 )
 
-// Options say for whom the page is served.
+// Options configure the page.
 type Options struct {
-	// Identity says on whose behalf requests act.
+	// Identity determines the identity with which requests act.
 	Identity Identity
-	// Namespace is the one that the page shows first. Empty: default.
+	// Namespace is the initial namespace of the page; empty means default.
 	Namespace string
-	// Hosts are the values of the Host header that are answered. Empty: all of them.
+	// Hosts are the accepted values of the Host header; empty accepts all.
 	Hosts []string
-	// Streams counts the streams of the page and bounds them. Nil: without bounds.
+	// Streams counts and limits the streams of the page; nil means no limit.
 	Streams *streams.Limiter
 }
 
-// New returns the page and its API.
+// New returns the handler of the page and its API.
 func New(options Options) http.Handler { return newSite(options, defaultPace()) }
 
 func newSite(options Options, pace pace) http.Handler {
@@ -57,7 +57,7 @@ type site struct {
 	pace      pace
 }
 
-// Serve serves handler until ctx ends. Streams end with it; other requests get a moment to finish.
+// Serve serves handler until ctx ends. Streams end at once; other requests get a grace period.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,

@@ -25,21 +25,21 @@ import (
 )
 
 const (
-	// outboxLimit is how many events wait for a page.
+	// outboxLimit is the maximum number of buffered events.
 	outboxLimit = 1024
-	// heartbeat is how often a quiet stream says that it is alive.
+	// heartbeat is the interval of comments on an idle stream.
 	heartbeat = 15 * time.Second
-	// patience is how long a page may take for what it was sent.
+	// patience limits how long a page may take to read what was sent.
 	patience = 30 * time.Second
-	// maxTranscripts is how many transcripts one stream follows: the chat's own and the one that is inspected.
+	// maxTranscripts is the maximum number of transcripts per stream: the chat's own and the one that is inspected.
 	maxTranscripts = 2
 	maxTail        = 1000
 )
 
-// wanted is what a page wants to hear of.
+// wanted selects the content of a stream.
 type wanted struct {
 	namespace, chat string
-	transcripts     map[string]int // by name, with how many of the newest entries to begin
+	transcripts     map[string]int // by name, with the number of newest entries to start with
 }
 
 // follower is a source of a stream.
@@ -47,7 +47,7 @@ type follower interface {
 	follow(ctx context.Context, position string) error
 }
 
-// stream tells a page what happens, for as long as it listens.
+// stream sends events to a page until it disconnects.
 func (s *site) stream(w http.ResponseWriter, r *http.Request, config *rest.Config) {
 	want, err := parseWanted(r.URL.Query())
 	if err != nil {
@@ -78,12 +78,12 @@ func (s *site) stream(w http.ResponseWriter, r *http.Request, config *rest.Confi
 	defer running.Wait()
 	defer cancel() // before waiting
 	for name, source := range sources {
-		// Only the end of the stream ends a source with an error: whatever else goes wrong, the page is told.
+		// A source ends with an error only if the stream ends; all other errors are sent to the page.
 		running.Go(func() { _ = source.follow(ctx, positions[name]) })
 	}
 	running.Go(func() { defer cancel(); s.reviewAgain(ctx, config, user) })
 	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("X-Accel-Buffering", "no") // proxies must not hold events back
+	w.Header().Set("X-Accel-Buffering", "no") // proxies must not buffer events
 	newWriter(w, sources, positions).run(ctx, out)
 }
 
@@ -109,14 +109,14 @@ func parseWanted(query url.Values) (wanted, error) {
 	return want, nil
 }
 
-// sources makes what tells a page what it wants to hear of, by the names of their positions.
+// sources returns the sources of a stream, by the names of their positions.
 func (s *site) sources(want wanted, config *rest.Config, out *outbox) (map[string]follower, error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("reach the API server: %w", err)
 	}
 	sources := map[string]follower{}
-	// The names say what is followed, so that a position is never taken for that of another chat.
+	// The names identify what is followed, so that a position is never used for another chat.
 	add := func(resource, of string, selector metav1.ListOptions) {
 		name := resource + "@" + of
 		sources[name] = &objects{name: name, resource: resource, selector: selector, client: client.Resource(nestorResource(resource)).Namespace(want.namespace), out: out, pace: s.pace}
@@ -135,14 +135,14 @@ func (s *site) sources(want wanted, config *rest.Config, out *outbox) (map[strin
 	return sources, nil
 }
 
-// writer writes events in the form that browsers read.
+// writer writes server-sent events.
 type writer struct {
 	w         http.ResponseWriter
 	control   *http.ResponseController
 	positions cursor
 }
 
-// newWriter keeps the positions of the sources that this stream has: those of others mean nothing here.
+// newWriter keeps only the positions of the sources of this stream.
 func newWriter(w http.ResponseWriter, sources map[string]follower, positions cursor) *writer {
 	kept := cursor{}
 	for name := range sources {
@@ -153,7 +153,7 @@ func newWriter(w http.ResponseWriter, sources map[string]follower, positions cur
 	return &writer{w, http.NewResponseController(w), kept}
 }
 
-// run sends what comes into the outbox until ctx ends, or the page takes nothing for too long.
+// run sends the events of the outbox until ctx ends or the page does not read for too long.
 func (s *writer) run(ctx context.Context, out *outbox) {
 	if !s.send([]byte("retry: 1000\n\n")) {
 		return
@@ -178,7 +178,7 @@ func (s *writer) run(ctx context.Context, out *outbox) {
 	}
 }
 
-// format writes one event. Its id is where everything stands once the page has it.
+// format writes one event. Its ID is the position of all sources after it.
 func (s *writer) format(text *bytes.Buffer, e event) {
 	if e.source != "" {
 		s.positions[e.source] = e.position

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// listener reads a stream as a browser does.
+// listener reads a stream like a browser.
 type listener struct {
 	t      *testing.T
 	lines  *bufio.Scanner
@@ -45,7 +45,7 @@ func listen(t *testing.T, u *upstream, query, lastID string) *listener {
 	return &listener{t: t, lines: bufio.NewScanner(response.Body), cancel: cancel}
 }
 
-// next returns the next event of a name, as its data.
+// next returns the data of the next event with a name.
 func (l *listener) next(name string) string {
 	l.t.Helper()
 	current := ""
@@ -80,7 +80,7 @@ func watches(u *upstream) []string {
 	return found
 }
 
-func TestAStreamTellsWhatThereIsAndWhatChanges(t *testing.T) {
+func TestStreamSendsObjectsAndChanges(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	u.chats = []string{"one"}
@@ -92,7 +92,7 @@ func TestAStreamTellsWhatThereIsAndWhatChanges(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	if l.id != "" {
-		t.Errorf("a list that is not whole is no position: %q", l.id)
+		t.Errorf("an incomplete list must not set a position: %q", l.id)
 	}
 	l.next("synced")
 	if l.id != "agentchats%40default=10" {
@@ -107,7 +107,7 @@ func TestAStreamTellsWhatThereIsAndWhatChanges(t *testing.T) {
 	}
 }
 
-func TestAStreamGoesOnWhereItWas(t *testing.T) {
+func TestStreamResumes(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	l := listen(t, u, "namespace=default", "agentchats%40default=42&agentchats%40other=7")
@@ -117,11 +117,11 @@ func TestAStreamGoesOnWhereItWas(t *testing.T) {
 		t.Errorf("the position is %q", l.id)
 	}
 	if diff := cmp.Diff([]string{"watch 42"}, watches(u)); diff != "" {
-		t.Errorf("it asked for what it had: %s", diff)
+		t.Errorf("it requested what it already had: %s", diff)
 	}
 }
 
-func TestAForgottenPositionBeginsAnew(t *testing.T) {
+func TestExpiredPositionStartsWithAList(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	u.expired["42"], u.chats = true, []string{"one"}
@@ -138,7 +138,7 @@ func TestAForgottenPositionBeginsAnew(t *testing.T) {
 	}
 }
 
-func TestWhatAPersonMayNotSeeIsSaid(t *testing.T) {
+func TestDeniedAccessIsReported(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	u.denied = subAgents
@@ -148,7 +148,7 @@ func TestWhatAPersonMayNotSeeIsSaid(t *testing.T) {
 	}
 }
 
-func TestATranscriptGoesOnAfterItsLastEntry(t *testing.T) {
+func TestTranscriptResumesAfterItsLastEntry(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	u.entries = []string{`{"seq":1,"kind":"Started"}`, `{"seq":2,"kind":"Assistant","content":"hello"}`, `{"seq":2,"kind":"Delta","delta":{"text":"mo"}}`}
@@ -157,7 +157,7 @@ func TestATranscriptGoesOnAfterItsLastEntry(t *testing.T) {
 	for !strings.Contains(l.next("transcript"), "Delta") {
 	}
 	if at := parseCursor(l.id)["transcript@default/"+name]; at != "2" {
-		t.Errorf("the position is %q: a piece of a reply must come again", at)
+		t.Errorf("the position is %q: deltas must be sent again", at)
 	}
 	l.cancel()
 	again := listen(t, u, "namespace=default&transcript="+name+":5", l.id)
@@ -172,7 +172,7 @@ func TestATranscriptGoesOnAfterItsLastEntry(t *testing.T) {
 	}
 }
 
-func TestAClusterWithoutHistorySaysSo(t *testing.T) {
+func TestMissingHistoryAPIIsReported(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	u.historic = false
@@ -182,7 +182,7 @@ func TestAClusterWithoutHistorySaysSo(t *testing.T) {
 	}
 }
 
-func TestABadWishIsRefused(t *testing.T) {
+func TestInvalidStreamQueryIsRejected(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	for _, query := range []string{"", "namespace=..", "namespace=a&chat=a/b", "namespace=a&transcript=x", "namespace=a&transcript=x:0", "namespace=a&transcript=../x:1", "namespace=a&transcript=a:1&transcript=b:1&transcript=c:1"} {

@@ -15,22 +15,22 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// maxToken bounds a token: browsers drop cookies of more than 4096 bytes.
+// maxToken bounds a token, because browsers drop cookies of more than 4096 bytes.
 const maxToken = 3800
 
-// tokens passes bearer tokens on.
+// tokens is an Identity that forwards bearer tokens.
 type tokens struct {
 	api    *rest.Config // without credentials
 	secure bool
 	cookie string
 }
 
-// Tokens lets people act with bearer tokens of the cluster. Of config only the way to the API server is used, no credentials.
-// Secure says that the page is served over TLS, here or by a proxy in front.
+// Tokens returns an Identity for people with bearer tokens of the cluster. Only the address of the API server is
+// taken from config, no credentials. secure means that the page is served over TLS, here or by a proxy.
 func Tokens(config *rest.Config, secure bool) Identity {
 	cookie := "nestor-token"
 	if secure {
-		cookie = "__Host-" + cookie // browsers take it over TLS only, and for this host only
+		cookie = "__Host-" + cookie // browsers accept it over TLS and for this host only
 	}
 	return &tokens{api: unthrottled(rest.AnonymousClientConfig(config)), secure: secure, cookie: cookie}
 }
@@ -67,13 +67,13 @@ func (t *tokens) Routes(mux *http.ServeMux) {
 	mux.HandleFunc("POST /api/logout", t.logout)
 }
 
-// login keeps a token that the API server knows in a cookie.
+// login stores a token that the API server accepts in a cookie.
 func (t *tokens) login(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		Token string `json:"token"`
 	}
 	if !isJSON(r) {
-		// A form of another site can post, but not JSON.
+		// A form of another site can post, but not with a JSON content type.
 		refuse(w, said(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "Send JSON."))
 		return
 	}
@@ -104,7 +104,7 @@ func checkToken(token string) error {
 		return errors.New("paste a token first")
 	}
 	if len(token) > maxToken {
-		return fmt.Errorf("the token has more than %d characters, which browsers do not keep: use a proxy that sends it with every request", maxToken)
+		return fmt.Errorf("the token has more than %d characters, which is too long for a cookie: use a proxy that sends it with every request", maxToken)
 	}
 	for _, c := range token {
 		if c <= ' ' || c >= 0x7f || strings.ContainsRune("\",;\\", c) {

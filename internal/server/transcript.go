@@ -22,10 +22,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// transcript is a source of a stream: what one agent heard, said and did, and what its model is saying.
+// transcript is a source of a stream: the entries of one agent and the deltas of its model's reply.
 type transcript struct {
 	namespace, name string
-	tail            int // how many of the newest entries to begin with
+	tail            int // number of newest entries to start with
 	config          *rest.Config
 	out             *outbox
 	pace            pace
@@ -33,7 +33,7 @@ type transcript struct {
 
 func (t *transcript) source() string { return "transcript@" + t.namespace + "/" + t.name }
 
-// follow tells every entry after position until the agent has ended, ctx ends, or the person may not see it.
+// follow sends every entry after position until the agent has ended, ctx ends, or access is denied.
 func (t *transcript) follow(ctx context.Context, position string) error {
 	for failures := 0; ctx.Err() == nil; {
 		before := position
@@ -60,7 +60,7 @@ func (t *transcript) follow(ctx context.Context, position string) error {
 	return ctx.Err()
 }
 
-// once follows until the connection ends, and tells whether the agent has ended.
+// once follows until the connection ends, and reports whether the agent has ended.
 func (t *transcript) once(ctx context.Context, position *string) (ended bool, err error) {
 	body, err := t.open(ctx, *position)
 	if err != nil {
@@ -86,7 +86,7 @@ func (t *transcript) once(ctx context.Context, position *string) (ended bool, er
 	}
 }
 
-// open begins to follow after position.
+// open starts to follow after position.
 func (t *transcript) open(ctx context.Context, position string) (io.ReadCloser, error) {
 	client, err := rest.HTTPClientFor(t.config)
 	if err != nil {
@@ -108,7 +108,7 @@ func (t *transcript) open(ctx context.Context, position string) (io.ReadCloser, 
 	if err != nil {
 		return nil, fmt.Errorf("ask for the transcript of %s: %w", t.name, err)
 	}
-	client.Timeout = 0 // it lasts as long as the agent does; ctx ends it
+	client.Timeout = 0 // it lasts as long as the agent; ctx ends it
 	response, err := client.Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("ask for the transcript of %s: %w", t.name, err)
@@ -120,10 +120,10 @@ func (t *transcript) open(ctx context.Context, position string) (io.ReadCloser, 
 	return nil, refusal(response, t.name)
 }
 
-// refusal is what the API server said instead of a transcript.
+// refusal returns the API server's error response as an error.
 func refusal(response *http.Response, name string) error {
 	var status metav1.Status
-	words, _ := io.ReadAll(io.LimitReader(response.Body, 64<<10)) // without words the code says enough
+	words, _ := io.ReadAll(io.LimitReader(response.Body, 64<<10)) // the status code suffices without a body
 	if json.Unmarshal(words, &status) == nil && status.Kind == "Status" {
 		return &apierrors.StatusError{ErrStatus: status}
 	}
@@ -131,13 +131,13 @@ func refusal(response *http.Response, name string) error {
 	return apierrors.NewGenericServerResponse(response.StatusCode, "get", resource, name, strings.TrimSpace(string(words)), 0, true)
 }
 
-// notYet tells a transcript that has not begun from a history that is not served at all.
+// notYet distinguishes a transcript that has not started from a history API that is not served.
 func notYet(err error) bool {
 	var said apierrors.APIStatus
 	return apierrors.IsNotFound(err) && errors.As(err, &said) && said.Status().Details != nil && said.Status().Details.Name != "" && len(said.Status().Details.Causes) == 0
 }
 
-// tell passes an entry on. Pieces of a reply that streams in are no position: who comes back gets them anew.
+// tell sends an entry. Deltas do not change the position: a page that reconnects gets them again.
 func (t *transcript) tell(ctx context.Context, line []byte, position *string) (ended bool, err error) {
 	var entry struct {
 		Seq     int64           `json:"seq"`

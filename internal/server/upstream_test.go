@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// upstream behaves like the part of an API server that the page talks to: it knows one token, lists chats, watches them, and
+// upstream imitates the part of an API server that the page uses: it validates tokens, lists and watches chats, and
 // follows a transcript.
 type upstream struct {
 	*httptest.Server
@@ -26,29 +26,29 @@ type upstream struct {
 	mu       sync.Mutex
 	seen     []*http.Request
 	users    map[string]string   // by token
-	denied   string              // a resource that nobody may see
-	expired  map[string]bool     // resource versions that are forgotten
-	chats    []string            // the names that a list has
+	denied   string              // a forbidden resource
+	expired  map[string]bool     // expired resource versions
+	chats    []string            // names in a list
 	version  string              // of the list
-	changes  chan map[string]any // what a watch of chats tells
+	changes  chan map[string]any // events of a watch of chats
 	entries  []string            // of the transcript, by seq from 1
-	historic bool                // whether there is a history API
+	historic bool                // the history API is served
 }
 
-// The tokens that are known, and whose they are.
+// Valid tokens.
 const (
 	knownToken = "known-token"
 	otherToken = "other-token"
 )
 
-// forget lets a token end.
+// forget invalidates a token.
 func (u *upstream) forget(token string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.users, token)
 }
 
-// user is whose token a request has.
+// user returns the user of a request's token.
 func (u *upstream) user(r *http.Request) (name string, known bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -109,10 +109,10 @@ func object(name, version string) map[string]any {
 	}}
 }
 
-// watch tells the changes of chats; other kinds do not change.
+// watch sends the changes of chats; other kinds do not change.
 func (u *upstream) watch(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = http.NewResponseController(w).Flush() // who waits for the header would notice
+	_ = http.NewResponseController(w).Flush() // a test that waits for the header fails otherwise
 	changes := u.changes
 	if !strings.HasSuffix(r.URL.Path, "/"+chats) {
 		changes = nil
@@ -120,7 +120,7 @@ func (u *upstream) watch(w http.ResponseWriter, r *http.Request) {
 	for {
 		select {
 		case change := <-changes:
-			_ = json.NewEncoder(w).Encode(change) // who is gone needs no change
+			_ = json.NewEncoder(w).Encode(change) // the client may have disconnected
 			_ = http.NewResponseController(w).Flush()
 		case <-r.Context().Done():
 			return
@@ -128,7 +128,7 @@ func (u *upstream) watch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// follow tells the entries of the transcript after since, and ends as if the server went down.
+// follow sends the entries of the transcript after since, and ends like a server that went down.
 func (u *upstream) follow(w http.ResponseWriter, r *http.Request) {
 	if !u.historic {
 		http.NotFound(w, r)
@@ -148,14 +148,14 @@ func (u *upstream) follow(w http.ResponseWriter, r *http.Request) {
 func reply(w http.ResponseWriter, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Set-Cookie", "upstream=1")
-	_ = json.NewEncoder(w).Encode(value) // a test that reads it would notice
+	_ = json.NewEncoder(w).Encode(value) // a test that reads it fails otherwise
 }
 
 func status(w http.ResponseWriter, code int, reason, message string) {
 	answer(w, code, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": message})
 }
 
-// requests are what the API server was asked, as "METHOD path?query".
+// requests returns the received requests as "METHOD path?query".
 func (u *upstream) requests() []string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -171,12 +171,12 @@ func (u *upstream) last(t *testing.T) *http.Request {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if len(u.seen) == 0 {
-		t.Fatal("the API server was not asked")
+		t.Fatal("the API server received no request")
 	}
 	return u.seen[len(u.seen)-1]
 }
 
-// tokenSite is a page for people with tokens, which tries again at once.
+// tokenSite returns a page for people with tokens, which retries at once.
 func (u *upstream) tokenSite() http.Handler {
 	return newSite(Options{Identity: Tokens(u.config, false), Namespace: "default"}, pace{first: time.Millisecond, most: 5 * time.Millisecond, review: time.Hour})
 }

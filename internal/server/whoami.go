@@ -20,7 +20,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/version"
 )
 
-// person is what the page needs to know of the one who looks at it.
+// person describes the signed-in person for the page.
 type person struct {
 	User      string          `json:"user"`
 	SignIn    string          `json:"signIn"`
@@ -29,7 +29,7 @@ type person struct {
 	May       map[string]bool `json:"may"`
 }
 
-// questions are what the page wants to know of a person's rights, so that it can say at once what is missing.
+// questions are the permissions that the page checks, so that it can show what is missing.
 var questions = map[string]authorizationv1.ResourceAttributes{
 	"readChats":       {Group: "nestor.dev", Resource: chats, Verb: "list"},
 	"watchChats":      {Group: "nestor.dev", Resource: chats, Verb: "watch"},
@@ -40,7 +40,7 @@ var questions = map[string]authorizationv1.ResourceAttributes{
 	"readTranscripts": {Group: "history.nestor.dev", Resource: "transcripts", Verb: "get"},
 }
 
-// whoami tells who the person is and what they may do in a namespace.
+// whoami returns the user and their permissions in a namespace.
 func (s *site) whoami(w http.ResponseWriter, r *http.Request, config *rest.Config) {
 	namespace := r.FormValue("namespace")
 	if namespace == "" {
@@ -63,7 +63,7 @@ func (s *site) whoami(w http.ResponseWriter, r *http.Request, config *rest.Confi
 	answer(w, http.StatusOK, person{User: user, SignIn: s.identity.SignIn(), Namespace: namespace, Version: version.String(), May: may})
 }
 
-// review asks the API server who somebody is.
+// review returns the user of a configuration, as the API server sees it.
 func review(ctx context.Context, config *rest.Config) (user string, err error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -76,7 +76,7 @@ func review(ctx context.Context, config *rest.Config) (user string, err error) {
 	return self.Status.UserInfo.Username, nil
 }
 
-// rights asks the API server what somebody may do in a namespace.
+// rights returns the permissions of a user in a namespace.
 func rights(ctx context.Context, config *rest.Config, namespace string) (map[string]bool, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -1,11 +1,11 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package servingcert makes and renews the certificate of a server in the cluster, without a certificate manager.
+// Package servingcert creates and renews the certificate of a server in the cluster, without a certificate manager.
 //
-// A Keeper holds a certificate authority and a serving certificate in a Secret, and writes what vouches for it into the
-// spec.caBundle of the APIService that leads to the server. Every replica runs one. They agree by way of the Secret: who comes
-// first writes it, the others read it, and a conflict means to read again.
+// A Keeper stores a certificate authority and a serving certificate in a Secret, and writes the authorities to the
+// spec.caBundle of the server's APIService. Every replica runs one. They coordinate through the Secret: the first one
+// writes it, the others read it, and after a conflict it is read again.
 //
 //	          Secret                               APIService
 //	tls.crt   the serving certificate
@@ -13,18 +13,19 @@
 //	ca.crt    the authority, and the one before ─▶ spec.caBundle
 //	ca.key    the authority's key
 //
-// A serving certificate is renewed under the same authority, which nobody notices. The authority is renewed in steps, so that at
-// no time a replica serves a certificate for which the caBundle does not vouch:
+// A serving certificate is renewed under the same authority, which is transparent to clients. The authority is renewed
+// in steps, so that a replica never serves a certificate that the caBundle does not cover:
 //
-//  1. a new authority joins the old one in the bundle; the serving certificate stays;
-//  2. Policy.Overlap after that, if the APIService has the bundle (or there is none), the new authority signs a serving certificate;
-//  3. Policy.Overlap after that, when every replica serves it, the old authority leaves the bundle.
+//  1. A new authority is added to the bundle; the serving certificate stays.
+//  2. Policy.Overlap later, if the APIService has the bundle (or does not exist), the new authority signs a serving
+//     certificate.
+//  3. Policy.Overlap later, when every replica serves it, the old authority is removed from the bundle.
 //
-// A serving certificate that nobody can take any more, because it has expired or is for other names, is replaced without these steps.
+// A serving certificate that is useless, because it has expired or is for other names, is replaced without these steps.
 //
-// All times are read from the certificates, so no step needs a memory. A Secret that somebody has deleted or spoilt is step 1 for
-// a replica that still serves, and a start from nothing for one that does not: deleting the Secret is how to renew by hand.
+// All times are read from the certificates, so no step needs other state. If the Secret was deleted or damaged, a
+// replica that still serves does step 1, and one that does not starts from scratch: to renew by hand, delete the Secret.
 //
-// policy.go says when; pair.go and material.go hold, read and sign; renew.go decides;
-// sync.go acts; publish.go tells the API server; keeper.go serves.
+// policy.go has the intervals; pair.go and material.go store, parse and sign; renew.go decides; sync.go acts;
+// publish.go updates the APIService; keeper.go serves.
 package servingcert

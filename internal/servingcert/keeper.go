@@ -16,29 +16,29 @@ import (
 )
 
 const (
-	// period is how often the Secret and the APIService are looked at: what somebody has done to them is mended after that time.
+	// period is the interval at which the Secret and the APIService are checked and repaired.
 	period = 30 * time.Second
-	// retry is how soon they are looked at again after a failure, or while there is no APIService.
+	// retry is the interval after a failure, or while there is no APIService.
 	retry = 5 * time.Second
 )
 
-// Options say what to keep, and where.
+// Options configure a Keeper.
 type Options struct {
-	// Names are the DNS names that the certificate is for, such as SERVICE.NAMESPACE.svc.
+	// Names are the DNS names of the certificate, such as SERVICE.NAMESPACE.svc.
 	Names []string
-	// SecretName is the Secret, in the namespace of Secrets.
+	// SecretName is the name of the Secret in the namespace of Secrets.
 	SecretName string
 	Secrets    typedcorev1.SecretInterface
-	// APIService is told what vouches for the certificate.
+	// APIService receives the CA bundle.
 	APIService APIService
-	// Policy is DefaultPolicy if it is zero.
+	// Policy defaults to DefaultPolicy.
 	Policy Policy
-	// Now is time.Now if it is nil.
+	// Now defaults to time.Now.
 	Now func() time.Time
 	Log logr.Logger
 }
 
-// Keeper keeps a certificate. It is a manager.Runnable, for every replica.
+// Keeper maintains a certificate. It is a manager.Runnable that runs in every replica.
 type Keeper struct {
 	subject    subject
 	secretName string
@@ -53,7 +53,7 @@ type Keeper struct {
 	listeners []func()
 }
 
-// New makes a Keeper that has no certificate yet.
+// New returns a Keeper that has no certificate yet.
 func New(options Options) *Keeper {
 	if options.Policy == (Policy{}) {
 		options.Policy = DefaultPolicy()
@@ -65,19 +65,19 @@ func New(options Options) *Keeper {
 		subject:    subject{names: options.Names, policy: options.Policy},
 		secretName: options.SecretName, secrets: options.Secrets, apiService: options.APIService,
 		now: options.Now, log: options.Log.WithValues("Secret", options.SecretName),
-		failure: errors.New("it has not been looked for yet"),
+		failure: errors.New("the Secret has not been read yet"),
 	}
 }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable: every replica serves.
 func (k *Keeper) NeedLeaderElection() bool { return false }
 
-// Start implements manager.Runnable: it keeps the certificate until ctx ends.
+// Start implements manager.Runnable: it maintains the certificate until ctx ends.
 func (k *Keeper) Start(ctx context.Context) error {
 	for {
 		complete, err := k.look(ctx)
 		if err != nil && ctx.Err() == nil {
-			k.log.Error(err, "Could not keep the serving certificate, trying again")
+			k.log.Error(err, "Failed to maintain the serving certificate, retrying")
 		}
 		wait := retry
 		if complete {
@@ -91,7 +91,7 @@ func (k *Keeper) Start(ctx context.Context) error {
 	}
 }
 
-// Ready is a readiness check: there is a certificate to serve with.
+// Ready is a readiness check: it fails while there is no certificate.
 func (k *Keeper) Ready(*http.Request) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -101,7 +101,7 @@ func (k *Keeper) Ready(*http.Request) error {
 	return nil
 }
 
-// OnChange has a function called whenever there is another certificate. It must not wait.
+// OnChange registers a function that is called whenever the certificate changes. It must not block.
 func (k *Keeper) OnChange(listener func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -117,7 +117,7 @@ func (k *Keeper) CurrentCertKeyContent() (certificate, key []byte) {
 	return certificatePEM(current.serving.certificate), current.serving.keyPEM
 }
 
-// Sync looks at the Secret and the APIService once, and does what is due.
+// Sync checks the Secret and the APIService once, and does what is due.
 func (k *Keeper) Sync(ctx context.Context) error {
 	_, err := k.look(ctx)
 	return err
@@ -129,7 +129,7 @@ func (k *Keeper) held() *material {
 	return k.current
 }
 
-// hold serves with material from now on.
+// hold replaces the served material.
 func (k *Keeper) hold(m *material) {
 	k.mu.Lock()
 	changed := k.current == nil || !k.current.serving.certificate.Equal(m.serving.certificate)

@@ -35,12 +35,12 @@ var _ = Describe("Keepers of one certificate", func() {
 		}
 	})
 
-	It("agree whoever renews first", func() {
+	It("agree regardless of which renews first", func() {
 		w.register()
 		replicas := []*servingcert.Keeper{w.replica(), w.replica(), w.replica()}
 		together(replicas)
 		seen := map[string]bool{string(served(replicas[0])): true}
-		// Steps of half an overlap, through more than one succession of authorities.
+		// Steps of half an overlap, through more than one rotation of authorities.
 		for range 250 {
 			w.clock.advance(policy.Overlap / 2)
 			together(replicas)
@@ -54,18 +54,18 @@ var _ = Describe("Keepers of one certificate", func() {
 		Expect(w.secret().Data["ca.crt"]).NotTo(BeEmpty())
 	})
 
-	It("fill the Secret that an installer has made", func() {
+	It("fill a Secret that an installer created", func() {
 		w.register()
 		w.createSecret(nil)
 		replica := w.replica()
 		Expect(replica.Sync(ctx)).To(Succeed())
 		w.expectTrusted(replica)
-		Expect(w.secret().Labels).To(HaveKeyWithValue("made-by", "installer"), "what is not theirs stays")
+		Expect(w.secret().Labels).To(HaveKeyWithValue("made-by", "installer"), "foreign fields are kept")
 	})
 
-	It("serve without an APIService, and find it later", func() {
+	It("serve without an APIService, and use it once it exists", func() {
 		replica := w.replica()
-		Expect(replica.Ready(nil)).To(MatchError(ContainSubstring("has not been looked for yet")))
+		Expect(replica.Ready(nil)).To(MatchError(ContainSubstring("has not been read yet")))
 		Expect(replica.Sync(ctx)).To(Succeed())
 		Expect(replica.Ready(nil)).To(Succeed())
 		w.register()
@@ -73,7 +73,7 @@ var _ = Describe("Keepers of one certificate", func() {
 		w.expectTrusted(replica)
 	})
 
-	It("mend a caBundle that somebody has changed", func() {
+	It("restore a changed caBundle", func() {
 		w.register()
 		replica := w.replica()
 		Expect(replica.Sync(ctx)).To(Succeed())
@@ -81,10 +81,10 @@ var _ = Describe("Keepers of one certificate", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(replica.Sync(ctx)).To(Succeed())
 		w.expectTrusted(replica)
-		Expect(w.registered().Spec.VersionPriority).To(BeEquivalentTo(17), "what is not theirs stays")
+		Expect(w.registered().Spec.VersionPriority).To(BeEquivalentTo(17), "foreign fields are kept")
 	})
 
-	It("say what they lack, and are not ready", func() {
+	It("report missing permissions, and are not ready", func() {
 		w.register()
 		replica := w.replicaAs(stranger)
 		Expect(replica.Sync(ctx)).To(MatchError(And(ContainSubstring("read secret"), ContainSubstring("forbidden"))))
@@ -92,7 +92,7 @@ var _ = Describe("Keepers of one certificate", func() {
 	})
 })
 
-var _ = Describe("A Secret that somebody has touched", func() {
+var _ = Describe("A damaged Secret", func() {
 	var (
 		w       *world
 		replica *servingcert.Keeper
@@ -106,7 +106,8 @@ var _ = Describe("A Secret that somebody has touched", func() {
 		before = served(replica)
 	})
 
-	// expectSuccession expects that nobody notices the damage, and that all of the old certificate is gone in the end.
+	// expectSuccession expects that the damage does not interrupt service, and that the old certificate is eventually
+	// gone.
 	expectSuccession := func() {
 		GinkgoHelper()
 		damaged := w.registered().Spec.CABundle
@@ -120,21 +121,21 @@ var _ = Describe("A Secret that somebody has touched", func() {
 			w.clock.advance(policy.Overlap)
 			Expect(replica.Sync(ctx)).To(Succeed())
 			w.expectTrusted(replica)
-			w.expectTrusted(second) // which looks later
+			w.expectTrusted(second) // which syncs later
 			Expect(second.Sync(ctx)).To(Succeed())
 			w.expectTrusted(second)
 		}
 		Expect(served(replica)).NotTo(Equal(before))
 		Expect(served(second)).To(Equal(served(replica)))
-		Expect(string(w.registered().Spec.CABundle)).NotTo(ContainSubstring(string(damaged)), "the old authority is trusted no more")
+		Expect(string(w.registered().Spec.CABundle)).NotTo(ContainSubstring(string(damaged)), "the old authority is no longer trusted")
 	}
 
-	It("is made again when it was deleted", func() {
+	It("is recreated when it was deleted", func() {
 		Expect(core.Secrets(namespace).Delete(ctx, w.secretName, metav1.DeleteOptions{})).To(Succeed())
 		expectSuccession()
 	})
 
-	DescribeTable("is mended when it holds garbage", func(spoil func(data map[string][]byte)) {
+	DescribeTable("is repaired when it contains garbage", func(spoil func(data map[string][]byte)) {
 		secret := w.secret()
 		spoil(secret.Data)
 		_, err := core.Secrets(namespace).Update(ctx, secret, metav1.UpdateOptions{})
@@ -152,7 +153,7 @@ var _ = Describe("A Secret that somebody has touched", func() {
 		Entry("with the key of another", func(data map[string][]byte) { data["ca.key"] = data[corev1.TLSPrivateKeyKey] }),
 	)
 
-	It("is read again by who comes from a restart, and made anew from garbage", func() {
+	It("is read after a restart, and recreated from garbage", func() {
 		restarted := w.replica()
 		Expect(restarted.Sync(ctx)).To(Succeed())
 		Expect(served(restarted)).To(Equal(before))
@@ -167,8 +168,8 @@ var _ = Describe("A Secret that somebody has touched", func() {
 	})
 })
 
-var _ = Describe("A keeper at work", func() {
-	It("looks by itself, tells who listens, and ends with its context", func() {
+var _ = Describe("A running keeper", func() {
+	It("syncs by itself, notifies listeners, and ends with its context", func() {
 		w := newWorld()
 		w.register()
 		replica := w.replica()
@@ -185,7 +186,7 @@ var _ = Describe("A keeper at work", func() {
 	})
 })
 
-// together lets replicas look at the same time.
+// together syncs replicas at the same time.
 func together(replicas []*servingcert.Keeper) {
 	GinkgoHelper()
 	var group sync.WaitGroup
@@ -199,7 +200,7 @@ func together(replicas []*servingcert.Keeper) {
 	}
 }
 
-// clock is a clock that stands still until it is moved.
+// clock is a clock that only moves when advanced.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time

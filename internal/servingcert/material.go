@@ -13,27 +13,27 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 )
 
-// The keys of the Secret that have no name in Kubernetes' API.
+// Keys of the Secret that have no constant in the Kubernetes API.
 const (
 	authoritiesKey  = "ca.crt"
 	authorityKeyKey = "ca.key"
 )
 
-// material is all that the Secret holds.
+// material is the content of the Secret.
 type material struct {
-	// authority signs from now on.
+	// authority signs new certificates.
 	authority pair
-	// previous has signed the serving certificate, or did until lately; nil if authority is the only one that counts.
+	// previous signed the serving certificate, or did until recently; nil if authority is the only one.
 	previous *x509.Certificate
 	serving  pair
 }
 
-// signedBy says whether the serving certificate is an authority's.
+// signedBy reports whether an authority signed the serving certificate.
 func (m *material) signedBy(authority *x509.Certificate) bool {
 	return m.serving.certificate.CheckSignatureFrom(authority) == nil
 }
 
-// bundle is what vouches for the serving certificate, and for the one that will follow.
+// bundle returns the authorities of the current and the next serving certificate.
 func (m *material) bundle() []byte {
 	bundle := certificatePEM(m.authority.certificate)
 	if m.previous != nil {
@@ -42,7 +42,7 @@ func (m *material) bundle() []byte {
 	return bundle
 }
 
-// vouchedFor says whether a bundle has the authority that signs from now on.
+// vouchedFor reports whether a bundle contains the authority that signs new certificates.
 func (m *material) vouchedFor(bundle []byte) bool {
 	return bytes.Contains(bundle, certificatePEM(m.authority.certificate))
 }
@@ -55,7 +55,7 @@ func (m *material) encode() map[string][]byte {
 	}
 }
 
-// parse reads a Secret's data. It refuses what would not hold together when it is served; what is too old is not its business.
+// parse decodes a Secret's data. It rejects inconsistent material, but does not check expiry.
 func parse(data map[string][]byte) (*material, error) {
 	authority, err := parsePair(data[authoritiesKey], data[authorityKeyKey])
 	if err != nil {

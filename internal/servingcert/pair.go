@@ -23,7 +23,7 @@ type pair struct {
 	keyPEM      []byte
 }
 
-// newAuthority makes an authority that vouches for nothing yet.
+// newAuthority creates a certificate authority.
 func newAuthority(name string, valid time.Duration, now time.Time) (pair, error) {
 	template := &x509.Certificate{
 		Subject:   pkix.Name{CommonName: name + " authority"},
@@ -33,7 +33,7 @@ func newAuthority(name string, valid time.Duration, now time.Time) (pair, error)
 	return issue(template, nil)
 }
 
-// sign makes a serving certificate. It does not outlive its authority.
+// sign creates a serving certificate, which does not outlive its authority.
 func (authority pair) sign(names []string, valid time.Duration, now time.Time) (pair, error) {
 	until := now.Add(valid)
 	if end := authority.certificate.NotAfter; until.After(end) {
@@ -47,11 +47,11 @@ func (authority pair) sign(names []string, valid time.Duration, now time.Time) (
 	return issue(template, &authority)
 }
 
-// issue makes a key and its certificate, signed by an authority or, without one, by itself.
+// issue creates a key and its certificate, signed by an authority or self-signed.
 func issue(template *x509.Certificate, authority *pair) (pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return pair{}, fmt.Errorf("make a key: %w", err)
+		return pair{}, fmt.Errorf("generate a key: %w", err)
 	}
 	signer := pair{certificate: template, key: key}
 	if authority != nil {
@@ -63,7 +63,7 @@ func issue(template *x509.Certificate, authority *pair) (pair, error) {
 	}
 	certificate, err := x509.ParseCertificate(der)
 	if err != nil {
-		return pair{}, fmt.Errorf("read the certificate just made: %w", err)
+		return pair{}, fmt.Errorf("parse the new certificate: %w", err)
 	}
 	encoded, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
@@ -72,7 +72,7 @@ func issue(template *x509.Certificate, authority *pair) (pair, error) {
 	return pair{certificate: certificate, key: key, keyPEM: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})}, nil
 }
 
-// parsePair reads a pair and checks that its halves belong together. More certificates may follow the first one.
+// parsePair parses a pair and checks that key and certificate match. More certificates may follow the first one.
 func parsePair(certificatePEM, keyPEM []byte) (pair, error) {
 	read, err := tls.X509KeyPair(certificatePEM, keyPEM)
 	if err != nil {

@@ -8,22 +8,23 @@ import (
 	"time"
 )
 
-// Policy says how long certificates last and when they are renewed.
+// Policy defines how long certificates are valid and when they are renewed.
 type Policy struct {
 	Authority, Serving Lifetime
-	// Overlap is how long the bundle and the certificates of an old authority are still good for after a new one has come: long
-	// beside the time in which replicas read the Secret and API servers learn of a bundle.
+	// Overlap is how long the bundle and the certificates of an old authority remain valid after a new one was added.
+	// It must be long compared with the time that replicas and API servers need to read changes.
 	Overlap time.Duration
 }
 
-// Lifetime is how long a certificate is valid, and after what time another takes its place.
+// Lifetime is how long a certificate is valid, and when it is renewed.
 type Lifetime struct {
 	Valid, RenewAfter time.Duration
 }
 
 const day = 24 * time.Hour
 
-// DefaultPolicy renews a certificate when a third of its time is left: a month for the serving certificate, eight for the authority.
+// DefaultPolicy renews a certificate when a third of its lifetime is left: a month for the serving certificate, eight
+// for the authority.
 func DefaultPolicy() Policy {
 	return Policy{
 		Authority: Lifetime{Valid: 720 * day, RenewAfter: 480 * day},
@@ -32,13 +33,13 @@ func DefaultPolicy() Policy {
 	}
 }
 
-// backdate is how far the clocks of API servers may be behind.
+// backdate is the tolerated clock skew of API servers.
 const backdate = 5 * time.Minute
 
-// made is when a certificate was made.
+// made returns when a certificate was created.
 func made(certificate *x509.Certificate) time.Time { return certificate.NotBefore.Add(backdate) }
 
-// due says whether it is time for another.
+// due reports whether a certificate must be renewed.
 func (l Lifetime) due(certificate *x509.Certificate, now time.Time) bool {
 	return !now.Before(made(certificate).Add(l.RenewAfter))
 }

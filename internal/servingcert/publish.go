@@ -16,13 +16,13 @@ import (
 	registration "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/typed/apiregistration/v1"
 )
 
-// APIService is the registration of the server: its spec.caBundle says what vouches for the certificate.
+// APIService is the registration of the server, whose spec.caBundle contains the trusted authorities.
 type APIService struct {
 	Name   string
 	Client registration.APIServiceInterface
 }
 
-// read returns the registration; nil if there is none, which is no error: it may be installed later.
+// read returns the registration, or nil if there is none: it may be installed later.
 func (a APIService) read(ctx context.Context) (*apiregistrationv1.APIService, error) {
 	found, err := a.Client.Get(ctx, a.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -34,8 +34,8 @@ func (a APIService) read(ctx context.Context) (*apiregistrationv1.APIService, er
 	return found, nil
 }
 
-// write puts a bundle into the registration, if it is not there yet, and leaves alone what others write. A replica that has read
-// the Secret too early may write the bundle before this one; the overlap of authorities makes that harmless until it looks again.
+// write sets the bundle of the registration if it differs, and keeps other fields. A replica that has read the Secret
+// too early may write an older bundle; the overlap of authorities makes that harmless until its next sync.
 func (a APIService) write(ctx context.Context, found *apiregistrationv1.APIService, bundle []byte) error {
 	if bytes.Equal(found.Spec.CABundle, bundle) {
 		return nil

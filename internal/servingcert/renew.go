@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// subject is whom certificates are for.
+// subject has the names and the policy of certificates.
 type subject struct {
 	names  []string
 	policy Policy
 }
 
-// start makes material from nothing.
+// start creates material from scratch.
 func (s subject) start(now time.Time) (*material, error) {
 	authority, err := newAuthority(s.names[0], s.policy.Authority.Valid, now)
 	if err != nil {
@@ -27,7 +27,7 @@ func (s subject) start(now time.Time) (*material, error) {
 	return &material{authority: authority, serving: serving}, nil
 }
 
-// succeed gives the material a new authority. The one that vouches for the serving certificate stays in the bundle.
+// succeed adds a new authority to the material. The one that signed the serving certificate stays in the bundle.
 func (s subject) succeed(m *material, now time.Time) (*material, error) {
 	authority, err := newAuthority(s.names[0], s.policy.Authority.Valid, now)
 	if err != nil {
@@ -40,8 +40,8 @@ func (s subject) succeed(m *material, now time.Time) (*material, error) {
 	return next, nil
 }
 
-// renew returns what should be kept instead of m: m itself if nothing is due. published says whether the API server knows the
-// authority that signs from now on.
+// renew returns the material to store instead of m, or m itself if nothing is due. published reports whether the API
+// server trusts the current authority.
 func (s subject) renew(m *material, now time.Time, published bool) (*material, error) {
 	next := m
 	if s.policy.Authority.due(m.authority.certificate, now) {
@@ -64,11 +64,11 @@ func (s subject) renew(m *material, now time.Time, published bool) (*material, e
 	return next, nil
 }
 
-// mustSign says whether a new serving certificate is due.
+// mustSign reports whether a new serving certificate is due.
 func (s subject) mustSign(m *material, now time.Time, published bool) bool {
 	serving := m.serving.certificate
 	if !slices.Equal(serving.DNSNames, s.names) || now.After(serving.NotAfter) {
-		return true // nobody can use it
+		return true // it is useless
 	}
 	if m.signedBy(m.authority.certificate) {
 		return s.policy.Serving.due(serving, now)
@@ -76,5 +76,5 @@ func (s subject) mustSign(m *material, now time.Time, published bool) bool {
 	return published && s.settled(made(m.authority.certificate), now)
 }
 
-// settled says whether everybody has heard of what was done at a time.
+// settled reports whether a change made at a time has reached all replicas and API servers.
 func (s subject) settled(at, now time.Time) bool { return !now.Before(at.Add(s.policy.Overlap)) }

@@ -12,7 +12,7 @@ import (
 
 var (
 	start = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
-	// hasty is a policy with the proportions of the default one, and many renewals in little time.
+	// hasty is a policy with the proportions of the default one, but short lifetimes.
 	hasty = Policy{
 		Authority: Lifetime{Valid: 72 * time.Hour, RenewAfter: 48 * time.Hour},
 		Serving:   Lifetime{Valid: 9 * time.Hour, RenewAfter: 6 * time.Hour},
@@ -21,7 +21,7 @@ var (
 	someone = subject{names: []string{"nestor-history.nestor-system.svc"}, policy: hasty}
 )
 
-// verify says whether who trusts a bundle would connect at a time.
+// verify checks whether a client that trusts a bundle would accept the certificate at a time.
 func verify(m *material, bundle []byte, now time.Time) error {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(bundle)
@@ -31,8 +31,8 @@ func verify(m *material, bundle []byte, now time.Time) error {
 	return err
 }
 
-// Ten days pass. One replica looks every ten minutes and the other every half hour, the API server learns of bundles ten
-// minutes late: whoever connects to either replica is served a certificate that the API server trusts.
+// TestEveryReplicaIsTrustedAtAllTimes simulates ten days. One replica syncs every ten minutes, the other every half
+// hour, and the API server sees bundles ten minutes late. Clients must always be served a trusted certificate.
 func TestEveryReplicaIsTrustedAtAllTimes(t *testing.T) {
 	kept := must(t)(someone.start(start))
 	served := []*material{kept, kept}
@@ -66,7 +66,7 @@ func TestEveryReplicaIsTrustedAtAllTimes(t *testing.T) {
 			}
 		}
 	}
-	// Ten days have five times two days, and forty times six hours.
+	// Ten days are five times two days, and forty times six hours.
 	if authorities < 4 || certificates < 38 {
 		t.Errorf("there were %d new authorities and %d new certificates", authorities, certificates)
 	}
@@ -76,7 +76,8 @@ func TestEveryReplicaIsTrustedAtAllTimes(t *testing.T) {
 	}
 }
 
-// As long as the API server does not know the new authority, nothing that it has signed is served.
+// TestAnAuthorityThatCouldNotBePublishedSignsNothing: while the API server does not trust the new authority, nothing
+// that it signed is served.
 func TestAnAuthorityThatCouldNotBePublishedSignsNothing(t *testing.T) {
 	old := must(t)(someone.start(start))
 	m := old
@@ -86,7 +87,7 @@ func TestAnAuthorityThatCouldNotBePublishedSignsNothing(t *testing.T) {
 	due := start.Add(hasty.Authority.RenewAfter)
 	m = must(t)(someone.renew(m, due, true))
 	if m.previous == nil || !m.signedBy(m.previous) {
-		t.Fatal("the new authority is at work already")
+		t.Fatal("the new authority is already used")
 	}
 	for _, now := range []time.Time{due.Add(2 * hasty.Overlap), due.Add(5 * time.Hour)} {
 		m = must(t)(someone.renew(m, now, false))
@@ -96,7 +97,7 @@ func TestAnAuthorityThatCouldNotBePublishedSignsNothing(t *testing.T) {
 	}
 	published := must(t)(someone.renew(m, due.Add(6*time.Hour), true))
 	if !published.signedBy(published.authority.certificate) {
-		t.Error("a published authority is not at work")
+		t.Error("a published authority is not used")
 	}
 	expired := must(t)(someone.renew(m, m.serving.certificate.NotAfter.Add(time.Second), false))
 	if !expired.signedBy(expired.authority.certificate) {
@@ -104,13 +105,13 @@ func TestAnAuthorityThatCouldNotBePublishedSignsNothing(t *testing.T) {
 	}
 }
 
-func TestACertificateThatNobodyCanUseIsReplacedAtOnce(t *testing.T) {
+func TestUselessCertificateIsReplacedAtOnce(t *testing.T) {
 	m := must(t)(someone.start(start))
 	renamed := subject{names: []string{"history.elsewhere.svc"}, policy: hasty}
 	if next := must(t)(renamed.renew(m, start, true)); next.serving.certificate.VerifyHostname("history.elsewhere.svc") != nil {
 		t.Error("the certificate is for another name")
 	}
-	// The operator was away for years.
+	// The operator was down for years.
 	later := start.Add(3 * 365 * 24 * time.Hour)
 	next := must(t)(someone.renew(m, later, true))
 	if err := verify(next, next.bundle(), later); err != nil {
@@ -118,7 +119,7 @@ func TestACertificateThatNobodyCanUseIsReplacedAtOnce(t *testing.T) {
 	}
 }
 
-func TestASuccessorKeepsWhoVouchesForTheCertificate(t *testing.T) {
+func TestRotationKeepsTheSigningAuthority(t *testing.T) {
 	m := must(t)(someone.start(start))
 	for range 3 {
 		successor := must(t)(someone.succeed(m, start))
@@ -132,7 +133,7 @@ func TestASuccessorKeepsWhoVouchesForTheCertificate(t *testing.T) {
 	}
 }
 
-func TestMaterialIsReadAsItWasWritten(t *testing.T) {
+func TestMaterialRoundTrips(t *testing.T) {
 	m := must(t)(someone.succeed(must(t)(someone.start(start)), start))
 	read, err := parse(m.encode())
 	if err != nil {
@@ -146,12 +147,12 @@ func TestMaterialIsReadAsItWasWritten(t *testing.T) {
 		mixed := m.encode()
 		mixed[key] = stranger[key]
 		if _, err := parse(mixed); err == nil {
-			t.Errorf("%s of somebody else is taken", key)
+			t.Errorf("a foreign %s is accepted", key)
 		}
 	}
 }
 
-func TestTheDefaultPolicyRenewsInTime(t *testing.T) {
+func TestDefaultPolicyRenewsInTime(t *testing.T) {
 	p := DefaultPolicy()
 	for name, l := range map[string]Lifetime{"authority": p.Authority, "serving certificate": p.Serving} {
 		if left := l.Valid - l.RenewAfter; left < l.Valid/3 || left < 24*p.Overlap {

@@ -33,7 +33,7 @@ var (
 	ctx      context.Context
 	core     *typedcorev1.CoreV1Client
 	admin    *registration.ApiregistrationV1Client
-	entitled *rest.Config // with the rights of the chart and no others
+	entitled *rest.Config // with the permissions of the chart only
 	stranger *rest.Config
 
 	policy = servingcert.Policy{
@@ -67,7 +67,7 @@ var _ = BeforeSuite(func() {
 	Expect(err).NotTo(HaveOccurred())
 })
 
-// grant gives the operator the rights that an installation gives it.
+// grant gives the operator the permissions of an installation.
 func grant(config *rest.Config) {
 	GinkgoHelper()
 	api, err := client.New(config, client.Options{})
@@ -80,8 +80,8 @@ func grant(config *rest.Config) {
 	}
 }
 
-// world is where the replicas of one operator meet. The operator has rights to one Secret and one APIService, so specs follow
-// one another.
+// world is the cluster state that the replicas of one operator share. The operator may access only one Secret and one
+// APIService, so specs run sequentially.
 type world struct {
 	secretName, apiService string
 	clock                  *clock
@@ -132,7 +132,7 @@ func (w *world) secret() *corev1.Secret {
 	return found
 }
 
-// replica is a keeper that has not looked yet.
+// replica returns a keeper that has not synced yet.
 func (w *world) replica() *servingcert.Keeper { return w.replicaAs(entitled) }
 
 func (w *world) replicaAs(user *rest.Config) *servingcert.Keeper {
@@ -144,13 +144,13 @@ func (w *world) replicaAs(user *rest.Config) *servingcert.Keeper {
 	})
 }
 
-// served is the certificate of a replica.
+// served returns the certificate of a replica.
 func served(replica *servingcert.Keeper) []byte {
 	certificate, _ := replica.CurrentCertKeyContent()
 	return certificate
 }
 
-// expectTrusted expects that the API server would take what a replica serves.
+// expectTrusted expects that the API server trusts the certificate of a replica.
 func (w *world) expectTrusted(replica *servingcert.Keeper) {
 	GinkgoHelper()
 	block, _ := pem.Decode(served(replica))

@@ -14,17 +14,17 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
-// attempts is how often a write is tried that other replicas come before.
+// attempts limits retries of a write after conflicts with other replicas.
 const attempts = 5
 
-// look does what is due and remembers how it went. It is complete when the API server knows all about it.
+// look does what is due and records the result. It reports true when the API server has the current bundle.
 func (k *Keeper) look(ctx context.Context) (complete bool, err error) {
 	defer func() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		k.failure = err
 	}()
-	// A registration that cannot be read keeps nobody from serving. It holds up the change to a new authority only.
+	// An unreadable registration does not stop serving; it only delays the change to a new authority.
 	registered, registrationErr := k.apiService.read(ctx)
 	kept, err := k.keep(ctx, registered, func(m *material) bool {
 		return registrationErr == nil && (registered == nil || m.vouchedFor(registered.Spec.CABundle))
@@ -40,7 +40,7 @@ func (k *Keeper) look(ctx context.Context) (complete bool, err error) {
 	return err == nil, err
 }
 
-// keep returns what the Secret holds when all that is due is done. The registration may be nil.
+// keep returns the content of the Secret after all due changes. registered may be nil.
 func (k *Keeper) keep(ctx context.Context, registered *apiregistrationv1.APIService, published func(*material) bool) (*material, error) {
 	var overtaken error
 	for range attempts {
@@ -65,10 +65,10 @@ func (k *Keeper) keep(ctx context.Context, registered *apiregistrationv1.APIServ
 		}
 		overtaken = err
 	}
-	return nil, fmt.Errorf("others were faster %d times in a row: %w", attempts, overtaken)
+	return nil, fmt.Errorf("%d conflicts in a row: %w", attempts, overtaken)
 }
 
-// judge reads the Secret, which may be nil, and says what it should hold.
+// judge decodes the Secret, which may be nil, and returns what it should contain.
 func (k *Keeper) judge(secret *corev1.Secret, published func(*material) bool) (found, next *material, err error) {
 	now := k.now()
 	if secret != nil && len(secret.Data) > 0 {
@@ -77,7 +77,7 @@ func (k *Keeper) judge(secret *corev1.Secret, published func(*material) bool) (f
 			next, err = k.subject.renew(found, now, published(found))
 			return found, next, err
 		}
-		k.log.Error(err, "The secret holds no usable certificate: it is replaced")
+		k.log.Error(err, "The Secret has no usable certificate, replacing it")
 	}
 	if held := k.held(); held != nil {
 		next, err = k.subject.succeed(held, now)
@@ -87,8 +87,8 @@ func (k *Keeper) judge(secret *corev1.Secret, published func(*material) bool) (f
 	return nil, next, err
 }
 
-// write puts material into the Secret that was read, or into a new one, which goes with the registration: who installed that does
-// not know of a Secret that was made anew, and would leave it behind.
+// write stores material in the Secret that was read, or in a new one, which is owned by the registration: the
+// installer does not know of a recreated Secret and would leave it behind.
 func (k *Keeper) write(ctx context.Context, read *corev1.Secret, registered *apiregistrationv1.APIService, m *material) error {
 	data := m.encode()
 	if read == nil {

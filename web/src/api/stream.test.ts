@@ -63,7 +63,7 @@ describe('a stream', () => {
 
   it('does not try again when it is refused', async () => {
     vi.useFakeTimers();
-    const ask = vi.fn(async () => new Response(JSON.stringify({ message: 'Sign in to go on.' }), { status: 401 }));
+    const ask = vi.fn(async () => new Response(JSON.stringify({ message: 'Sign in to continue.' }), { status: 401 }));
     vi.stubGlobal('fetch', ask);
     const states: Connection[] = [];
     const stream = new Stream(() => undefined, (connection) => states.push(connection));
@@ -71,6 +71,6 @@ describe('a stream', () => {
     await vi.advanceTimersByTimeAsync(60_000);
     stream.stop();
     expect(ask).toHaveBeenCalledTimes(1);
-    expect(states.at(-1)).toMatchObject({ state: 'refused', refusal: { code: 401, message: 'Sign in to go on.' } });
+    expect(states.at(-1)).toMatchObject({ state: 'refused', refusal: { code: 401, message: 'Sign in to continue.' } });
   });
 });
