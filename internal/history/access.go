@@ -20,10 +20,10 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// authenticationConfig is the ConfigMap in which the API server publishes how its aggregator shows who it is.
+// authenticationConfig is the ConfigMap in which the API server publishes the aggregator's client CA and headers.
 const authenticationConfig = "extension-apiserver-authentication"
 
-// How long answers of the API server are believed. Rights that are given should work soon; so should rights that are taken.
+// How long reviews are cached. Changes of permissions should take effect soon.
 const (
 	believeYes   = 5 * time.Second
 	believeNo    = 2 * time.Second
@@ -35,7 +35,7 @@ func backoff() *wait.Backoff {
 	return &wait.Backoff{Duration: 200 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 5}
 }
 
-// frontProxy is how the aggregator is known, kept up to date: clusters rotate its certificates.
+// frontProxy has the aggregator's current client CA and headers; clusters rotate the certificates.
 type frontProxy struct {
 	*dynamiccertificates.ConfigMapCAController
 	*headerrequest.RequestHeaderAuthRequestController
@@ -51,7 +51,7 @@ func newFrontProxy(ctx context.Context, client kubernetes.Interface) (*frontProx
 		authenticationConfig, metav1.NamespaceSystem, client, "requestheader-username-headers", "requestheader-uid-headers",
 		"requestheader-group-headers", "requestheader-extra-headers-prefix", "requestheader-allowed-names")}
 	if err := p.RunOnce(ctx); err != nil {
-		return nil, fmt.Errorf("read how the aggregator shows who it is, from the ConfigMap %s/%s (the API server needs --requestheader-client-ca-file, and this "+
+		return nil, fmt.Errorf("read the aggregator's authentication settings from the ConfigMap %s/%s (the API server needs --requestheader-client-ca-file, and this "+
 			"program the Role extension-apiserver-authentication-reader): %w", metav1.NamespaceSystem, authenticationConfig, err)
 	}
 	return p, nil
@@ -68,7 +68,7 @@ func (p *frontProxy) Run(ctx context.Context, workers int) {
 	p.RequestHeaderAuthRequestController.Run(ctx, workers)
 }
 
-// delegate leaves it to the API server to say who users are and what they may do.
+// delegate configures delegated authentication and authorization.
 func delegate(ctx context.Context, config *genericapiserver.Config, client kubernetes.Interface) error {
 	proxy, err := newFrontProxy(ctx, client)
 	if err != nil {

@@ -31,9 +31,9 @@ var _ = Describe("Access to the history", Ordered, ContinueOnFailure, func() {
 		must(kubectl("create", "rolebinding", "follower", "-n", "team-a", "--role=follower", "--user=bob"))
 	})
 
-	It("is a question of the user's own rights", func() {
+	It("depends on the user's own permissions", func() {
 		can := func(user string, question ...string) string {
-			out, _ := kubectl(append([]string{"auth", "can-i", "--as", user}, question...)...) // it fails with a no
+			out, _ := kubectl(append([]string{"auth", "can-i", "--as", user}, question...)...) // it exits with an error for "no"
 			return strings.TrimSpace(out)
 		}
 		Expect(can("alice", "get", "transcripts.history.nestor.dev", "-n", "team-a")).To(Equal("yes"))
@@ -47,7 +47,7 @@ var _ = Describe("Access to the history", Ordered, ContinueOnFailure, func() {
 		Expect(must(kubectl("get", "--raw", raw("team-a", "transcripts/chat.release/log"), "--as", "bob"))).To(ContainSubstring("leap days"))
 	})
 
-	It("ends at the namespace and at what was granted", func() {
+	It("is limited to the namespace and the granted verbs", func() {
 		for _, args := range [][]string{
 			{"get", "transcripts", "-n", "team-b", "--as", "alice"},
 			{"get", "transcripts", "-A", "--as", "alice"},
@@ -63,7 +63,7 @@ var _ = Describe("Access to the history", Ordered, ContinueOnFailure, func() {
 		}
 	})
 
-	It("cannot be had by going round the API server", func() {
+	It("cannot bypass the API server", func() {
 		pool := x509.NewCertPool()
 		Expect(pool.AppendCertsFromPEM(w.server.CABundle())).To(BeTrue())
 		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}}
@@ -84,9 +84,9 @@ var _ = Describe("Access to the history", Ordered, ContinueOnFailure, func() {
 		status, _ := ask(nil)
 		Expect(status).To(Equal(http.StatusUnauthorized))
 		status, _ = ask(http.Header{"X-Remote-User": {"admin"}, "X-Remote-Group": {"system:masters"}})
-		Expect(status).To(Equal(http.StatusUnauthorized), "headers count only with the aggregator's certificate")
+		Expect(status).To(Equal(http.StatusUnauthorized), "headers are trusted only with the aggregator's certificate")
 
-		By("or with a token that the API server knows, for whoever may")
+		By("except with a token that the API server accepts, for authorized users")
 		bearer := func(name string) http.Header {
 			GinkgoHelper()
 			accounts := core.CoreV1().ServiceAccounts("team-a")

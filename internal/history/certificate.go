@@ -12,25 +12,25 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 )
 
-// ownCertificateAge is how long a certificate lasts that the server has made for itself; a new process makes a new one.
+// ownCertificateAge is the validity of a self-signed certificate; each process creates a new one.
 const ownCertificateAge = 10 * 365 * 24 * time.Hour
 
-// Certificate is one that somebody else keeps, such as a servingcert.Keeper.
+// Certificate is a certificate that is maintained elsewhere, for example by a servingcert.Keeper.
 type Certificate interface {
-	// CurrentCertKeyContent returns the certificate and its key in PEM. While both are empty, nobody can connect.
+	// CurrentCertKeyContent returns the certificate and its key in PEM. Clients cannot connect while both are empty.
 	CurrentCertKeyContent() (certificate, key []byte)
-	// OnChange has a function called whenever there is another one.
+	// OnChange registers a function that is called whenever the certificate changes.
 	OnChange(listener func())
 }
 
-// kept is a Certificate as k8s.io/apiserver wants it.
+// kept adapts a Certificate to k8s.io/apiserver.
 type kept struct{ Certificate }
 
 func (kept) Name() string { return "history" }
 
 func (k kept) AddListener(listener dynamiccertificates.Listener) { k.OnChange(listener.Enqueue) }
 
-// servingCertificate returns the certificate to serve with and, if the server has made it, what vouches for it.
+// servingCertificate returns the serving certificate and, if it is self-signed, its CA bundle.
 func servingCertificate(options Options) (dynamiccertificates.CertKeyContentProvider, []byte, error) {
 	if options.Certificate != nil {
 		return kept{options.Certificate}, nil, nil
@@ -52,11 +52,11 @@ func servingCertificate(options Options) (dynamiccertificates.CertKeyContentProv
 	}
 	certificate, key, err := certutil.GenerateSelfSignedCertKeyWithOptions(wanted)
 	if err != nil {
-		return nil, nil, fmt.Errorf("make a certificate for the history API: %w", err)
+		return nil, nil, fmt.Errorf("create a certificate for the history API: %w", err)
 	}
 	own, err := dynamiccertificates.NewStaticCertKeyContent("history", certificate, key)
 	if err != nil {
-		return nil, nil, fmt.Errorf("make a certificate for the history API: %w", err)
+		return nil, nil, fmt.Errorf("create a certificate for the history API: %w", err)
 	}
 	return own, certificate, nil
 }

@@ -18,7 +18,7 @@ import (
 )
 
 var _ = Describe("A certificate in files", func() {
-	It("is served as it was given", func() {
+	It("is served unchanged", func() {
 		certificate, key, err := certutil.GenerateSelfSignedCertKey("nestor-history."+operatorNamespace+".svc", nil, nil)
 		Expect(err).NotTo(HaveOccurred())
 		dir := GinkgoT().TempDir()

@@ -24,20 +24,20 @@ import (
 	"github.com/nestor-dev/nestor/internal/streams"
 )
 
-// follow reads a log as lines "seq kind text" until it ends; then the channel is closed.
+// follow reads a log as lines "seq kind text" until it ends, and then closes the channel.
 func follow(namespace, nameAndQuery string) <-chan string {
 	GinkgoHelper()
 	return followAs("", namespace, nameAndQuery)
 }
 
-// clientOf is a client of a person; an empty name is the administrator's.
+// clientOf returns the client of a user; an empty name is the administrator.
 func clientOf(user string) kubernetes.Interface {
 	config := rest.CopyConfig(cluster.Config)
 	config.Impersonate.UserName = user
 	return kubernetes.NewForConfigOrDie(config)
 }
 
-// followAs follows a log as a person.
+// followAs follows a log as a user.
 func followAs(user, namespace, nameAndQuery string) <-chan string {
 	GinkgoHelper()
 	reading, stop := context.WithCancel(ctx)
@@ -76,7 +76,7 @@ var _ = Describe("Following a transcript", Ordered, ContinueOnFailure, func() {
 		w.hub.Listen(uid, uid+"/model/"+call+"/1", model.Delta{Text: text})
 	}
 
-	It("shows replies while they stream in, and the whole once it is there", func() {
+	It("sends deltas while a reply streams in, and then the complete reply", func() {
 		pen := historytest.Chat("team-a", "live", "uid-live")
 		write(pen.Write(ctx, w.ledger, pen.Orchestrator(), agent.MessageArrived{Message: "hello", Text: "Hi"}))
 		lines := follow("team-a", "chat.live/log?follow=true")
@@ -87,7 +87,7 @@ var _ = Describe("Following a transcript", Ordered, ContinueOnFailure, func() {
 		Eventually(lines).Should(Receive(Equal("2 Delta Good  of uid-live.m1.1")))
 		late := follow("team-a", "chat.live/log?follow&tail=1")
 		Eventually(late).Should(Receive(Equal("2 User Hi")))
-		Eventually(late).Should(Receive(Equal("2 Delta Good  of uid-live.m1.1")), "who joins late gets what came before")
+		Eventually(late).Should(Receive(Equal("2 Delta Good  of uid-live.m1.1")), "a late reader gets the earlier deltas")
 		say("uid-live", "m1", "morning")
 		Eventually(lines).Should(Receive(Equal("2 Delta morning of uid-live.m1.1")))
 
@@ -96,19 +96,19 @@ var _ = Describe("Following a transcript", Ordered, ContinueOnFailure, func() {
 		Eventually(lines).Should(Receive(Equal("3 Assistant Good morning!")))
 		say("uid-live", "m1", "too late")
 		write(pen.Write(ctx, w.ledger, agent.MessageArrived{Message: "more", Text: "And now?"}))
-		say("uid-live", "m2", "Now") // before anybody was told of the message
+		say("uid-live", "m2", "Now") // before the message was sent to readers
 		Eventually(lines).Should(Receive(Equal("4 User And now?")))
 		Eventually(lines).Should(Receive(Equal("4 Delta Now of uid-live.m2.1")))
 
 		write(pen.Write(ctx, w.ledger, pen.Replied("Goodbye.")))
 		write(pen.Delete(ctx, w.ledger))
-		Eventually(lines).Should(Receive(Equal("5 Assistant Goodbye.")), "another replica's doing is found by looking")
+		Eventually(lines).Should(Receive(Equal("5 Assistant Goodbye.")), "changes of another replica are found by polling")
 		Eventually(lines).Should(BeClosed())
 		Eventually(late).Should(BeClosed())
 		Eventually(w.hub.Following).Should(BeZero())
 	})
 
-	It("can leave the pieces out, and begin anywhere", func() {
+	It("can omit deltas and start anywhere", func() {
 		pen := historytest.Chat("team-a", "quiet", "uid-quiet")
 		write(pen.Write(ctx, w.ledger, pen.Orchestrator(), agent.MessageArrived{Message: "hello", Text: "Hi"}))
 		lines := follow("team-a", "chat.quiet/log?follow=true&deltas=false&since=1")
@@ -129,13 +129,13 @@ var _ = Describe("Following a transcript", Ordered, ContinueOnFailure, func() {
 		Eventually(lines).Should(BeClosed())
 	})
 
-	It("goes on with another server where it stopped", func() {
+	It("resumes with another server", func() {
 		pen := historytest.Chat("team-a", "moved", "uid-moved")
 		write(pen.Write(ctx, w.ledger, pen.Orchestrator(), agent.MessageArrived{Message: "hello", Text: "Hi"}))
 		lines := follow("team-a", "chat.moved/log?follow=true")
 		Eventually(lines).Should(Receive(Equal("1 Started ")))
 		Eventually(lines).Should(Receive(Equal("2 User Hi")))
-		w.stop() // a reader does not keep a server from ending
+		w.stop() // a reader does not block the shutdown
 		Eventually(lines).Should(BeClosed())
 
 		write(pen.Write(ctx, w.ledger, pen.Replied("Still here.")))
@@ -143,7 +143,7 @@ var _ = Describe("Following a transcript", Ordered, ContinueOnFailure, func() {
 		Eventually(follow("team-a", "chat.moved/log?follow=true&since=2")).Should(Receive(Equal("3 Assistant Still here.")))
 	})
 
-	It("ends for a reader whose right is taken away", func() {
+	It("ends for a reader whose permission is revoked", func() {
 		pen := historytest.Chat("team-a", "guarded", "uid-guarded")
 		write(pen.Write(ctx, w.ledger, pen.Orchestrator(), agent.MessageArrived{Message: "hello", Text: "Hi"}))
 		must(kubectl("create", "role", "log", "-n", "team-a", "--verb=get", "--resource=transcripts.history.nestor.dev/log"))
@@ -161,7 +161,7 @@ var _ = Describe("Following a transcript", Ordered, ContinueOnFailure, func() {
 		Eventually(his).Should(Receive(Equal("3 Assistant Still here.")))
 	})
 
-	It("is bounded by person and in total", func() {
+	It("is limited per person and in total", func() {
 		pen := historytest.Chat("team-a", "busy", "uid-busy")
 		write(pen.Write(ctx, w.ledger, pen.Orchestrator(), agent.MessageArrived{Message: "hello", Text: "Hi"}))
 		w.stop()
@@ -180,18 +180,18 @@ var _ = Describe("Following a transcript", Ordered, ContinueOnFailure, func() {
 			Eventually(followAs(user, "team-a", "chat.busy/log?follow=true")).Should(Receive(Equal("1 Started ")))
 		}
 		refused("gwen", "for one person")
-		Expect(clientOf("gwen").CoreV1().RESTClient().Get().RequestURI(raw("team-a", "transcripts/chat.busy/log")).Do(ctx).Error()).To(Succeed(), "a log that is not followed is no stream")
+		Expect(clientOf("gwen").CoreV1().RESTClient().Get().RequestURI(raw("team-a", "transcripts/chat.busy/log")).Do(ctx).Error()).To(Succeed(), "a log that is not followed does not count as a stream")
 		Eventually(followAs("hugo", "team-a", "chat.busy/log?follow=true")).Should(Receive(Equal("1 Started ")))
 		refused("hugo", "of this server")
 	})
 
-	It("does not hold up the engine with readers that do not read", func() {
+	It("does not block the engine if readers do not read", func() {
 		pen := historytest.Chat("team-a", "slow", "uid-slow")
 		write(pen.Write(ctx, w.ledger, pen.Orchestrator(), agent.MessageArrived{Message: "hello", Text: "Hi"}))
 		stream, err := core.CoreV1().RESTClient().Get().RequestURI(raw("team-a", "transcripts/chat.slow/log?follow=true")).Stream(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(stream.Close)
-		for i := range 20_000 { // far more than the buffers of all connections on the way hold
+		for i := range 20_000 { // far more than all buffers of the connection hold
 			w.hub.Listen("uid-slow", "uid-slow/model/m1/1", model.Delta{Text: fmt.Sprintf("%01000d", i)})
 		}
 		w.hub.Changed(ledger.Agent{UID: "uid-slow"})

@@ -23,19 +23,19 @@ import (
 	"github.com/nestor-dev/nestor/internal/streams"
 )
 
-// logPage is how many entries a log reads at a time.
+// logPage is the number of entries per read.
 const logPage = 200
 
-// logs is the subresource transcripts/log. Its name is not free: the API server lets requests for a subresource called log last
-// for as long as they like, as it does for the logs of pods.
+// logs is the subresource transcripts/log. The name matters: the API server exempts a subresource called log from its
+// request timeout, as for pods.
 type logs struct {
 	transcripts *transcripts
 	live        *live.Hub
-	// poll is how often the ledger is looked at, for what another replica does.
+	// poll is the interval at which the ledger is read for changes of other replicas.
 	poll time.Duration
-	// stopping is closed when the server ends: it would wait for its readers.
+	// stopping is closed when the server shuts down, so that readers do not block it.
 	stopping <-chan struct{}
-	// streams counts those who follow, and reviewer asks whether they still may.
+	// streams limits the followers, and reviewer checks that they are still authorized.
 	streams  *streams.Limiter
 	reviewer reviewer
 }
@@ -57,7 +57,7 @@ func (l *logs) ProducesMIMETypes(string) []string { return []string{"application
 // ProducesObject implements rest.StorageMetadata.
 func (l *logs) ProducesObject(string) any { return "" }
 
-// Get returns a stream. What can be refused is refused before it begins.
+// Get returns a stream. Everything that can be rejected is rejected before it starts.
 func (l *logs) Get(ctx context.Context, name string, options runtime.Object) (runtime.Object, error) {
 	wanted, ok := options.(*api.TranscriptLogOptions)
 	if !ok {
@@ -76,7 +76,7 @@ func (l *logs) Get(ctx context.Context, name string, options runtime.Object) (ru
 	return s, err
 }
 
-// stream writes the log of one request. It is an object only because storage returns objects.
+// stream writes the log of one request. It is a runtime.Object because storage must return one.
 type stream struct {
 	logs *logs
 	// namespace and name are those of the transcript.
@@ -86,16 +86,16 @@ type stream struct {
 	options api.TranscriptLogOptions
 	deltas  bool
 	cursor  *transcript.Cursor
-	// answered is the model call whose end was written last: late pieces of it are void.
+	// answered is the last model call whose end was written; late deltas of it are dropped.
 	answered string
-	// call is the model call whose pieces are being written.
+	// call is the model call whose deltas are being written.
 	call string
 }
 
 // GetObjectKind implements runtime.Object.
 func (s *stream) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
 
-// DeepCopyObject implements runtime.Object. There is one reader of a stream, so there is nothing to copy.
+// DeepCopyObject implements runtime.Object. A stream has only one reader, so nothing is copied.
 func (s *stream) DeepCopyObject() runtime.Object { return s }
 
 // InputStream implements rest.ResourceStreamer.
@@ -112,14 +112,14 @@ func (s *stream) InputStream(ctx context.Context, _, _ string) (io.ReadCloser, b
 		defer release()
 		err := s.write(ctx, json.NewEncoder(writer))
 		if errors.Is(err, context.Canceled) {
-			err = nil // the reader has gone
+			err = nil // the client has disconnected
 		}
 		_ = writer.CloseWithError(err) // it never fails
 	}()
 	return reader, true, "application/x-ndjson", nil
 }
 
-// write writes what there is and, if it is to follow, what comes until the agent has ended.
+// write writes the existing entries and, if requested, follows until the agent has ended.
 func (s *stream) write(ctx context.Context, out *json.Encoder) error {
 	if !s.options.Follow {
 		return s.writeEntries(ctx, out)
@@ -150,7 +150,7 @@ func (s *stream) write(ctx context.Context, out *json.Encoder) error {
 	return err
 }
 
-// tell writes what is new. Pieces of another call than before mean that there is an event before them.
+// tell writes what is new. Deltas of another call mean that an event precedes them.
 func (s *stream) tell(ctx context.Context, out *json.Encoder, news live.News) (ended bool, err error) {
 	if news.Changed || news.Call != s.call {
 		if ended, err := s.catchUp(ctx, out); ended || err != nil {
@@ -160,12 +160,12 @@ func (s *stream) tell(ctx context.Context, out *json.Encoder, news live.News) (e
 	return false, s.writePieces(out, news)
 }
 
-// catchUp writes what is in the ledger, and says whether there will be no more. Whether the agent has ended is asked first, so
-// that its last words are not missed.
+// catchUp writes the new entries of the ledger, and reports whether the agent has ended. The latter is read first, so
+// that the last entries are not missed.
 func (s *stream) catchUp(ctx context.Context, out *json.Encoder) (ended bool, err error) {
 	record, err := s.logs.transcripts.ledger.Agent(ctx, s.uid)
 	if errors.Is(err, ledger.ErrNotFound) {
-		return true, nil // retention has taken it
+		return true, nil // it was pruned
 	}
 	if err != nil {
 		return false, err

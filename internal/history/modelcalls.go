@@ -46,7 +46,7 @@ func (m *modelCalls) GetSingularName() string { return "modelcall" }
 func (m *modelCalls) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
 	key, ok := modelCallKey(name)
 	if !ok {
-		return nil, notFound("modelcalls", name, "a model call is named for its agent's UID, the call and the try, as in UID.m1.1; list them to see which there are")
+		return nil, notFound("modelcalls", name, "a model call is named after its agent's UID, the call and the attempt, as in UID.m1.1; list model calls to see their names")
 	}
 	call, err := m.ledger.ModelCall(ctx, key)
 	if errors.Is(err, ledger.ErrNotFound) || (err == nil && call.Namespace != genericapirequest.NamespaceValue(ctx)) {
@@ -93,7 +93,7 @@ func (m *modelCalls) List(ctx context.Context, options *metainternalversion.List
 	return list, nil
 }
 
-// named is the list of the one call that has a name.
+// named returns a list with the call of that name.
 func (m *modelCalls) named(ctx context.Context, a asked, name string) (runtime.Object, error) {
 	key, ok := modelCallKey(name)
 	if !ok || a.nothing {
@@ -109,7 +109,7 @@ func (m *modelCalls) named(ctx context.Context, a asked, name string) (runtime.O
 	return &api.ModelCallList{Items: []api.ModelCall{modelCallOf(call)}}, nil
 }
 
-// The ledger's key of a model call is UID/model/CALL/TRY, its name UID.CALL.TRY.
+// The ledger's key of a model call is UID/model/CALL/ATTEMPT, its name UID.CALL.ATTEMPT.
 
 func modelCallName(key string) (string, bool) {
 	parts := strings.Split(key, "/")
@@ -133,7 +133,7 @@ func modelCallOf(c ledger.ModelCall) api.ModelCall {
 		name = strings.ReplaceAll(c.Key, "/", ".")
 	}
 	parent, _ := modelCallName(c.Parent)
-	attempt, _ := strconv.ParseInt(name[strings.LastIndex(name, ".")+1:], 10, 32) // 0 where the key does not say
+	attempt, _ := strconv.ParseInt(name[strings.LastIndex(name, ".")+1:], 10, 32) // 0 if the key has none
 	call := api.ModelCall{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: c.Namespace, UID: types.UID(name), CreationTimestamp: metav1.NewTime(c.StartedAt), Labels: labels(c.Chat, c.Role),
@@ -161,8 +161,8 @@ func modelCallOf(c ledger.ModelCall) api.ModelCall {
 	return call
 }
 
-// toolNames are the tools that a reply asked for. The ledger has had the list checked to be JSON; a form that this program does
-// not know is told as none.
+// toolNames returns the tools that a reply called. The ledger ensures that the list is JSON; an unknown form is
+// treated as empty.
 func toolNames(data json.RawMessage) []string {
 	var calls []model.ToolCall
 	if len(data) == 0 || json.Unmarshal(data, &calls) != nil {
@@ -186,7 +186,7 @@ func raw(data json.RawMessage) *runtime.RawExtension {
 	if len(data) == 0 {
 		return nil
 	}
-	if !json.Valid(data) { // a damaged row would make the whole answer one that cannot be read
+	if !json.Valid(data) { // a damaged row must not make the whole response unreadable
 		data, _ = json.Marshal(map[string]string{"unreadable": strings.ToValidUTF8(string(data), "\uFFFD")})
 	}
 	return &runtime.RawExtension{Raw: data}

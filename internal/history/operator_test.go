@@ -21,7 +21,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/operator"
 )
 
-// modelKey is what must be seen nowhere.
+// modelKey must not appear anywhere.
 const modelKey = "sk-very-secret-key"
 
 // operate runs the controllers on a served ledger until the spec ends.
@@ -44,7 +44,7 @@ func operate(w world) client.Client {
 	return objects
 }
 
-// provide gives a namespace a model that takes its time, so that replies can be seen to stream in.
+// provide creates a slow model in a namespace, so that replies can be observed while they stream.
 func provide(objects client.Client, namespace string) {
 	GinkgoHelper()
 	script, err := scripted.Builtin("central-orchestration")
@@ -61,7 +61,7 @@ func provide(objects client.Client, namespace string) {
 }
 
 var _ = Describe("The history of a running operator", func() {
-	It("is followed live, and stays when the chat is deleted", func() {
+	It("can be followed, and survives the deletion of the chat", func() {
 		w := serve(newLedger())
 		DeferCleanup(func() { w.stop() })
 		objects := operate(w)
@@ -95,7 +95,7 @@ var _ = Describe("The history of a running operator", func() {
 		Expect(t.Entries[0].Kind).To(Equal(historyapi.EntryStarted))
 		Expect(t.Entries[len(t.Entries)-1].Outcome).NotTo(BeNil())
 
-		By("keeping the key of the model to itself")
+		By("hiding the model's key")
 		for _, args := range [][]string{
 			{"get", "transcripts,modelcalls,usages", "-n", "team-live", "-o", "yaml"},
 			{"get", "transcript", "chat.chat", "-n", "team-live", "-o", "yaml"},
@@ -111,6 +111,6 @@ var _ = Describe("The history of a running operator", func() {
 		Eventually(func() (string, error) { return kubectl("get", "agentchats,subagents,agentmessages", "-n", "team-live") }).Should(BeEmpty())
 		Expect(must(kubectl("get", "transcript", "chat.chat", "-n", "team-live", "-o", "yaml"))).To(ContainSubstring("Three releases came out"))
 		Expect(must(kubectl("get", "transcript", "subagent.chat-1", "-n", "team-live", "-o", "yaml"))).To(ContainSubstring("Which year is it?"))
-		Eventually(lines).Should(BeClosed(), "a chat that was deleted is not followed any more")
+		Eventually(lines).Should(BeClosed(), "a deleted chat is no longer followed")
 	})
 })

@@ -14,7 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
-// writePieces writes what has streamed in of a reply, unless the whole reply has been written already.
+// writePieces writes the new deltas of a reply, unless the complete reply was already written.
 func (s *stream) writePieces(out *json.Encoder, news live.News) error {
 	s.call = news.Call
 	name, ok := modelCallName(news.Call)
@@ -34,7 +34,7 @@ func (s *stream) writePieces(out *json.Encoder, news live.News) error {
 	return nil
 }
 
-// deltaOf is a piece as readers see it; a refusal is text to them.
+// deltaOf converts a delta for readers; a refusal becomes text.
 func deltaOf(p model.Delta) api.Delta {
 	delta := api.Delta{Text: p.Text + p.Refusal, Reasoning: p.Reasoning}
 	if p.ToolCall != nil {

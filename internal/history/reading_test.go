@@ -20,8 +20,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest/pgserver"
 )
 
-// stories fills a ledger: in team-a a chat that was deleted, a chat of the same name that asked a researcher, and in team-b
-// another chat that has only begun.
+// stories fills a ledger: in team-a a deleted chat and a chat of the same name that delegated to a researcher, and in
+// team-b a chat that has just started.
 func stories(l ledger.Ledger) {
 	GinkgoHelper()
 	namespace("team-a")
@@ -62,7 +62,7 @@ func seqs(entries []api.Entry) []int64 {
 	return numbers
 }
 
-// reading is what holds of every ledger.
+// reading has the specs for every ledger.
 func reading(open func() ledger.Ledger) {
 	var w world
 	BeforeAll(func() {
@@ -72,12 +72,12 @@ func reading(open func() ledger.Ledger) {
 		DeferCleanup(func() { w.stop() })
 	})
 
-	It("lists transcripts in columns that tell the story", func() {
+	It("lists transcripts with useful columns", func() {
 		out := must(kubectl("get", "transcripts", "-n", "team-a"))
 		Expect(strings.Fields(strings.SplitN(out, "\n", 2)[0])).To(Equal(strings.Fields("NAME ROLE PHASE REASON EVENTS CALLS TOOLS TOKENS COST DURATION AGE")))
 		rows := columns(out)
 		Expect(rows).To(HaveLen(3))
-		Expect(rows[0][:7]).To(Equal(strings.Fields("chat.release orchestrator Live 6 3 0 360")), "a reason is missing, so the columns move")
+		Expect(rows[0][:7]).To(Equal(strings.Fields("chat.release orchestrator Live 6 3 0 360")), "the reason is empty, so the columns shift")
 		Expect(rows[1][:5]).To(Equal([]string{"chat.release.uid-gone", "orchestrator", "Cancelled", "Cancelled", "2"}))
 		Expect(rows[2][:7]).To(Equal(strings.Fields("subagent.release-1 researcher Success 4 2 1 240")))
 		Expect(rows[2]).To(ContainElement("0.0030"))
@@ -85,7 +85,7 @@ func reading(open func() ledger.Ledger) {
 		Expect(firstColumn(must(kubectl("get", "transcripts", "-A")))).To(Equal([]string{"team-a", "team-a", "team-b", "team-a"}), "oldest first")
 	})
 
-	It("shows a whole transcript, also of an agent that is gone", func() {
+	It("returns a complete transcript, also of a deleted agent", func() {
 		t := transcriptOf("team-a", "chat.release")
 		Expect(seqs(t.Entries)).To(Equal([]int64{1, 2, 3, 4, 5, 6}))
 		Expect(t.Next).To(BeNil())
@@ -121,7 +121,7 @@ func reading(open func() ledger.Ledger) {
 		Expect(refusal(kubectl("get", "--raw", raw("team-a", "transcripts/chat.release?since=1&tail=1")))).To(ContainSubstring("do not go together"))
 	})
 
-	It("lists in pages, as kubectl does by itself", func() {
+	It("lists in pages, as kubectl does by default", func() {
 		Expect(firstColumn(must(kubectl("get", "transcripts", "-n", "team-a", "--chunk-size=1")))).To(HaveLen(3))
 		var list api.TranscriptList
 		Expect(json.Unmarshal([]byte(must(kubectl("get", "--raw", raw("team-a", "transcripts?limit=2")))), &list)).To(Succeed())
@@ -137,7 +137,7 @@ func reading(open func() ledger.Ledger) {
 		Expect(refusal(kubectl("get", "--raw", raw("team-a", "transcripts?limit=2&continue=bm9uZQ")))).To(ContainSubstring("not the Next of a page"))
 	})
 
-	It("selects by labels and fields, and says what it cannot", func() {
+	It("selects by labels and fields, and explains unsupported selectors", func() {
 		list := func(args ...string) []string {
 			GinkgoHelper()
 			return firstColumn(must(kubectl(append([]string{"get", "-n", "team-a"}, args...)...)))
@@ -160,7 +160,7 @@ func reading(open func() ledger.Ledger) {
 		Expect(refusal(kubectl("get", "usages", "-n", "team-a", "--field-selector", "since=yesterday"))).To(ContainSubstring("write the time as"))
 	})
 
-	It("shows model calls, with their bodies one at a time", func() {
+	It("lists model calls without bodies and returns single ones with them", func() {
 		rows := columns(must(kubectl("get", "modelcalls", "-n", "team-a")))
 		Expect(rows).To(HaveLen(6))
 		Expect(rows).To(ContainElement(HaveExactElements(HavePrefix("uid-sub.m1.1"), "researcher", "small/v1", "Success", "100", "20", "0.0015", "1.0s", Not(BeEmpty()))))
@@ -191,10 +191,10 @@ func reading(open func() ledger.Ledger) {
 		Expect(refusal(kubectl("get", "usage", "role.poet", "-n", "team-a"))).To(ContainSubstring("there are total, chat.NAME"))
 	})
 
-	It("does not find what is not there", func() {
+	It("returns not found for unknown names", func() {
 		Expect(refusal(kubectl("get", "transcript", "chat.nobody", "-n", "team-a"))).To(ContainSubstring(`transcripts.history.nestor.dev "chat.nobody" not found`))
 		Expect(refusal(kubectl("get", "transcript", "release", "-n", "team-a"))).To(ContainSubstring("a transcript is named chat.NAME"))
-		Expect(refusal(kubectl("get", "transcript", "chat.release.uid-other", "-n", "team-a"))).To(ContainSubstring("not found"), "it is of another namespace")
+		Expect(refusal(kubectl("get", "transcript", "chat.release.uid-other", "-n", "team-a"))).To(ContainSubstring("not found"), "it belongs to another namespace")
 		Expect(must(kubectl("get", "transcript", "chat.nobody", "-n", "team-a", "--ignore-not-found"))).To(BeEmpty())
 		Expect(refusal(kubectl("get", "--raw", raw("team-a", "transcripts/chat.nobody/log?follow=true")))).To(ContainSubstring("not found"))
 		Expect(refusal(kubectl("delete", "transcript", "chat.release", "-n", "team-a"))).To(ContainSubstring("not allow"))

@@ -19,7 +19,7 @@ func resource(name string) schema.GroupResource {
 	return schema.GroupResource{Group: api.GroupVersion.Group, Resource: name}
 }
 
-// notFound says which names there are: nobody guesses them.
+// notFound returns an error with a hint on the form of names, which cannot be guessed.
 func notFound(of, name, hint string) error {
 	err := apierrors.NewNotFound(resource(of), name)
 	if hint != "" {
@@ -28,8 +28,8 @@ func notFound(of, name, hint string) error {
 	return err
 }
 
-// refuse turns a failure of the ledger into what a client of Kubernetes expects. A user learns what kind of failure it is; where the
-// ledger stands is for the operator's log.
+// refuse converts an error of the ledger to a Kubernetes status. Users get the kind of failure; the address of the
+// ledger is only logged.
 func refuse(err error) error {
 	var failure *ledger.Error
 	var refused *apierrors.StatusError

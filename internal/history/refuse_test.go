@@ -16,7 +16,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-func TestFailuresAreToldInWordsOfKubernetes(t *testing.T) {
+func TestErrorsBecomeKubernetesStatuses(t *testing.T) {
 	down := &ledger.Error{Ledger: "postgres://nestor@db.internal/ledger", Op: "list runs", Reason: ledger.ReasonUnavailable, Err: errors.New("connection refused")}
 	for name, test := range map[string]struct {
 		err    error
@@ -36,11 +36,11 @@ func TestFailuresAreToldInWordsOfKubernetes(t *testing.T) {
 				t.Errorf("%v, want status %d and %q", err, test.status, test.words)
 			}
 			if strings.Contains(err.Error(), "db.internal") {
-				t.Errorf("%v says where the ledger stands", err)
+				t.Errorf("%v reveals the ledger's address", err)
 			}
 		})
 	}
 	if refuse(nil) != nil {
-		t.Error("no failure is refused")
+		t.Error("nil became an error")
 	}
 }

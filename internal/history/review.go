@@ -13,14 +13,14 @@ import (
 	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
 )
 
-// reviewer asks now and then whether somebody who follows a log still may: rights that are taken away end a stream, and not only keep
-// the next one from beginning.
+// reviewer periodically checks that followers are still authorized, so that revoked permissions also end existing
+// streams.
 type reviewer struct {
 	authorizer authorizer.Authorizer
 	every      time.Duration
 }
 
-// still tells whether the user of a request may read a log. An API server that does not answer takes no rights away.
+// still reports whether the user of a request may read a log. An API server that does not respond revokes nothing.
 func (r reviewer) still(ctx context.Context, namespace, name string) bool {
 	who, ok := genericapirequest.UserFrom(ctx)
 	if !ok {
@@ -33,7 +33,7 @@ func (r reviewer) still(ctx context.Context, namespace, name string) bool {
 	return err != nil || decision == authorizer.DecisionAllow
 }
 
-// userName is the name of who sent a request.
+// userName returns the user of a request.
 func userName(ctx context.Context) string {
 	who, ok := genericapirequest.UserFrom(ctx)
 	if !ok {

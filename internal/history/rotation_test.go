@@ -27,15 +27,15 @@ import (
 
 const day = 24 * time.Hour
 
-// lasting is a policy under which everything that is made in the months before today is still valid today: the API server has
-// no clock that could be moved.
+// lasting is a policy under which everything that was created in the months before today is still valid: the API
+// server's clock cannot be moved.
 var lasting = servingcert.Policy{
 	Authority: servingcert.Lifetime{Valid: 3650 * day, RenewAfter: 10 * day},
 	Serving:   servingcert.Lifetime{Valid: 1000 * day, RenewAfter: 3 * day},
 	Overlap:   time.Hour,
 }
 
-// replica is a server with a certificate that is kept in the cluster.
+// replica is a server with a certificate that is stored in the cluster.
 type replica struct {
 	keeper *servingcert.Keeper
 	server *history.Server
@@ -61,14 +61,14 @@ func newReplica(w world, now func() time.Time) replica {
 	return replica{keeper, server}
 }
 
-// visitor asks the same thing again and again, and remembers what went wrong.
+// visitor sends the same request repeatedly and records errors.
 type visitor struct {
 	done   atomic.Int64
 	mu     sync.Mutex
 	errors []error
 }
 
-// visit asks until the spec ends.
+// visit sends requests until the spec ends.
 func visit(ask func(context.Context) error) *visitor {
 	v := &visitor{}
 	visiting, cancel := context.WithCancel(ctx)
@@ -97,21 +97,21 @@ func (v *visitor) failures() []error {
 	return v.errors
 }
 
-// await waits until a visitor has asked a number of times more: by then the API server has heard of what was written before.
+// await waits for a number of further requests: by then the API server has seen the earlier writes.
 func (v *visitor) await(times int64) {
 	GinkgoHelper()
 	Eventually(v.done.Load).Should(BeNumerically(">=", v.done.Load()+times))
 }
 
 var _ = Describe("A certificate that is renewed under the aggregator", func() {
-	It("is noticed by nobody", func() {
+	It("does not interrupt clients", func() {
 		namespace("team-rotation")
 		namespace(operatorNamespace)
 		w := world{ledger: newLedger()}
 		pen := historytest.Chat("team-rotation", "chat", "uid-rotation")
 		write(pen.Write(ctx, w.ledger, pen.Orchestrator(), agent.MessageArrived{Message: "hello", Text: "Hi"}))
 
-		// Everything happened in the months before today.
+		// The rotation takes place in the months before today.
 		var passed atomic.Int64
 		began := time.Now().Add(-300 * day)
 		now := func() time.Time { return began.Add(time.Duration(passed.Load())) }
@@ -127,7 +127,7 @@ var _ = Describe("A certificate that is renewed under the aggregator", func() {
 		through := visit(func(ctx context.Context) error {
 			return core.CoreV1().RESTClient().Get().RequestURI(raw("team-rotation", "transcripts/chat.chat")).Do(ctx).Error()
 		})
-		// The aggregator keeps connections; these visitors connect anew every time, as it would after a restart.
+		// The aggregator reuses connections; these visitors connect anew every time, as it would after a restart.
 		visitors := []*visitor{through}
 		for _, r := range replicas {
 			visitors = append(visitors, visit(func(ctx context.Context) error { return dial(ctx, r.server.Port()) }))
@@ -152,9 +152,9 @@ var _ = Describe("A certificate that is renewed under the aggregator", func() {
 			for range 3 {
 				pass(3 * day) // a serving certificate
 			}
-			pass(day) // a new authority joins
+			pass(day) // a new authority is added
 			pass(lasting.Overlap)
-			pass(lasting.Overlap) // the old one leaves
+			pass(lasting.Overlap) // the old one is removed
 		}
 		Expect(seen).To(HaveLen(5), "bundles: one at first, then two for each new authority")
 
@@ -167,13 +167,13 @@ var _ = Describe("A certificate that is renewed under the aggregator", func() {
 			Expect(v.failures()).To(BeEmpty(), fmt.Sprintf("visitor %d of %d visits", i, v.done.Load()))
 		}
 
-		By("still following what was followed at the start")
+		By("keeping the stream that was opened at the start")
 		write(pen.Write(ctx, w.ledger, pen.Replied("Good morning!")))
 		Eventually(lines).Should(Receive(ContainSubstring("Good morning!")))
 	})
 })
 
-// trusted is what the API server trusts.
+// trusted returns the CA bundle that the API server trusts.
 func trusted(ctx context.Context) ([]byte, error) {
 	registered, err := registration.NewForConfigOrDie(cluster.Config).APIServices().Get(ctx, "v1alpha1.history.nestor.dev", metav1.GetOptions{})
 	if err != nil {
@@ -182,7 +182,7 @@ func trusted(ctx context.Context) ([]byte, error) {
 	return registered.Spec.CABundle, nil
 }
 
-// dial does what the API server does to reach a replica.
+// dial connects to a replica like the API server.
 func dial(ctx context.Context, port int32) error {
 	bundle, err := trusted(ctx)
 	if err != nil {

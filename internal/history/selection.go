@@ -18,21 +18,21 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// unlimited is how many items a list has at most that was asked for without a limit. Such a client may not know how to go on, so
-// it is a lot; but it is not without bounds.
+// unlimited bounds a list that was requested without a limit. It is high because such a client may not support
+// paging.
 const unlimited = 10_000
 
-// asked is what a list asks for, in words of the ledger.
+// asked is a list request in terms of the ledger.
 type asked struct {
 	fields map[string]string
 	scope  ledger.Scope
 	limit  int
 	cursor string
-	// nothing says that the selectors contradict each other.
+	// nothing means that the selectors contradict each other.
 	nothing bool
 }
 
-// ask reads the options of a list in a namespace, or in all of them if it is empty.
+// ask parses the options of a list in a namespace, or in all namespaces if it is empty.
 func ask(namespace string, options *metainternalversion.ListOptions) (asked, error) {
 	a := asked{fields: map[string]string{}, scope: ledger.Scope{Namespace: namespace}, limit: unlimited}
 	if options == nil {
@@ -98,7 +98,7 @@ func (a *asked) readLabels(options *metainternalversion.ListOptions) error {
 	return nil
 }
 
-// narrow adds a condition to those that there are.
+// narrow adds a condition.
 func (a *asked) narrow(field *string, value string) {
 	a.nothing = a.nothing || value == "" || (*field != "" && *field != value)
 	*field = value
@@ -110,13 +110,13 @@ func (a *asked) readPage(options *metainternalversion.ListOptions) error {
 	}
 	cursor, err := base64.RawURLEncoding.DecodeString(options.Continue)
 	if err != nil {
-		return apierrors.NewBadRequest("continue must be the metadata.continue of the page before")
+		return apierrors.NewBadRequest("continue must be the metadata.continue of the previous page")
 	}
 	a.cursor = string(cursor)
 	return nil
 }
 
-// gather reads pages of the ledger until the list is full, and says how to go on.
+// gather reads pages of the ledger until the list is full, and returns the cursor of the next page.
 func gather[T any](a asked, read func(ledger.Page) (ledger.List[T], error)) (items []T, next string, err error) {
 	if a.nothing {
 		return nil, "", nil
@@ -136,10 +136,10 @@ func gather[T any](a asked, read func(ledger.Page) (ledger.List[T], error)) (ite
 	}
 }
 
-// token makes a cursor fit for a client, which must not read anything into it.
+// token makes a cursor opaque for clients.
 func token(cursor string) string { return base64.RawURLEncoding.EncodeToString([]byte(cursor)) }
 
-// labels are those that an object of the chat and the role would have.
+// labels returns the labels of an object of the chat and the role.
 func labels(chat, role string) map[string]string {
 	found := map[string]string{}
 	for key, value := range map[string]string{v1alpha1.LabelChat: chat, v1alpha1.LabelRole: role} {

@@ -32,38 +32,38 @@ import (
 	"github.com/nestor-dev/nestor/internal/streams"
 )
 
-// Ledger is what the server needs of one.
+// Ledger is the part of a ledger that the server needs.
 type Ledger interface {
 	ledger.Histories
 	ledger.Calls
 	ledger.Reports
 }
 
-// shutdownTimeout is how long requests may take to end when the server does.
+// shutdownTimeout limits how long requests may take to end at shutdown.
 const shutdownTimeout = 5 * time.Second
 
-// Options say what to serve, and where.
+// Options configure a server.
 type Options struct {
-	// Cluster is how to reach the API server that says who users are and what they may do.
+	// Cluster is the configuration for the API server that authenticates and authorizes users.
 	Cluster *clientrest.Config
-	// Ledger is what is served.
+	// Ledger is the served ledger.
 	Ledger Ledger
-	// Live has what the engine of this process does; nil without one.
+	// Live has the deltas of this process's engine; nil without one.
 	Live *live.Hub
-	// Address is where to listen, such as :8443 or 127.0.0.1:0.
+	// Address is the address to listen on, such as :8443 or 127.0.0.1:0.
 	Address string
-	// Certificate is what to serve with; nil for files.
+	// Certificate is the serving certificate; nil uses files.
 	Certificate Certificate
-	// CertFile and KeyFile are the certificate that the APIService's caBundle vouches for. They are read again when they change.
-	// Without a Certificate and without them the server makes one for itself, see CABundle.
+	// CertFile and KeyFile contain the certificate that the APIService's caBundle covers. They are reloaded when they
+	// change. Without them and without a Certificate the server creates a self-signed one, see CABundle.
 	CertFile, KeyFile string
-	// Hosts are the names and addresses that a certificate of its own is for, such as SERVICE.NAMESPACE.svc.
+	// Hosts are the names and addresses of a self-signed certificate, such as SERVICE.NAMESPACE.svc.
 	Hosts []string
-	// Streams counts the logs that are followed and bounds them. Nil: without bounds.
+	// Streams counts and limits followed logs; nil means no limit.
 	Streams *streams.Limiter
-	// Review is how often it is asked whether a follower still may read; 0 is 15 seconds.
+	// Review is the interval at which followers are authorized again; 0 means 15 seconds.
 	Review time.Duration
-	// Poll is how often followers look at the ledger for what other replicas do; 0 is a second.
+	// Poll is the interval at which followers read the ledger for changes of other replicas; 0 means one second.
 	Poll time.Duration
 }
 
@@ -75,7 +75,7 @@ type Server struct {
 	stopping chan struct{}
 }
 
-// New makes a server that listens and does not serve yet. It fails when the cluster cannot be asked about users.
+// New returns a server that listens but does not serve yet. It fails if the API server cannot be reached.
 func New(ctx context.Context, options Options) (server *Server, err error) {
 	if options.Live == nil {
 		options.Live = &live.Hub{}
@@ -116,7 +116,7 @@ func New(ctx context.Context, options Options) (server *Server, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up the history API: %w", err)
 	}
-	// Followers are told to go; one that does not read must not hold up the operator.
+	// Followers are disconnected; one that does not read must not block the operator.
 	s.generic.ShutdownTimeout = shutdownTimeout
 	if err := s.generic.InstallAPIGroup(s.group(scheme, options, config.Authorization.Authorizer)); err != nil {
 		return nil, fmt.Errorf("install %s: %w", api.GroupVersion, err)
@@ -136,7 +136,7 @@ func (s *Server) Start(ctx context.Context) error {
 // NeedLeaderElection implements manager.LeaderElectionRunnable: every replica serves.
 func (s *Server) NeedLeaderElection() bool { return false }
 
-// Port is where the server listens.
+// Port returns the port of the server.
 func (s *Server) Port() int32 {
 	address, ok := s.listener.Addr().(*net.TCPAddr)
 	if !ok {
@@ -145,16 +145,16 @@ func (s *Server) Port() int32 {
 	return int32(address.Port)
 }
 
-// CABundle vouches for the certificate that the server has made for itself; empty if it was given one.
+// CABundle returns the CA bundle of the self-signed certificate; empty if a certificate was given.
 func (s *Server) CABundle() []byte { return s.bundle }
 
-// newScheme knows the kinds that are served.
+// newScheme returns a scheme with the served kinds.
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	if err := api.AddToScheme(scheme); err != nil {
 		return nil, err
 	}
-	// Errors are told in the core group.
+	// Errors are encoded in the core group.
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
 	return scheme, nil
 }
@@ -165,7 +165,7 @@ func (s *Server) config(ctx context.Context, scheme *runtime.Scheme, client kube
 	config.ExternalAddress = s.listener.Addr().String()
 	config.EnableProfiling, config.EnableMetrics = false, false
 	config.LongRunningFunc = genericfilters.BasicLongRunningRequestCheck(sets.NewString("watch"), sets.NewString("log"))
-	// Nothing in this server calls it.
+	// Nothing in this server uses it.
 	config.LoopbackClientConfig = &clientrest.Config{Host: config.ExternalAddress}
 	namer := apiopenapi.NewDefinitionNamer(scheme)
 	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(openapi.GetOpenAPIDefinitions, namer)
@@ -181,7 +181,7 @@ func (s *Server) config(ctx context.Context, scheme *runtime.Scheme, client kube
 	return config, delegate(ctx, config, client)
 }
 
-// group is what is served.
+// group returns the served API group.
 func (s *Server) group(scheme *runtime.Scheme, options Options, may authorizer.Authorizer) *genericapiserver.APIGroupInfo {
 	group := genericapiserver.NewDefaultAPIGroupInfo(api.GroupVersion.Group, scheme, runtime.NewParameterCodec(scheme), serializer.NewCodecFactory(scheme))
 	kept := &transcripts{ledger: options.Ledger, reader: transcript.NewReader(options.Ledger)}

@@ -59,7 +59,7 @@ var _ = BeforeSuite(func() {
 	core = kubernetes.NewForConfigOrDie(cluster.Config)
 })
 
-// world is a ledger that is served.
+// world is a served ledger.
 type world struct {
 	ledger ledger.Ledger
 	hub    *live.Hub
@@ -93,7 +93,7 @@ func (s stamped) Append(ctx context.Context, batch ledger.Batch) error {
 	return s.Ledger.Append(ctx, batch)
 }
 
-// serve serves a ledger through the aggregator. The server that was there before is replaced.
+// serve serves a ledger through the aggregator and replaces an earlier server.
 func serve(kept ledger.Ledger, adjust ...func(*history.Options)) world {
 	GinkgoHelper()
 	hub := &live.Hub{}
@@ -119,7 +119,7 @@ func serve(kept ledger.Ledger, adjust ...func(*history.Options)) world {
 	return w
 }
 
-// write appends what a pen has written.
+// write checks the result of a pen's write.
 func write(err error) {
 	GinkgoHelper()
 	Expect(err).NotTo(HaveOccurred())
@@ -133,7 +133,7 @@ func namespace(name string) {
 	}
 }
 
-// kubectl runs kubectl as an administrator, or with --as as somebody else.
+// kubectl runs kubectl as an administrator, or with --as as another user.
 func kubectl(args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, cluster.Kubectl, append([]string{
 		"--kubeconfig", cluster.Kubeconfig, "--cache-dir", filepath.Join(filepath.Dir(cluster.Kubeconfig), "cache"),
@@ -146,14 +146,14 @@ func kubectl(args ...string) (string, error) {
 	return stdout.String(), nil
 }
 
-// must is for commands that succeed.
+// must expects that a command succeeds.
 func must(out string, err error) string {
 	GinkgoHelper()
 	Expect(err).NotTo(HaveOccurred())
 	return out
 }
 
-// refusal is for commands that fail: it is what kubectl says.
+// refusal expects that a command fails, and returns kubectl's error.
 func refusal(_ string, err error) string {
 	GinkgoHelper()
 	Expect(err).To(HaveOccurred())
@@ -162,7 +162,7 @@ func refusal(_ string, err error) string {
 	return err.Error()
 }
 
-// columns are the fields of what kubectl prints, without the header.
+// columns returns the fields of kubectl's output, without the header.
 func columns(out string) [][]string {
 	var rows [][]string
 	for i, line := range strings.Split(strings.TrimSpace(out), "\n") {
@@ -181,7 +181,7 @@ func firstColumn(out string) []string {
 	return names
 }
 
-// raw is the path of something in the history.
+// raw returns the path of a resource of the history.
 func raw(namespace, path string) string {
 	return fmt.Sprintf("/apis/%s/namespaces/%s/%s", historyapi.GroupVersion, namespace, path)
 }

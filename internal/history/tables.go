@@ -19,7 +19,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
-// What kubectl prints. A column that begins with + is for -o wide.
+// Columns of kubectl. A column that begins with + is for -o wide.
 var (
 	transcriptColumns = []string{"Name", "Role", "Phase", "Reason", "Events", "Calls", "Tools", "Tokens", "Cost", "Duration", "Age", "+Chat", "+Model", "+UID"}
 	modelCallColumns  = []string{"Name", "Role", "Model", "Phase", "Prompt", "Completion", "Cost", "Duration", "Tools", "Age", "+Chat", "+Purpose", "+Provider", "+Error", "+Reply"}
@@ -84,7 +84,7 @@ func (usageTable) ConvertToTable(_ context.Context, object, options runtime.Obje
 	})
 }
 
-// table has a row for an object, or for each object of a list.
+// table returns a table with a row for an object, or for each object of a list.
 func table(object, options runtime.Object, columns []string, cells func(runtime.Object) []any) (*metav1.Table, error) {
 	t := &metav1.Table{}
 	if wanted, ok := options.(*metav1.TableOptions); !ok || !wanted.NoHeaders {
@@ -119,7 +119,7 @@ func definitions(columns []string) []metav1.TableColumnDefinition {
 	return defined
 }
 
-// cost is money, in units of the currency. Unknown is not free.
+// cost formats a cost in units of the currency. Unknown is not zero.
 func cost(micros *int64, used bool) string {
 	switch {
 	case micros != nil:
@@ -151,7 +151,7 @@ func millis(n *int64) string {
 	return short(time.Duration(*n) * time.Millisecond)
 }
 
-// short is a duration in two or three characters; what is under ten seconds keeps its tenths.
+// short formats a duration in two or three characters; below ten seconds it has tenths.
 func short(d time.Duration) string {
 	if d < 10*time.Second {
 		return fmt.Sprintf("%.1fs", max(d, 0).Seconds())
@@ -161,7 +161,7 @@ func short(d time.Duration) string {
 
 func age(created metav1.Time) string { return duration.HumanDuration(time.Since(created.Time)) }
 
-// line is the beginning of a text, in one line.
+// line returns the beginning of a text as one line.
 func line(text string) string {
 	const limit = 60
 	return shorten.Head(shorten.Line(text), limit)

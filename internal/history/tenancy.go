@@ -14,15 +14,15 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// tenancy is a ledger in which the name of a namespace stands for the namespace that has it now: one that is created again does not
-// show the history of the old one. What a namespace that is gone has left can be read until there is another one of its name. All
-// namespaces together are everything that the ledger has.
+// tenancy is a ledger in which the name of a namespace means the namespace that currently has it: a recreated
+// namespace does not show the history of the old one. The history of a deleted namespace can be read until there is
+// another one of its name. Queries over all namespaces return everything.
 type tenancy struct {
 	Ledger
 	cluster kubernetes.Interface
 }
 
-// narrow leaves out what belongs to earlier namespaces of the name.
+// narrow excludes records of earlier namespaces of the name.
 func (t tenancy) narrow(ctx context.Context, scope *ledger.Scope) error {
 	if scope.Namespace == "" {
 		return nil

@@ -11,13 +11,13 @@ import (
 	"github.com/nestor-dev/nestor/internal/history/historytest"
 )
 
-var _ = ginkgo.Describe("A namespace that was created again", ginkgo.Ordered, func() {
+var _ = ginkgo.Describe("A recreated namespace", ginkgo.Ordered, func() {
 	var w world
 
 	ginkgo.BeforeAll(func() {
 		kept := newLedger()
 		namespace("team-again")
-		for _, uid := range []string{"uid-of-the-old-one", ""} { // the second gets that of the namespace
+		for _, uid := range []string{"uid-of-the-old-one", ""} { // the second gets the namespace's
 			name := "now"
 			if uid != "" {
 				name = "before"
@@ -27,25 +27,25 @@ var _ = ginkgo.Describe("A namespace that was created again", ginkgo.Ordered, fu
 			write(pen.Write(ctx, kept, pen.Orchestrator(), agent.MessageArrived{Message: "m", Text: "the words of " + name}))
 			write(pen.Write(ctx, kept, pen.Replied("An answer.")))
 		}
-		unmarked := historytest.Chat("team-again", "unmarked", "uid-unmarked") // of an earlier release, and older than the namespace
+		unmarked := historytest.Chat("team-again", "unmarked", "uid-unmarked") // written by an earlier release, before the namespace was created
 		write(unmarked.Write(ctx, kept.(stamped).Ledger, unmarked.Orchestrator(), agent.MessageArrived{Message: "m", Text: "old words"}))
 		w = serve(kept)
 	})
 	ginkgo.AfterAll(func() { w.stop() })
 
-	ginkgo.It("lists its own transcripts and no others", func() {
+	ginkgo.It("lists only its own transcripts", func() {
 		Expect(must(kubectl("get", "transcripts", "-n", "team-again"))).To(And(ContainSubstring("chat.now"), Not(ContainSubstring("chat.before")), Not(ContainSubstring("chat.unmarked"))))
 		Expect(must(kubectl("get", "transcripts", "-A"))).To(ContainSubstring("chat.before"), "the ledger has it")
 	})
 
-	ginkgo.It("does not find those of the old one by name", func() {
+	ginkgo.It("does not find transcripts of the old namespace by name", func() {
 		Expect(must(kubectl("get", "--raw", raw("team-again", "transcripts/chat.now/log")))).To(ContainSubstring("the words of now"))
 		for _, name := range []string{"chat.before", "chat.before.uid-before", "chat.unmarked"} {
 			Expect(refusal(kubectl("get", "--raw", raw("team-again", "transcripts/"+name+"/log")))).To(ContainSubstring("not found"))
 		}
 	})
 
-	ginkgo.It("shows model calls and usage of its own alone", func() {
+	ginkgo.It("returns only its own model calls and usage", func() {
 		Expect(must(kubectl("get", "modelcalls", "-n", "team-again"))).To(And(ContainSubstring("uid-now"), Not(ContainSubstring("uid-before"))))
 		Expect(refusal(kubectl("get", "modelcall", "-n", "team-again", "uid-before.m1.1"))).To(ContainSubstring("not found"))
 		Expect(must(kubectl("get", "--raw", raw("team-again", "usages")))).To(And(ContainSubstring(`now`), Not(ContainSubstring("before"))))

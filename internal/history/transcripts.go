@@ -20,12 +20,12 @@ import (
 )
 
 const (
-	// defaultEntries is how many entries a page has that was asked for without a limit.
+	// defaultEntries is the page size of a request without a limit.
 	defaultEntries = 500
-	transcriptHint = "a transcript is named chat.NAME, subagent.NAME or task.NAME, and those of agents that are gone chat.NAME.UID; list them to see which there are"
+	transcriptHint = "a transcript is named chat.NAME, subagent.NAME or task.NAME, and that of a deleted agent chat.NAME.UID; list transcripts to see their names"
 )
 
-// transcripts is the resource of that name.
+// transcripts is the resource transcripts.
 type transcripts struct {
 	transcriptTable
 	ledger Ledger
@@ -86,7 +86,7 @@ func (t *transcripts) Get(ctx context.Context, name string, options runtime.Obje
 	return &object, nil
 }
 
-// open returns a cursor to where a reader wants to begin.
+// open returns a cursor at the requested position.
 func (t *transcripts) open(ctx context.Context, run ledger.Run, since, tail int64) (*transcript.Cursor, error) {
 	if tail > 0 {
 		cursor, err := t.reader.Tail(ctx, run.UID, run.LastSeq, int(min(tail, unlimited)))
@@ -96,7 +96,7 @@ func (t *transcripts) open(ctx context.Context, run ledger.Run, since, tail int6
 	return cursor, refuse(err)
 }
 
-// find looks for the agent that a name stands for.
+// find returns the run of the agent with a transcript name.
 func (t *transcripts) find(ctx context.Context, namespace, transcriptName string) (ledger.Run, error) {
 	kind, name, uid, ok := api.ParseTranscriptName(transcriptName)
 	if !ok {
@@ -141,7 +141,7 @@ func (t *transcripts) List(ctx context.Context, options *metainternalversion.Lis
 	return list, nil
 }
 
-// transcriptOf is a transcript without entries.
+// transcriptOf returns a transcript without entries.
 func transcriptOf(r ledger.Run) api.Transcript {
 	name := api.TranscriptName(r.Kind, r.Name)
 	if r.Superseded {

@@ -22,7 +22,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// usages is the resource of that name.
+// usages is the resource usages.
 type usages struct {
 	usageTable
 	ledger Ledger
@@ -43,7 +43,7 @@ func (u *usages) NamespaceScoped() bool { return true }
 // GetSingularName implements rest.SingularNameProvider.
 func (u *usages) GetSingularName() string { return "usage" }
 
-// dimensions are what usage can be summed for, in the order of a list.
+// dimensions are the dimensions of usage, in the order of a list.
 var dimensions = []struct {
 	by     api.UsageDimension
 	prefix string
@@ -70,7 +70,7 @@ func (u *usages) Get(ctx context.Context, name string, _ *metav1.GetOptions) (ru
 	return &all[i], nil
 }
 
-// List lists usages. Its pages are cut from sums that are made anew each time.
+// List lists usages. Its pages are cut from sums that are computed for each request.
 func (u *usages) List(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
 	a, err := ask(genericapirequest.NamespaceValue(ctx), options)
 	if err != nil {
@@ -97,7 +97,7 @@ func (u *usages) List(ctx context.Context, options *metainternalversion.ListOpti
 	return &api.UsageList{ListMeta: metav1.ListMeta{Continue: next}, Items: append([]api.Usage{}, summed...)}, nil
 }
 
-// cut takes a page out of all items. A cursor is the number of those before it.
+// cut returns a page of all items. A cursor is the number of items before it.
 func cut(all []api.Usage, page ledger.Page) (ledger.List[api.Usage], error) {
 	from := 0
 	if page.Cursor != "" {
@@ -115,7 +115,7 @@ func cut(all []api.Usage, page ledger.Page) (ledger.List[api.Usage], error) {
 	return list, nil
 }
 
-// all sums everything in a scope by the dimensions that are wanted.
+// all returns the usage of a scope by the requested dimensions.
 func (u *usages) all(ctx context.Context, scope ledger.Scope, wanted func(prefix string, by api.UsageDimension) bool) ([]api.Usage, error) {
 	var all []api.Usage
 	for _, d := range dimensions {
@@ -142,14 +142,14 @@ func (u *usages) all(ctx context.Context, scope ledger.Scope, wanted func(prefix
 	return all, nil
 }
 
-// group is what the calls and the runs of a group came to.
+// group has the totals of the calls and runs of a group.
 type group struct {
 	ledger.Group
 	calls ledger.CallTotals
 	runs  ledger.Tally
 }
 
-// groups brings the two reports of the ledger together: agents without model calls are in one of them alone.
+// groups merges the two reports of the ledger: agents without model calls are only in one of them.
 func (u *usages) groups(ctx context.Context, query ledger.ReportQuery) ([]group, error) {
 	everything := asked{limit: math.MaxInt}
 	calls, _, err := gather(everything, func(page ledger.Page) (ledger.List[ledger.Usage], error) { return u.ledger.Usage(ctx, query, page) })
@@ -181,7 +181,7 @@ func (u *usages) groups(ctx context.Context, query ledger.ReportQuery) ([]group,
 	return groups, nil
 }
 
-// inNames replaces what cannot be in a path.
+// inNames replaces characters that cannot be in a path.
 var inNames = strings.NewReplacer("/", "_", "%", "_")
 
 func usageName(prefix string, by api.UsageDimension, value string) string {

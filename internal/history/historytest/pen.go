@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package historytest writes histories as the engine would, without waiting for models and tools: facts go through the core,
-// and what comes of them into a ledger.
+// Package historytest writes histories like the engine, without waiting for models and tools: facts go through the
+// core, and the resulting events into a ledger.
 package historytest
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// Start is when the histories of this package begin; a second passes before each event.
+// Start is the time at which the histories of this package start; each event is one second later.
 var Start = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
 // Pen writes the history of one agent.
@@ -27,7 +27,7 @@ type Pen struct {
 	now time.Time
 }
 
-// Chat is the pen of a chat's orchestrator, which may delegate to a researcher.
+// Chat returns the pen of a chat's orchestrator, which may delegate to a researcher.
 func Chat(namespace, name, uid string) *Pen {
 	return &Pen{now: Start, Record: ledger.Agent{
 		UID: uid, Kind: "AgentChat", Namespace: namespace, Name: name, Root: uid, Chat: name, Role: "orchestrator",
@@ -35,7 +35,7 @@ func Chat(namespace, name, uid string) *Pen {
 	}}
 }
 
-// Orchestrator is what a chat starts with.
+// Orchestrator returns the first event of a chat.
 func (p *Pen) Orchestrator() agent.Started {
 	return agent.Started{Config: agent.Config{
 		Kind: agent.Orchestrator, Name: p.Record.Name, MaxDepth: 2, Role: agent.Role{Name: "orchestrator", Prompt: "You orchestrate."},
@@ -43,7 +43,7 @@ func (p *Pen) Orchestrator() agent.Started {
 	}}
 }
 
-// SubAgent is the pen of a sub-agent that a chat asked for.
+// SubAgent returns the pen of a sub-agent of a chat.
 func SubAgent(parent *Pen, name, uid string) *Pen {
 	return &Pen{now: parent.now, Record: ledger.Agent{
 		UID: uid, Kind: "SubAgent", Namespace: parent.Record.Namespace, Name: name, Parent: parent.Record.UID, Root: parent.Record.Root,
@@ -51,7 +51,7 @@ func SubAgent(parent *Pen, name, uid string) *Pen {
 	}}
 }
 
-// Researcher is what a sub-agent starts with.
+// Researcher returns the first event of a sub-agent.
 func (p *Pen) Researcher(limits agent.Limits) agent.Started {
 	return agent.Started{Config: agent.Config{
 		Kind: agent.SubAgent, Name: p.Record.Name, Depth: 1, MaxDepth: 2, Limits: limits,
@@ -61,7 +61,7 @@ func (p *Pen) Researcher(limits agent.Limits) agent.Started {
 	}}
 }
 
-// Write appends facts in one batch, with the model calls that they lead to and end.
+// Write appends facts in one batch, with the model calls that they start and end.
 func (p *Pen) Write(ctx context.Context, l ledger.Writer, facts ...agent.Fact) error {
 	batch := ledger.Batch{Agent: p.Record.UID, After: p.seq}
 	if p.seq == 0 {
@@ -90,7 +90,7 @@ func (p *Pen) Write(ctx context.Context, l ledger.Writer, facts ...agent.Fact) e
 	return l.Append(ctx, batch)
 }
 
-// Delete ends a chat as the deletion of its object does.
+// Delete ends a chat like the deletion of its object.
 func (p *Pen) Delete(ctx context.Context, l ledger.Writer) error {
 	return l.Append(ctx, ledger.Batch{Agent: p.Record.UID, After: p.seq, Finish: &ledger.Finish{
 		Status: ledger.StatusCancelled, ErrorKind: string(agent.KindCancelled), At: p.now,
@@ -101,7 +101,7 @@ func (p *Pen) key(call string, attempt int) string {
 	return fmt.Sprintf("%s/%s", p.Record.UID, agent.CallModel{Call: call, Attempt: attempt}.Key())
 }
 
-// begin writes down the calls that are to be made.
+// begin records the calls that the effects start.
 func (p *Pen) begin(batch *ledger.Batch, effects []agent.Effect) {
 	for _, effect := range effects {
 		switch e := effect.(type) {
@@ -123,7 +123,7 @@ func (p *Pen) begin(batch *ledger.Batch, effects []agent.Effect) {
 	}
 }
 
-// end writes down how a model call ended.
+// end records the end of a model call.
 func (p *Pen) end(batch *ledger.Batch, fact agent.Fact) {
 	switch f := fact.(type) {
 	case agent.ModelReplied:
@@ -140,7 +140,7 @@ func (p *Pen) end(batch *ledger.Batch, fact agent.Fact) {
 	}
 }
 
-// Replied is the model's reply to the call that is in flight.
+// Replied returns the reply to the model call in flight.
 func (p *Pen) Replied(text string, calls ...agent.CallRequest) agent.ModelReplied {
 	cost := int64(1500)
 	return agent.ModelReplied{

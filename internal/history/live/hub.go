@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package live hands on what happens while it happens: the pieces of replies, and that an agent has moved on. Nothing of it is
-// a record; the ledger is.
+// Package live distributes what happens as it happens: the deltas of replies, and that an agent has advanced. Nothing
+// of it is stored; the ledger is the record.
 package live
 
 import (
@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	// maxPieces bounds what is kept of one reply. The live view of a longer one ends there.
+	// maxPieces bounds the buffered deltas of one reply. The live view of a longer one ends there.
 	maxPieces = 1 << 15
-	// maxReplies bounds how many replies are kept that nobody reads.
+	// maxReplies bounds the number of buffered replies without readers.
 	maxReplies = 1 << 10
 )
 
-// Hub tells readers what the engine does. The engine never waits for a reader: a hub keeps the pieces of the reply that is
-// streaming in, once for all readers, and a reader that is slow finds more of them when it comes. The zero value is ready.
+// Hub distributes the engine's deltas to readers. The engine never waits for a reader: a hub buffers the deltas of
+// the current reply once for all readers, and a slow reader gets several at a time. The zero value is ready to use.
 type Hub struct {
 	mu    sync.Mutex
 	feeds map[string]*feed
 }
 
-// feed is what is live of one agent.
+// feed is the live state of one agent.
 type feed struct {
 	call    string
 	pieces  []model.Delta
@@ -34,7 +34,7 @@ type feed struct {
 	readers map[*Reader]struct{}
 }
 
-// Listen takes a piece of the reply to a model call. It is the engine's Options.Listen.
+// Listen adds a delta of the reply to a model call. It is the engine's Options.Listen.
 func (h *Hub) Listen(uid, call string, piece model.Delta) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -50,7 +50,7 @@ func (h *Hub) Listen(uid, call string, piece model.Delta) {
 	f.wake(false)
 }
 
-// Changed says that an agent has moved on: what was streaming in is in the ledger now, or void.
+// Changed reports that an agent has advanced: the streamed reply is in the ledger now, or void.
 func (h *Hub) Changed(a ledger.Agent) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -63,20 +63,20 @@ func (h *Hub) Changed(a ledger.Agent) {
 	h.tidy(a.UID)
 }
 
-// Follow reads what is live of an agent until Close.
+// Follow returns a reader of an agent's live state. It must be closed.
 func (h *Hub) Follow(uid string) *Reader {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	r := &Reader{hub: h, uid: uid, woken: make(chan struct{}, 1)}
 	f := h.feed(uid)
 	f.readers[r] = struct{}{}
-	if len(f.pieces) > 0 { // the next piece may take long to come
+	if len(f.pieces) > 0 { // the next delta may take long
 		r.woken <- struct{}{}
 	}
 	return r
 }
 
-// Following counts the readers.
+// Following returns the number of readers.
 func (h *Hub) Following() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -96,7 +96,7 @@ func (h *Hub) feed(uid string) *feed {
 		h.feeds = map[string]*feed{}
 	}
 	if len(h.feeds) >= maxReplies {
-		// A reply that was cancelled in the last moment may have left pieces that nobody calls for.
+		// A reply that was cancelled late may have left deltas without a reader.
 		for other := range h.feeds {
 			h.drop(other)
 		}
@@ -106,7 +106,7 @@ func (h *Hub) feed(uid string) *feed {
 	return f
 }
 
-// tidy drops a feed that holds nothing.
+// tidy drops an empty feed.
 func (h *Hub) tidy(uid string) {
 	if f := h.feeds[uid]; f != nil && f.call == "" {
 		h.drop(uid)
@@ -124,7 +124,7 @@ func (f *feed) wake(changed bool) {
 		r.changed = r.changed || changed
 		select {
 		case r.woken <- struct{}{}:
-		default: // it has been woken and has not looked yet
+		default: // already notified
 		}
 	}
 }

@@ -20,10 +20,10 @@ func call(index int, name, arguments string) model.Delta {
 	return model.Delta{ToolCall: &model.ToolCallDelta{Index: index, Name: name, Arguments: arguments}}
 }
 
-func TestASlowReaderFindsNeighboursJoined(t *testing.T) {
+func TestSlowReaderGetsMergedDeltas(t *testing.T) {
 	var hub Hub
 	hub.Listen("a", "m1", text("He"))
-	reader := hub.Follow("a") // in the middle: it gets the beginning too
+	reader := hub.Follow("a") // a late reader gets the beginning too
 	if len(reader.Woken()) == 0 {
 		t.Error("a reader that joins in the middle is not woken for what came before")
 	}
@@ -46,7 +46,7 @@ func TestASlowReaderFindsNeighboursJoined(t *testing.T) {
 	}
 }
 
-func TestANewCallBeginsAnew(t *testing.T) {
+func TestNewCallResetsTheDeltas(t *testing.T) {
 	var hub Hub
 	reader := hub.Follow("a")
 	hub.Listen("a", "m1", text("old"))
@@ -61,7 +61,7 @@ func TestANewCallBeginsAnew(t *testing.T) {
 	}
 }
 
-// TestNobodyBlocksTheEngine has a reader that never reads and a reply that never ends.
+// TestNobodyBlocksTheEngine uses a reader that never reads and a reply that never ends.
 func TestNobodyBlocksTheEngine(t *testing.T) {
 	var hub Hub
 	reader := hub.Follow("a")
@@ -70,11 +70,11 @@ func TestNobodyBlocksTheEngine(t *testing.T) {
 	}
 	news := reader.News()
 	if !news.Lost || len(news.Pieces) != 1 || news.Pieces[0].Text != strings.Repeat("x", maxPieces) {
-		t.Errorf("lost %v, %d pieces: want what is kept in one piece, and to be told that there was more", news.Lost, len(news.Pieces))
+		t.Errorf("lost %v, %d pieces: want one merged delta, and Lost", news.Lost, len(news.Pieces))
 	}
 }
 
-func TestNothingIsKeptForLong(t *testing.T) {
+func TestUnreadFeedsAreDropped(t *testing.T) {
 	var hub Hub
 	reader := hub.Follow("read")
 	for i := range 3 * maxReplies {

@@ -9,7 +9,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
-// Reader follows one agent. Its fields belong to the hub's lock, and its methods to one goroutine.
+// Reader follows one agent. The hub's lock guards its fields; only one goroutine may call its methods.
 type Reader struct {
 	hub     *Hub
 	uid     string
@@ -19,18 +19,18 @@ type Reader struct {
 	read    int
 }
 
-// News is what has come since a reader last looked.
+// News is what has happened since the last read.
 type News struct {
-	// Changed says that the agent has moved on, so that the ledger has something new.
+	// Changed means that the agent has advanced, so that the ledger has new events.
 	Changed bool
-	// Call is the model call whose reply streams in, Pieces what is new of it. Neighbours of a kind have become one.
+	// Call is the model call of the streamed reply, and Pieces its new deltas. Adjacent deltas of a kind are merged.
 	Call   string
 	Pieces []model.Delta
-	// Lost says that more of the reply came than is kept.
+	// Lost means that the reply is longer than the buffer.
 	Lost bool
 }
 
-// Woken has something when there is news.
+// Woken receives a value when there is news.
 func (r *Reader) Woken() <-chan struct{} { return r.woken }
 
 // News returns what is new.
@@ -48,7 +48,7 @@ func (r *Reader) News() News {
 	return news
 }
 
-// Close ends the reading.
+// Close stops following.
 func (r *Reader) Close() {
 	r.hub.mu.Lock()
 	defer r.hub.mu.Unlock()
@@ -56,7 +56,7 @@ func (r *Reader) Close() {
 	r.hub.tidy(r.uid)
 }
 
-// join makes one piece of neighbours of a kind.
+// join merges adjacent deltas of a kind.
 func join(pieces []model.Delta) []model.Delta {
 	var joined []model.Delta
 	for len(pieces) > 0 {
@@ -70,7 +70,7 @@ func join(pieces []model.Delta) []model.Delta {
 	return joined
 }
 
-// pieceKind is what a piece continues; the zero value is a piece that stands for itself.
+// pieceKind is what a delta continues; the zero value is a delta that cannot be merged.
 type pieceKind struct {
 	text, reasoning, refusal bool
 	call                     int
@@ -87,7 +87,7 @@ func kindOf(p model.Delta) pieceKind {
 	return pieceKind{call: p.ToolCall.Index + 1}
 }
 
-// sum adds up pieces of one kind.
+// sum concatenates deltas of one kind.
 func sum(pieces []model.Delta) model.Delta {
 	if len(pieces) == 1 {
 		return pieces[0]

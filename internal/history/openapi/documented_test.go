@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/history/openapi"
 )
 
-// TestEveryFieldIsDocumented reads what kubectl explain shows.
+// TestEveryFieldIsDocumented checks the descriptions for kubectl explain.
 func TestEveryFieldIsDocumented(t *testing.T) {
 	given := []string{"kind", "apiVersion", "metadata", "items"} // Kubernetes describes these
 	kinds := 0

@@ -8,7 +8,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
-// toolCalls are the calls that the step is about: all those that are new, and those of before that stand elsewhere now.
+// toolCalls returns the tool calls of a step: new ones, and earlier ones whose state changed.
 func (s Step) toolCalls() []api.ToolCall {
 	var calls []api.ToolCall
 	now := s.standing()
@@ -32,7 +32,7 @@ func (s Step) toolCalls() []api.ToolCall {
 	return calls
 }
 
-// waited are the calls that waited for a summary of the conversation before the step.
+// waited returns the calls that waited for a summary of the conversation before the step.
 func (s Step) waited() []agent.CallRequest {
 	if s.Before.Planned == nil || s.After.Planned != nil {
 		return nil
@@ -40,7 +40,7 @@ func (s Step) waited() []agent.CallRequest {
 	return s.Before.Planned.Calls
 }
 
-// asked are the calls that the step added: those of a reply, or the one call of a tool run.
+// asked returns the calls that the step added: those of a reply, or the single call of a tool run.
 func (s Step) asked() []agent.CallRequest {
 	var calls []agent.CallRequest
 	switch s.Event.Fact.(type) {
@@ -56,12 +56,12 @@ func (s Step) asked() []agent.CallRequest {
 	return calls
 }
 
-// heard are the messages that the step added to the history. A compaction makes a history shorter and adds none.
+// heard returns the messages that the step added to the history. A compaction shortens the history and adds none.
 func (s Step) heard() []agent.Message {
 	return s.After.History.Newest(max(0, s.After.History.Len()-s.Before.History.Len()))
 }
 
-// standings are where calls stand after a step, by id.
+// standings are the states of calls after a step, by ID.
 type standings map[string]api.ToolCall
 
 func (s Step) standing() standings {
@@ -79,7 +79,7 @@ func (s Step) standing() standings {
 			calls[c.ID] = api.ToolCall{Phase: api.ToolCallRunning}
 		}
 	}
-	if s.Before.Opening && !s.After.Opening { // what was read is part of the first message now
+	if s.Before.Opening && !s.After.Opening { // the context files are part of the first message now
 		for _, c := range s.Before.Batch {
 			calls[c.ID] = api.ToolCall{Phase: phase(c.State, c.Outcome), Result: c.Answer}
 		}
@@ -90,7 +90,7 @@ func (s Step) standing() standings {
 	return calls
 }
 
-// of is a call as it stands. One that is nowhere was given up without an answer.
+// of returns a call with its state. A call without one was abandoned.
 func (s standings) of(c agent.CallRequest) api.ToolCall {
 	call, ok := s[c.ID]
 	if !ok {
@@ -122,7 +122,7 @@ func phase(state agent.CallState, outcome agent.ToolOutcome) api.ToolCallPhase {
 	return api.ToolCallFailed
 }
 
-// children are the runs that the step started.
+// children returns the runs that the step started.
 func (s Step) children() []api.ChildRun {
 	if s.After.Children.Started == s.Before.Children.Started {
 		return nil

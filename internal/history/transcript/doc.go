@@ -1,13 +1,14 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package transcript turns the events of an agent into the entries that people read.
+// Package transcript converts the events of an agent to the entries that people read.
 //
-// An event says what came in; what it led to (which tool calls a reply became, which runs were started, what the model was
-// told, how the agent ended) is in the state. So an entry is made of the state before an event, the event, and the state after
-// it, all by the core itself: nothing is guessed or implemented twice. The functions of entry.go and calls.go are pure.
+// An event has the input; its consequences (the tool calls of a reply, the runs that were started, the messages for
+// the model, the outcome of the agent) are in the state. So an entry is computed from the state before an event, the
+// event, and the state after it, all of which the core provides: nothing is guessed or implemented twice. The
+// functions of entry.go and calls.go are pure.
 //
-// A Reader pages through a ledger. To make an entry it needs the state before it, which is the fold of all events up to there;
-// it keeps the places where readers have stopped, so that reading on costs what the next page costs, and it never holds more
-// than a page of events.
+// A Reader pages through a ledger. An entry needs the state before it, which is the fold of all earlier events. The
+// reader caches the positions where readers stopped, so that reading on costs only the next page, and never holds
+// more than a page of events.
 package transcript

@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// Step is one event of an agent with the states around it.
+// Step is one event of an agent with the states before and after it.
 type Step struct {
 	// UID is the agent's.
 	UID    string
@@ -21,12 +21,12 @@ type Step struct {
 	Event  agent.Event
 	Before agent.State
 	After  agent.State
-	// Damage is why the event cannot be read, if it cannot. The state stays as it was.
+	// Damage is why the event cannot be decoded, if so. The state is then unchanged.
 	Damage error
 }
 
-// Entry makes the entry of a step. It reports false for what nobody wants to read: timers, deliveries, and notes between agents
-// that are told elsewhere.
+// Entry returns the entry of a step. It reports false for events without interest to people: timers, deliveries, and
+// notes between agents that other entries cover.
 func (s Step) Entry() (api.Entry, bool) {
 	e := api.Entry{
 		Seq: s.Record.Seq, Time: metav1.NewMicroTime(s.Record.At), ToolCalls: s.toolCalls(), Children: s.children(),
@@ -37,7 +37,7 @@ func (s Step) Entry() (api.Entry, bool) {
 		e.Kind, e.Content, e.Limit = api.EntryLimit, e.Limit, ""
 		told = true
 	}
-	// What the entry says in its content need not be said again.
+	// The content already has the result.
 	for i := range e.ToolCalls {
 		if e.ToolCalls[i].Result == e.Content {
 			e.ToolCalls[i].Result = ""
@@ -46,7 +46,7 @@ func (s Step) Entry() (api.Entry, bool) {
 	return e, told
 }
 
-// tell fills in what is particular to the fact.
+// tell fills in the fields that depend on the fact.
 func (s Step) tell(e *api.Entry) bool {
 	if s.Damage != nil {
 		e.Kind, e.Error = api.EntryError, string(agent.KindHistoryLost)
@@ -92,7 +92,7 @@ func (s Step) tell(e *api.Entry) bool {
 	return true
 }
 
-// assignment is what a sub-agent was asked to do: the newest thing that it has heard when it starts.
+// assignment returns the instruction of a sub-agent: the newest message when it starts.
 func (s Step) assignment() string {
 	for m := range s.After.History.Backward() {
 		if m.Speaker == agent.User && s.After.Config.Kind == agent.SubAgent {
@@ -135,7 +135,7 @@ func (s Step) tellAsk(e *api.Entry, f agent.Asked) {
 	e.ToolCalls = append(e.ToolCalls, call)
 }
 
-// limit is the limit that the step reached.
+// limit returns the limit that the step reached.
 func (s Step) limit() string {
 	if s.After.Bailout == nil || s.After.Bailout == s.Before.Bailout {
 		return ""

@@ -32,7 +32,8 @@ func open(t testing.TB) ledger.Ledger {
 	return l
 }
 
-// told writes facts one after the other, each made when those before it have been told, and returns the entries as lines.
+// told writes facts one after the other, each computed after the earlier ones were applied, and returns the entries
+// as lines.
 func told(t *testing.T, pen *historytest.Pen, facts ...func() agent.Fact) []string {
 	t.Helper()
 	l := open(t)
@@ -56,7 +57,7 @@ func told(t *testing.T, pen *historytest.Pen, facts ...func() agent.Fact) []stri
 	return lines
 }
 
-// show is an entry in a line; what is empty is left out.
+// show formats an entry as a line without its empty fields.
 func show(e api.Entry) string {
 	parts := []string{fmt.Sprint(e.Seq), string(e.Kind)}
 	for _, part := range []struct{ name, value string }{
@@ -91,7 +92,7 @@ func expect(t *testing.T, got []string, want ...string) {
 	}
 }
 
-func TestAChatIsTold(t *testing.T) {
+func TestEntriesOfAChat(t *testing.T) {
 	pen := historytest.Chat("team-a", "release", "uid")
 	got := told(t, pen,
 		func() agent.Fact { return pen.Orchestrator() },
@@ -131,7 +132,7 @@ func TestAChatIsTold(t *testing.T) {
 	)
 }
 
-func TestASubAgentIsTold(t *testing.T) {
+func TestEntriesOfASubAgent(t *testing.T) {
 	pen := historytest.SubAgent(historytest.Chat("team-a", "release", "chat"), "release-1", "uid")
 	ask := agent.CallRequest{ID: "q1", Tool: "ask_user", Arguments: `{"question":"Which decade?"}`}
 	got := told(t, pen,
@@ -167,7 +168,7 @@ func TestASubAgentIsTold(t *testing.T) {
 	)
 }
 
-func TestLimitsAndCrashesAreTold(t *testing.T) {
+func TestEntriesOfLimitsAndCrashes(t *testing.T) {
 	pen := historytest.SubAgent(historytest.Chat("team-a", "release", "chat"), "release-1", "uid")
 	got := told(t, pen,
 		func() agent.Fact { return pen.Researcher(agent.Limits{MaxDuration: 3500}) },

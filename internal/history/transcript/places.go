@@ -10,8 +10,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
-// maxPlaces is how many places are remembered. A state is about as large as the context of a model at most, and those of one
-// agent share what they have in common.
+// maxPlaces is the number of cached positions. A state is at most about as large as a model's context, and the states
+// of one agent share memory.
 const maxPlaces = 64
 
 // place is the state of an agent after an event.
@@ -20,7 +20,7 @@ type place struct {
 	state agent.State
 }
 
-// places remembers where readers have stopped, the latest used last.
+// places caches the positions where readers stopped, most recently used last.
 type places struct {
 	mu   sync.Mutex
 	kept []keptPlace
@@ -31,7 +31,7 @@ type keptPlace struct {
 	place
 }
 
-// before returns the place of an agent that is the nearest to an event and not behind it; the beginning, if no other is known.
+// before returns the cached position of an agent that is nearest to an event and not after it, or the start.
 func (p *places) before(uid string, seq int64) place {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -49,7 +49,7 @@ func (p *places) before(uid string, seq int64) place {
 	return found.place
 }
 
-// keep remembers a place and forgets the one that has not been used for longest.
+// keep caches a position and evicts the least recently used one.
 func (p *places) keep(uid string, at place) {
 	if at.seq == 0 {
 		return

@@ -11,12 +11,12 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// Events is what a reader needs of a ledger.
+// Events is the part of a ledger that a reader needs.
 type Events interface {
 	Events(ctx context.Context, uid string, after int64, limit int) ([]ledger.Event, error)
 }
 
-// pageBytes is about how many bytes of text a page of entries has at most.
+// pageBytes is the approximate maximum size of a page of entries.
 const pageBytes = 4 << 20
 
 // Reader reads the transcripts of agents. It is safe for concurrent use.
@@ -25,19 +25,19 @@ type Reader struct {
 	places places
 }
 
-// NewReader makes a reader.
+// NewReader returns a reader.
 func NewReader(events Events) *Reader { return &Reader{events: events} }
 
-// Cursor is a place in a transcript. One goroutine at a time may use it.
+// Cursor is a position in a transcript. Only one goroutine at a time may use it.
 type Cursor struct {
 	reader *Reader
 	uid    string
 	place  place
-	// since leaves out entries that the reader has seen, wherever the cursor began.
+	// since excludes earlier entries, wherever the cursor started.
 	since int64
 }
 
-// Open returns a cursor behind an event; 0 is the beginning.
+// Open returns a cursor after an event; 0 is the beginning.
 func (r *Reader) Open(ctx context.Context, uid string, since int64) (*Cursor, error) {
 	c := &Cursor{reader: r, uid: uid, place: r.places.before(uid, since), since: since}
 	for c.place.seq < since {
@@ -75,7 +75,7 @@ func (r *Reader) Tail(ctx context.Context, uid string, last int64, n int) (*Curs
 	}
 }
 
-// newest reads to the end and returns the numbers of the last n entries.
+// newest reads to the end and returns the sequence numbers of the last n entries.
 func (c *Cursor) newest(ctx context.Context, n int) ([]int64, error) {
 	var seqs []int64
 	for {
@@ -93,12 +93,12 @@ func (c *Cursor) newest(ctx context.Context, n int) ([]int64, error) {
 	}
 }
 
-// Seq is the newest event that the cursor has passed.
+// Seq returns the newest event that the cursor has passed.
 func (c *Cursor) Seq() int64 { return c.place.seq }
 
-// Read returns up to limit entries and moves behind them. It says whether there are more.
+// Read returns up to limit entries, moves past them, and reports whether there are more.
 func (c *Cursor) Read(ctx context.Context, limit int) (entries []api.Entry, more bool, err error) {
-	// A client goes on with the last entry that it has, or with Seq, which is at most a few events further.
+	// A client continues with its last entry or with Seq, which is at most a few events further.
 	stopped := c.place
 	defer func() { c.reader.places.keep(c.uid, stopped) }()
 	size := 0
@@ -123,7 +123,7 @@ func (c *Cursor) Read(ctx context.Context, limit int) (entries []api.Entry, more
 	}
 }
 
-// steps reads on without moving.
+// steps reads ahead without moving.
 func (c *Cursor) steps(ctx context.Context, limit int64) ([]Step, error) {
 	records, err := c.reader.events.Events(ctx, c.uid, c.place.seq, int(limit))
 	if err != nil {

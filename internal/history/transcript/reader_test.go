@@ -17,7 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// counted counts what is read of a ledger.
+// counted counts reads of a ledger.
 type counted struct {
 	ledger       transcript.Events
 	events, most int
@@ -30,7 +30,7 @@ func (c *counted) Events(ctx context.Context, uid string, after int64, limit int
 	return events, err
 }
 
-// longChat writes a chat of n messages, half of them the model's. Every other event is a delivery, which is no entry.
+// longChat writes a chat of n messages, half of them replies. Every other event is a delivery, which has no entry.
 func longChat(t testing.TB, l ledger.Ledger, n int) string {
 	t.Helper()
 	pen := historytest.Chat("team-a", "long", "long")
@@ -70,7 +70,7 @@ func TestTenThousandMessagesAreReadInPages(t *testing.T) {
 		t.Errorf("the first page of %d entries read %d events", page, counter.events)
 	}
 
-	// Every page is a request of its own, as of a client that goes on with the last seq that it has.
+	// Every page is a separate request, like that of a client that continues after its last seq.
 	counter.events = 0
 	seen, since := 0, int64(0)
 	for more := true; more; {
@@ -93,7 +93,7 @@ func TestTenThousandMessagesAreReadInPages(t *testing.T) {
 	if seen != messages+1 {
 		t.Errorf("%d entries, want %d and the start", seen, messages)
 	}
-	// A page looks one entry ahead, to say whether there is more.
+	// A page reads one entry ahead, to report whether there are more.
 	if all := 2*messages + 1; counter.events > all+all/page*8 {
 		t.Errorf("reading %d events in pages read %d: a page does not go on where the one before stopped", all, counter.events)
 	}
@@ -102,7 +102,7 @@ func TestTenThousandMessagesAreReadInPages(t *testing.T) {
 	}
 }
 
-func TestAReaderCanBeginAnywhere(t *testing.T) {
+func TestReaderCanStartAnywhere(t *testing.T) {
 	l := open(t)
 	uid := longChat(t, l, 3000)
 	reader := transcript.NewReader(l)
@@ -155,7 +155,7 @@ func TestAReaderCanBeginAnywhere(t *testing.T) {
 	}
 }
 
-func TestAnEventThatCannotBeReadIsNamed(t *testing.T) {
+func TestUnreadableEventIsNamed(t *testing.T) {
 	l := open(t)
 	pen := historytest.Chat("team-a", "release", "uid")
 	if err := pen.Write(t.Context(), l, pen.Orchestrator()); err != nil {
@@ -187,8 +187,8 @@ func TestAnEventThatCannotBeReadIsNamed(t *testing.T) {
 	}
 }
 
-// BenchmarkColdSeek is a reader that nobody came before and that begins at the end of 2,000 messages; BenchmarkNextPage one that
-// goes on.
+// BenchmarkColdSeek seeks to the end of 2,000 messages with an empty cache; BenchmarkNextPage reads on from a cached
+// position.
 func BenchmarkColdSeek(b *testing.B) {
 	l, uid := benchmarkChat(b)
 	for b.Loop() {
