@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command kubectl-nestor is the kubectl plugin to talk to agents, and to look after them, from a terminal. With it on the
-// PATH, `kubectl nestor` runs it.
+// Command kubectl-nestor is the kubectl plugin for using and inspecting agents from a terminal. If it is on the PATH,
+// `kubectl nestor` runs it.
 package main
 
 import (

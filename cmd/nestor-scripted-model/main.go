@@ -37,7 +37,7 @@ func main() {
 // builtinPrefix marks the name of an embedded script.
 const builtinPrefix = "builtin:"
 
-// graceful is how long requests may take to end after a stop signal.
+// graceful limits how long requests may take to end after a stop signal.
 const graceful = 2 * time.Second
 
 type options struct {
@@ -55,15 +55,15 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	flags := flag.NewFlagSet("nestor-scripted-model", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:8089", "address to listen on; port 0 takes a free one")
-	flags.Func("script", "file to play, or builtin:NAME; may be repeated, earlier ones win (default: all built-in ones, as in the demo)", func(s string) error {
+	flags.Func("script", "file to play, or builtin:NAME; may be repeated, earlier ones take precedence (default: all built-in scripts, as in the demo)", func(s string) error {
 		o.scripts = append(o.scripts, s)
 		return nil
 	})
-	flags.BoolVar(&o.strict, "strict", true, "refuse requests that the real API refuses")
+	flags.BoolVar(&o.strict, "strict", true, "reject requests that the real API rejects")
 	flags.BoolVar(&o.noDelay, "no-delay", false, "ignore the latencies in scripts")
-	flags.BoolVar(&o.printURL, "print-url", false, "print nothing but the base URL on standard output")
+	flags.BoolVar(&o.printURL, "print-url", false, "print only the base URL on standard output")
 	flags.BoolVar(&o.list, "list", false, "list the built-in scripts and exit")
-	flags.IntVar(&o.record, "record", scripted.DefaultRecordLimit, "how many requests to keep for GET /_scripted/requests; -1 keeps none")
+	flags.IntVar(&o.record, "record", scripted.DefaultRecordLimit, "number of requests to keep for GET /_scripted/requests; -1 keeps none")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -121,7 +121,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}))
 }
 
-// serve ends gracefully: replies under way may finish, but one that hangs does not hold the program up.
+// serve shuts down gracefully: replies in flight may finish, but one that hangs does not block the program.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	failed := make(chan error, 1)

@@ -18,7 +18,7 @@ import (
 
 const request = `{"model":"scripted","messages":[{"role":"user","content":"hi"}]}`
 
-// start runs the command until the test ends and returns what it printed first, and how to stop it.
+// start runs the command until the test ends and returns its first line of output, and a function that stops it.
 func start(t *testing.T, args ...string) (string, func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -75,11 +75,11 @@ func TestCommandStopsWhileAReplyHangs(t *testing.T) {
 		t.Errorf("stop: %v", err)
 	}
 	if _, err := io.ReadAll(response.Body); err == nil {
-		t.Error("the reply ended as if it were whole")
+		t.Error("the reply ended as if it were complete")
 	}
 }
 
-func TestCommandSaysWhatIsWrong(t *testing.T) {
+func TestCommandExplainsErrors(t *testing.T) {
 	bad := scriptFile(t, "rules:\n- match: {rol: x}\n  reply: {}")
 	for _, tc := range []struct {
 		args []string

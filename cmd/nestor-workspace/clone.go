@@ -14,13 +14,13 @@ import (
 )
 
 const cloneUsage = `nestor-workspace clone fills a directory from a git repository, once: a directory
-that has been cloned already is left as it is.
+that was cloned before is left unchanged.
 
   nestor-workspace clone --root DIR --url https://example.com/team/project.git --ref main
 
 Credentials are files in a directory, named as in Kubernetes Secrets: username
 and password (type basic-auth), or ssh-privatekey and known_hosts (ssh-auth).
-Only the server of the URL gets them: redirects are not followed then.
+Only the server of the URL gets them, and redirects are not followed.
 
 Flags:
 `
@@ -28,7 +28,7 @@ Flags:
 func clone(ctx context.Context, args []string, stdout io.Writer) error {
 	program, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("find own program: %w", err)
+		return fmt.Errorf("find the executable: %w", err)
 	}
 	s := gitclone.Source{Program: program}
 	set := flag.NewFlagSet("nestor-workspace clone", flag.ContinueOnError)

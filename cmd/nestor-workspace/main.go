@@ -38,7 +38,7 @@ container, or use --no-bash.
 `
 
 func main() {
-	// Git runs this program to ask for credentials; see package gitclone.
+	// Git runs this program to request credentials; see package gitclone.
 	if len(os.Args) > 1 && os.Args[1] == gitclone.HelperArgument {
 		os.Exit(answerGit(os.Args[2:]))
 	}

@@ -24,7 +24,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/shell"
 )
 
-// beProgram makes the test binary be nestor-workspace.
+// beProgram makes the test binary act as nestor-workspace.
 const beProgram = "BE_NESTOR_WORKSPACE"
 
 func TestMain(m *testing.M) {
@@ -92,8 +92,7 @@ type server struct {
 	ended   chan struct{}
 }
 
-// start runs nestor-workspace and connects to it. The token comes by environment
-// variable, as in a pod.
+// start runs nestor-workspace and connects to it. The token is passed as an environment variable, as in a pod.
 func start(t *testing.T, cmd *exec.Cmd) *server {
 	t.Helper()
 	cmd.Env = append(cmd.Env, tokenVariable+"="+token)
@@ -108,7 +107,7 @@ func start(t *testing.T, cmd *exec.Cmd) *server {
 	lines := bufio.NewReader(io.TeeReader(stderr, s.log))
 	first, err := lines.ReadString('\n')
 	if err != nil {
-		t.Fatalf("server said %q: %v", first, err)
+		t.Fatalf("server printed %q: %v", first, err)
 	}
 	go func() {
 		_, _ = io.Copy(io.Discard, lines)
@@ -116,7 +115,7 @@ func start(t *testing.T, cmd *exec.Cmd) *server {
 	}()
 	var said struct{ Address string }
 	if err := json.Unmarshal([]byte(first), &said); err != nil {
-		t.Fatalf("server said %q: %v", first, err)
+		t.Fatalf("server printed %q: %v", first, err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
@@ -150,7 +149,7 @@ func (s *server) bash(t *testing.T, command string) string {
 	return text.Text
 }
 
-func TestServesUntilToldToStop(t *testing.T) {
+func TestServesUntilStopped(t *testing.T) {
 	root := t.TempDir()
 	s := start(t, command(t, "--root", root, "--listen", "127.0.0.1:0"))
 	if got := s.bash(t, "echo $HOME; touch made"); strings.Contains(got, root) {
@@ -183,7 +182,7 @@ func TestCommandsEndWithAKilledServer(t *testing.T) {
 			"command": "exec 9>alive; setsid sleep 1000 & echo begun >&9; wait",
 		}})
 	}()
-	// The pipe ends when the last process that has it open does.
+	// The pipe is closed when the last process that has it open ends.
 	pipe, err := os.Open(alive)
 	if err != nil {
 		t.Fatal(err)
@@ -199,12 +198,12 @@ func TestCommandsEndWithAKilledServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := io.ReadAll(pipe); err != nil {
-		t.Errorf("the command goes on: %v", err)
+		t.Errorf("the command still runs: %v", err)
 	}
 	_ = s.cmd.Wait()
 }
 
-func TestAnswersGitsQuestions(t *testing.T) {
+func TestAnswersGitCredentialRequests(t *testing.T) {
 	credentials := t.TempDir()
 	if err := os.WriteFile(filepath.Join(credentials, "username"), []byte("robot\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hideMemory keeps other processes of the same user, such as those that bash
-// starts, from reading this process's environment, memory and open files through
-// /proc or ptrace. It does not keep root from it.
+// hideMemory prevents other processes of the same user, such as those that bash starts, from reading this process's
+// environment, memory and open files through /proc or ptrace. It does not protect against root.
 func hideMemory() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("hide memory from other processes: %w", err)

@@ -5,5 +5,5 @@
 
 package main
 
-// hideMemory does nothing: this system shows a process's memory to its user alone.
+// hideMemory does nothing on this system.
 func hideMemory() error { return nil }

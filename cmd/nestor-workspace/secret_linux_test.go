@@ -13,10 +13,11 @@ import (
 	"testing"
 )
 
-// nobody is a user without any privilege, as in a pod.
+// nobody is an unprivileged user, as in a pod.
 const nobody = 65534
 
-// Bash runs as the server's user, who may usually look into all of his processes.
+// TestBashCannotReadTheTokenFromTheServer: bash runs as the server's user, who can normally inspect all of that
+// user's processes.
 func TestBashCannotReadTheTokenFromTheServer(t *testing.T) {
 	root := t.TempDir()
 	cmd := unprivileged(t, root)
@@ -40,14 +41,14 @@ func TestBashCannotReadTheTokenFromTheServer(t *testing.T) {
 	}
 }
 
-// unprivileged returns the command of a server that runs as nobody if the test
-// runs as root, whom nothing can be hidden from.
+// unprivileged returns the command of a server that runs as nobody if the test runs as root, from whom nothing can be
+// hidden.
 func unprivileged(t *testing.T, root string) *exec.Cmd {
 	t.Helper()
 	if os.Getuid() != 0 {
 		return command(t, "--root", root, "--listen", "127.0.0.1:0")
 	}
-	// The directories of tests, and of their programs, are root's alone.
+	// The directories of tests and their programs are accessible only to root.
 	dir := t.TempDir()
 	program := filepath.Join(dir, "program")
 	copyFile(t, "/proc/self/exe", program)

@@ -22,7 +22,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/version"
 )
 
-// shutdownTime is how long calls may go on after the program was told to stop.
+// shutdownTime is the grace period for calls at shutdown.
 const shutdownTime = 5 * time.Second
 
 // serveFlags are the flags of the server.
@@ -44,18 +44,18 @@ func parseServeFlags(args []string, stdout io.Writer) (serveFlags, error) {
 	set.StringVar(&f.root, "root", "", "`directory` to serve")
 	set.StringVar(&f.listen, "listen", "127.0.0.1:7410", "`address` to listen on; \":7410\" for all interfaces, port 0 for any free one")
 	set.StringVar(&f.tokenFile, "token-file", "", "`file` with the bearer token that clients present (or set "+tokenVariable+")")
-	set.BoolVar(&f.readOnly, "read-only", false, "offer no tool that changes anything: no write, patch and bash")
-	set.BoolVar(&f.noBash, "no-bash", false, "offer no bash")
-	set.StringVar(&f.allowEnv, "allow-env", "", "`names` of environment variables, parted by commas, that bash may see beside PATH, HOME, LANG and TERM")
-	set.StringVar(&f.writable, "bash-writable", "", "`directories`, parted by commas, that bash may change beside the root and its home (Linux 6.2 and later; elsewhere it may change all that you may)")
-	set.Int64Var(&f.limits.FileBytes, "max-file-bytes", f.limits.FileBytes, "size of the largest file that read, write and patch handle, in `bytes`")
-	set.Int64Var(&f.limits.SearchFileBytes, "max-search-file-bytes", f.limits.SearchFileBytes, "size above which searches pass over a file, in `bytes`")
-	set.Int64Var(&f.limits.ImageBytes, "max-image-bytes", f.limits.ImageBytes, "size of the largest image that read_image returns, in `bytes`")
-	set.IntVar(&f.limits.OutputBytes, "max-output-bytes", f.limits.OutputBytes, "length of the longest answer, in `bytes`")
-	set.DurationVar(&f.limits.SearchTime, "search-timeout", f.limits.SearchTime, "longest `time` that a search takes")
-	set.DurationVar(&f.limits.ShellTime, "bash-timeout", f.limits.ShellTime, "time `limit` of a command that asks for none")
-	set.DurationVar(&f.limits.MaxShellTime, "max-bash-timeout", f.limits.MaxShellTime, "longest time `limit` that a command may ask for")
-	set.IntVar(&f.limits.ShellProcesses, "max-bash-processes", f.limits.ShellProcesses, "`number` of processes and threads that a command may have at once (Linux); 0 is no limit")
+	set.BoolVar(&f.readOnly, "read-only", false, "offer only read-only tools: no write, patch and bash")
+	set.BoolVar(&f.noBash, "no-bash", false, "do not offer bash")
+	set.StringVar(&f.allowEnv, "allow-env", "", "comma-separated `names` of environment variables that bash may see besides PATH, HOME, LANG and TERM")
+	set.StringVar(&f.writable, "bash-writable", "", "comma-separated `directories` that bash may change besides the root and its home (enforced on Linux 6.2 and later)")
+	set.Int64Var(&f.limits.FileBytes, "max-file-bytes", f.limits.FileBytes, "maximum size of a file for read, write and patch, in `bytes`")
+	set.Int64Var(&f.limits.SearchFileBytes, "max-search-file-bytes", f.limits.SearchFileBytes, "maximum size of a file that is searched, in `bytes`")
+	set.Int64Var(&f.limits.ImageBytes, "max-image-bytes", f.limits.ImageBytes, "maximum size of an image for read_image, in `bytes`")
+	set.IntVar(&f.limits.OutputBytes, "max-output-bytes", f.limits.OutputBytes, "maximum length of an answer, in `bytes`")
+	set.DurationVar(&f.limits.SearchTime, "search-timeout", f.limits.SearchTime, "maximum `duration` of a search")
+	set.DurationVar(&f.limits.ShellTime, "bash-timeout", f.limits.ShellTime, "default time `limit` of a command")
+	set.DurationVar(&f.limits.MaxShellTime, "max-bash-timeout", f.limits.MaxShellTime, "maximum time `limit` that a command may request")
+	set.IntVar(&f.limits.ShellProcesses, "max-bash-processes", f.limits.ShellProcesses, "maximum `number` of processes and threads of a command (Linux); 0 means no limit")
 	if err := set.Parse(args); err != nil {
 		return f, err
 	}
@@ -102,7 +102,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return serveUntil(ctx, listener, w.Handler())
 }
 
-// serveUntil serves until the context ends, then lets calls finish for a while.
+// serveUntil serves until the context ends, then gives calls a grace period.
 func serveUntil(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server := &http.Server{Handler: endStreams(ctx, handler), ReadHeaderTimeout: 10 * time.Second}
 	failed := make(chan error, 1)
@@ -120,9 +120,8 @@ func serveUntil(ctx context.Context, listener net.Listener, handler http.Handler
 	return nil
 }
 
-// endStreams ends the streams that clients hold open for notifications, which
-// are their only GET requests of any length, when the context ends. Nothing is
-// lost with them, and calls, which are POST requests, may finish.
+// endStreams ends the notification streams of clients, their only long GET requests, when the context ends. Nothing
+// is lost with them, and calls, which are POST requests, may finish.
 func endStreams(ctx context.Context, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
@@ -135,15 +134,15 @@ func endStreams(ctx context.Context, next http.Handler) http.Handler {
 	})
 }
 
-// newRunner prepares bash. Its home is a directory of its own, so that caches and
-// settings do not end up among the workspace's files.
+// newRunner prepares bash. It gets a separate home directory, so that caches and settings do not end up in the
+// workspace.
 func newRunner(f serveFlags) (runner *shell.Runner, cleanup func(), err error) {
 	if f.noBash || f.readOnly {
 		return nil, func() {}, nil
 	}
 	program, err := os.Executable()
 	if err != nil {
-		return nil, nil, fmt.Errorf("find own program: %w", err)
+		return nil, nil, fmt.Errorf("find the executable: %w", err)
 	}
 	// The supervisor does not run in the server's directory.
 	root, err := filepath.Abs(f.root)

@@ -10,15 +10,14 @@ import (
 	"strings"
 )
 
-// tokenVariable may hold the token instead of a file.
+// tokenVariable may contain the token instead of a file.
 const tokenVariable = "NESTOR_WORKSPACE_TOKEN"
 
-// minToken is the length below which a token could be guessed.
+// minToken is the minimum length of a token.
 const minToken = 16
 
-// readToken returns the bearer token. It is never a flag: arguments are visible
-// to every process on the machine. Commands do not inherit the variable, and
-// hideMemory keeps them from reading it out of /proc.
+// readToken returns the bearer token. There is no flag for it, because arguments are visible to every process on the
+// machine. Commands do not inherit the variable, and hideMemory prevents them from reading it in /proc.
 func readToken(file string) (string, error) {
 	token := os.Getenv(tokenVariable)
 	if err := os.Unsetenv(tokenVariable); err != nil {

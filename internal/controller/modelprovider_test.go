@@ -35,12 +35,12 @@ var _ = Describe("A ModelProvider", func() {
 
 		s := secret(ns, "model-key", "key", "wrong-key-12345")
 		Expect(api.Create(ctx, s)).To(Succeed())
-		Eventually(readiness(p)).Should(HavePrefix("False Unauthorized: The provider refuses the key"))
+		Eventually(readiness(p)).Should(HavePrefix("False Unauthorized: The provider rejects the key"))
 		Expect(readiness(p)()).NotTo(ContainSubstring("wrong-key-12345"))
 
 		s.Data["key"] = []byte("right")
 		Expect(api.Update(ctx, s)).To(Succeed())
-		Eventually(readiness(p)).Should(Equal("True Ready: The provider answers."))
+		Eventually(readiness(p)).Should(Equal("True Ready: The provider responds."))
 	})
 
 	It("says that it is being asked while no answer has come", func() {
@@ -51,13 +51,13 @@ var _ = Describe("A ModelProvider", func() {
 		})
 		p := provider(newNamespace(nil), silent.URL+"/v1", "")
 		Expect(api.Create(ctx, p)).To(Succeed())
-		Eventually(readiness(p)).Should(HavePrefix("Unknown " + v1alpha1.ReasonProgressing + ": The provider is being asked for its models."))
+		Eventually(readiness(p)).Should(HavePrefix("Unknown " + v1alpha1.ReasonProgressing + ": Listing the provider's models."))
 	})
 
 	It("says that nobody answers at its address", func() {
 		p := provider(newNamespace(nil), "http://127.0.0.1:1/v1", "")
 		Expect(api.Create(ctx, p)).To(Succeed())
-		Eventually(readiness(p)).Should(HavePrefix("False Unreachable: The provider does not answer"))
+		Eventually(readiness(p)).Should(HavePrefix("False Unreachable: The provider does not respond"))
 	})
 
 	It("names a fallback that does not exist", func() {

@@ -71,7 +71,7 @@ func planted(name, attempts string, object client.Object, owned bool) attack {
 		run: func(t *testing.T, w *world) {
 			r, trap := plant(t, w, "")
 			r.Eventually(ready(r)).Should(ContainElement(And(HaveField("Type", v1alpha1.ConditionReady), HaveField("Status", metav1.ConditionFalse),
-				HaveField("Reason", v1alpha1.ReasonWorkspaceUnavailable), HaveField("Message", ContainSubstring(trap.GetName()+" has the name of the workspace's own and is not the operator's: delete it")))))
+				HaveField("Reason", v1alpha1.ReasonWorkspaceUnavailable), HaveField("Message", ContainSubstring(trap.GetName()+" has the name of a workspace object but was not created by the operator: delete it")))))
 		},
 		control: func(t *testing.T, w *world) {
 			r, _ := plant(t, w, "-2")
@@ -151,7 +151,7 @@ var _ = class(
 		run: func(t *testing.T, w *world) {
 			r := w.room(t)
 			r.create(r.look(scratch("90Gi")))
-			r.notAllowed("The workspace asks for 90Gi, and this operator allows 20Gi")
+			r.notAllowed("The workspace requests 90Gi, and this operator allows 20Gi")
 		},
 		control: func(t *testing.T, w *world) {
 			r := w.room(t)

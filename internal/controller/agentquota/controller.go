@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package agentquota shows what namespaces have used of their AgentQuotas, and tells the engine when a quota changes. The engine enforces
-// them.
+// Package agentquota writes the usage of AgentQuotas to their status, and notifies the engine of changed quotas. The
+// engine enforces them.
 package agentquota
 
 import (
@@ -28,20 +28,20 @@ import (
 	"github.com/nestor-dev/nestor/internal/engine"
 )
 
-// Reconciler shows the quotas of one namespace at a time: they count the same calls.
+// Reconciler writes the quotas of one namespace at a time, because they count the same calls.
 type Reconciler struct {
 	Client client.Client
 	Engine *engine.Engine
-	// Used is told of namespaces in which model calls began, ended or wait.
+	// Used receives namespaces in which model calls started, ended or wait.
 	Used *poke.Queue
-	// Retry lets runs of a namespace look again that have not begun: a quota of money may have kept them waiting.
+	// Retry retries the runs of a namespace that have not started, in case they wait for a cost quota.
 	Retry func(namespace string)
 
 	mu    sync.Mutex
 	shown map[string]time.Time
 }
 
-// pace is how much time is between two writes that only show usage.
+// pace is the minimum interval between two writes that only update usage.
 const pace = 3 * time.Second
 
 // SetupWithManager registers the controller.
@@ -58,22 +58,22 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// Namespace is the name under which the quotas of a namespace are reconciled.
+// Namespace returns the name under which the quotas of a namespace are reconciled.
 func Namespace(name string) types.NamespacedName { return types.NamespacedName{Namespace: name} }
 
-// changed hears of a quota that came, went or has another spec: calls that wait may go on.
+// changed handles a quota that was created, deleted or changed: waiting calls may continue.
 func (r *Reconciler) changed(_ context.Context, object client.Object) []reconcile.Request {
 	r.Engine.QuotasChanged(object.GetNamespace())
 	r.Retry(object.GetNamespace())
 	return []reconcile.Request{{NamespacedName: Namespace(object.GetNamespace())}}
 }
 
-// renewed hears of a namespace that was created, perhaps again: what the old one used does not count for it.
+// renewed handles a created namespace: usage of an earlier namespace of the same name does not count for it.
 func renewed(_ context.Context, object client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: Namespace(object.GetName())}}
 }
 
-// priced hears of a provider that has another spec: models may have prices now.
+// priced handles a changed provider: its models may have prices now.
 func (r *Reconciler) priced(context.Context, client.Object) []reconcile.Request {
 	r.Engine.QuotasChanged("")
 	return nil
@@ -82,7 +82,7 @@ func (r *Reconciler) priced(context.Context, client.Object) []reconcile.Request 
 // +kubebuilder:rbac:groups=nestor.dev,resources=agentquotas,verbs=get;list;watch
 // +kubebuilder:rbac:groups=nestor.dev,resources=agentquotas/status,verbs=get;update
 
-// Reconcile shows the quotas of a namespace, and comes back when the first of them resets.
+// Reconcile writes the quotas of a namespace, and requeues when the first of them resets.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var list v1alpha1.AgentQuotaList
 	if err := r.Client.List(ctx, &list, client.InNamespace(req.Namespace)); err != nil {
@@ -105,7 +105,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		object := &list.Items[i]
 		next, ok := statusOf(object, usage, now)
 		if !ok {
-			continue // it came after the usage was read, and wakes the controller itself
+			continue // it was created after the usage was read; its own event will follow
 		}
 		again = min(again, next.ResetTime.Sub(now)+time.Second)
 		if equality.Semantic.DeepEqual(object.Status, next) {
@@ -120,7 +120,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: again}, nil
 }
 
-// observed says whether every quota shows something of its present spec.
+// observed reports whether the status of every quota is about its current spec.
 func observed(quotas []v1alpha1.AgentQuota) bool {
 	for i := range quotas {
 		conditions := quotas[i].Status.Conditions
@@ -131,7 +131,7 @@ func observed(quotas []v1alpha1.AgentQuota) bool {
 	return true
 }
 
-// early is how long to wait before usage is shown again.
+// early returns how long to wait before usage may be written again.
 func (r *Reconciler) early(namespace string, now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()

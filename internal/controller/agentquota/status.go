@@ -17,7 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/engine"
 )
 
-// statusOf is the status of a quota, if its usage is among those that were counted for its present spec.
+// statusOf returns the status of a quota. It reports false if the usage was not counted for its current spec.
 func statusOf(object *v1alpha1.AgentQuota, usage []engine.QuotaUsage, now time.Time) (v1alpha1.AgentQuotaStatus, bool) {
 	q := backend.QuotaOf(object)
 	i := slices.IndexFunc(usage, func(u engine.QuotaUsage) bool { return u.Quota == q })
@@ -39,12 +39,12 @@ func statusOf(object *v1alpha1.AgentQuota, usage []engine.QuotaUsage, now time.T
 	return next, true
 }
 
-// condition says whether runs wait for the quota.
+// condition returns the Ready condition of a quota, with the number of waiting runs.
 func condition(generation int64, used engine.QuotaUsage) metav1.Condition {
 	if used.Waiting == 0 {
 		return status.Ready(generation, "No run waits for this quota.")
 	}
-	c := status.Ready(generation, fmt.Sprintf("%d runs wait for this quota. They go on when it resets, or is raised.", used.Waiting))
+	c := status.Ready(generation, fmt.Sprintf("%d runs wait for this quota. They continue when it resets or is raised.", used.Waiting))
 	c.Reason = v1alpha1.ReasonQuotaExhausted
 	return c
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package agentrole says of every AgentRole whether it can be used, and if not what to create or mend.
+// Package agentrole writes the status of AgentRoles: whether they can be used, or what to create or fix.
 package agentrole
 
 import (
@@ -25,14 +25,14 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// Reconciler judges AgentRoles.
+// Reconciler writes the status of AgentRoles.
 type Reconciler struct {
 	Client client.Client
 	Finder resolve.Finder
 }
 
-// SetupWithManager registers the controller. Roles depend on other roles, providers and config maps, so a change of any
-// of these is looked at by the roles that may depend on it.
+// SetupWithManager registers the controller. Roles depend on other roles, providers and config maps, so changes of
+// these reconcile the roles that may depend on them.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	everyRole := handler.EnqueueRequestsFromMapFunc(r.every)
 	return ctrl.NewControllerManagedBy(mgr).
@@ -49,7 +49,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 
-// Reconcile judges one role.
+// Reconcile checks one role.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var object v1alpha1.AgentRole
 	if err := r.Client.Get(ctx, req.NamespacedName, &object); err != nil {
@@ -62,7 +62,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return status.Result(status.Write(ctx, r.Client, &object, &object.Status.Conditions, condition, nil))
 }
 
-// judge says whether the role can be used as it is written.
+// judge returns the condition of a role.
 func (r *Reconciler) judge(ctx context.Context, object *v1alpha1.AgentRole) (metav1.Condition, error) {
 	generation := object.Generation
 	read, err := r.Finder.ReadRole(ctx, object)
@@ -90,12 +90,12 @@ func (r *Reconciler) judge(ctx context.Context, object *v1alpha1.AgentRole) (met
 	}
 	if len(absent) > 0 {
 		return status.NotReady(generation, v1alpha1.ReasonRoleNotFound, fmt.Sprintf(
-			"spec.delegation.roles names roles that do not exist and are not offered: %s. Create them, or leave them out.", strings.Join(absent, ", "))), nil
+			"spec.delegation.roles names roles that do not exist and are not offered: %s. Create them or remove them from the list.", strings.Join(absent, ", "))), nil
 	}
 	return status.Ready(generation, "The role can be used."), nil
 }
 
-// absent returns the roles that nobody may delegate to, because they do not exist.
+// absent returns the roles that do not exist.
 func (r *Reconciler) absent(ctx context.Context, namespace string, names []string) ([]string, error) {
 	var absent []string
 	for _, name := range names {
@@ -105,7 +105,7 @@ func (r *Reconciler) absent(ctx context.Context, namespace string, names []strin
 		case err == nil:
 		case errors.As(err, &missing) && missing.Reason == v1alpha1.ReasonRoleNotFound:
 			absent = append(absent, name)
-		case errors.As(err, &missing): // it exists, and says itself what it lacks
+		case errors.As(err, &missing): // it exists; its own status has what is missing
 		default:
 			return nil, err
 		}
@@ -113,7 +113,7 @@ func (r *Reconciler) absent(ctx context.Context, namespace string, names []strin
 	return absent, nil
 }
 
-// checkSchema says what is wrong with the input schema of a role that is offered as a tool.
+// checkSchema returns what is wrong with the input schema of a role that is offered as a tool, or "".
 func checkSchema(object *v1alpha1.AgentRole) string {
 	as := object.Spec.AsTool
 	if as == nil || as.InputSchema == nil {
@@ -126,7 +126,7 @@ func checkSchema(object *v1alpha1.AgentRole) string {
 	return ""
 }
 
-// every enqueues all roles: shared objects may matter to roles of any namespace.
+// every returns all roles, because shared objects may affect roles of any namespace.
 func (r *Reconciler) every(ctx context.Context, changed client.Object) []reconcile.Request {
 	var list v1alpha1.AgentRoleList
 	options := []client.ListOption{}
@@ -134,7 +134,7 @@ func (r *Reconciler) every(ctx context.Context, changed client.Object) []reconci
 		options = append(options, client.InNamespace(changed.GetNamespace()))
 	}
 	if err := r.Client.List(ctx, &list, options...); err != nil {
-		return nil // the cache is not ready; its own events will come
+		return nil // the cache is not ready; its events will follow
 	}
 	var requests []reconcile.Request
 	for i := range list.Items {
@@ -145,7 +145,7 @@ func (r *Reconciler) every(ctx context.Context, changed client.Object) []reconci
 	return requests
 }
 
-// promptedBy enqueues the roles whose prompt a config map holds.
+// promptedBy returns the roles whose prompt comes from a config map.
 func (r *Reconciler) promptedBy(ctx context.Context, config client.Object) []reconcile.Request {
 	var list v1alpha1.AgentRoleList
 	if err := r.Client.List(ctx, &list, client.InNamespace(config.GetNamespace())); err != nil {

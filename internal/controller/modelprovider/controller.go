@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package modelprovider says of every ModelProvider whether it answers, and if not what to mend.
+// Package modelprovider writes the status of ModelProviders: whether they respond, or what to fix.
 package modelprovider
 
 import (
@@ -27,11 +27,11 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
-// Reconciler judges ModelProviders.
+// Reconciler writes the status of ModelProviders.
 type Reconciler struct {
 	Client client.Client
 	Finder resolve.Finder
-	// Transport carries the questions to providers.
+	// Transport sends the probes.
 	Transport http.RoundTripper
 
 	prober *prober
@@ -53,7 +53,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 // +kubebuilder:rbac:groups=nestor.dev,resources=modelproviders/status,verbs=get;update
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
 
-// Reconcile judges one provider and comes back when the judgement is old.
+// Reconcile checks one provider and requeues when the result expires.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var object v1alpha1.ModelProvider
 	if err := r.Client.Get(ctx, req.NamespacedName, &object); err != nil {
@@ -72,7 +72,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: again}, nil
 }
 
-// judge says what is known of a provider, and when to look again. What is not known is asked.
+// judge returns the condition of a provider and when to check again. It starts a probe if there is no result.
 func (r *Reconciler) judge(ctx context.Context, object *v1alpha1.ModelProvider) (metav1.Condition, time.Duration, error) {
 	generation := object.Generation
 	key, err := r.key(ctx, object)
@@ -102,25 +102,25 @@ func (r *Reconciler) judge(ctx context.Context, object *v1alpha1.ModelProvider) 
 		r.prober.probe(name, revision, endpoint)
 	}
 	if !ok {
-		return status.Progressing(generation, "The provider is being asked for its models."), holdBad, nil
+		return status.Progressing(generation, "Listing the provider's models."), holdBad, nil
 	}
 	return conditionOf(generation, known), max(known.fresh(time.Now()), time.Second), nil
 }
 
-// conditionOf puts a verdict into words. A provider that answers with something other than a list of models is there all the same:
-// not every compatible endpoint has such a list.
+// conditionOf returns the condition for a probe's result. A provider that responds with something other than a list
+// of models is ready: not every compatible endpoint has such a list.
 func conditionOf(generation int64, v verdict) metav1.Condition {
 	switch v.kind {
 	case "", model.UnknownModel, model.BadRequest, model.Malformed:
-		return status.Ready(generation, "The provider answers.")
+		return status.Ready(generation, "The provider responds.")
 	case model.Unauthorized, model.NoKey:
-		return status.NotReady(generation, v1alpha1.ReasonUnauthorized, "The provider refuses the key: "+v.message)
+		return status.NotReady(generation, v1alpha1.ReasonUnauthorized, "The provider rejects the key: "+v.message)
 	case model.NotAllowed:
 		return status.NotReady(generation, v1alpha1.ReasonEndpointNotAllowed, "The provider cannot be used: "+v.message)
 	case model.Oversized:
 		return status.NotReady(generation, v1alpha1.ReasonInvalidResponse, "The provider's list of models cannot be used: "+v.message)
 	}
-	return status.NotReady(generation, v1alpha1.ReasonUnreachable, "The provider does not answer: "+v.message)
+	return status.NotReady(generation, v1alpha1.ReasonUnreachable, "The provider does not respond: "+v.message)
 }
 
 // key reads the provider's API key, if it has one.
@@ -136,16 +136,16 @@ func fixed(key string) model.KeySource {
 	return func(context.Context) (string, error) { return key, nil }
 }
 
-// revisionOf changes with the spec and with the key, and gives neither away.
+// revisionOf returns a hash that changes with the spec and the key without revealing them.
 func revisionOf(object *v1alpha1.ModelProvider, key string) string {
 	return fmt.Sprintf("%s/%d/%x", object.UID, object.Generation, sha256.Sum256([]byte(key)))
 }
 
-// keyedBy enqueues the providers whose key a Secret holds.
+// keyedBy returns the providers whose key comes from a Secret.
 func (r *Reconciler) keyedBy(ctx context.Context, secret client.Object) []reconcile.Request {
 	var list v1alpha1.ModelProviderList
 	if err := r.Client.List(ctx, &list, client.InNamespace(secret.GetNamespace())); err != nil {
-		return nil // the cache is not ready; its own events will come
+		return nil // the cache is not ready; its events will follow
 	}
 	var requests []reconcile.Request
 	for i := range list.Items {

@@ -14,16 +14,16 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
-// How long an answer holds, and how long a probe may take.
+// Lifetimes of results, and the timeout of a probe.
 const (
 	holdGood     = 10 * time.Minute
 	holdBad      = 30 * time.Second
 	probeTimeout = 10 * time.Second
 )
 
-// verdict is what a probe came to.
+// verdict is the result of a probe.
 type verdict struct {
-	// revision is what was probed: another spec or another key is another question.
+	// revision identifies the probed spec and key.
 	revision string
 	kind     model.Kind
 	message  string
@@ -32,7 +32,7 @@ type verdict struct {
 
 func (v verdict) good() bool { return v.kind == "" }
 
-// fresh says how long the verdict still holds.
+// fresh returns how long the result is still valid.
 func (v verdict) fresh(now time.Time) time.Duration {
 	hold := holdGood
 	if !v.good() {
@@ -41,7 +41,7 @@ func (v verdict) fresh(now time.Time) time.Duration {
 	return hold - now.Sub(v.at)
 }
 
-// prober asks providers whether they are there, in goroutines of its own: a reconcile never waits for a provider.
+// prober probes providers in separate goroutines, because a reconcile must not wait for a provider.
 type prober struct {
 	now  func() time.Time
 	done func(types.NamespacedName)
@@ -55,7 +55,7 @@ func newProber(now func() time.Time, done func(types.NamespacedName)) *prober {
 	return &prober{now: now, done: done, verdicts: map[types.NamespacedName]verdict{}, running: map[types.NamespacedName]string{}}
 }
 
-// verdict returns what is known of a revision of a provider.
+// verdict returns the result for a revision of a provider.
 func (p *prober) verdict(name types.NamespacedName, revision string) (verdict, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,7 +63,7 @@ func (p *prober) verdict(name types.NamespacedName, revision string) (verdict, b
 	return v, ok && v.revision == revision
 }
 
-// probe asks a provider, unless that is under way.
+// probe starts a probe unless one is running.
 func (p *prober) probe(name types.NamespacedName, revision string, client *model.Client) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package poke lets work in process wake a controller: a session that changed, a probe that was answered, an agent
-// that moved on.
+// Package poke wakes controllers from within the process: after a session changed, a probe finished or an agent
+// advanced.
 package poke
 
 import (
@@ -20,27 +20,27 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// soon is how long progress may gather before somebody looks, and looks is how many of those looks a controller takes in a second:
-// with a thousand agents at work each is looked at less often, because no more could be shown anyway.
+// soon is how long progress may accumulate before a reconcile, and looks the number of such reconciles per second:
+// with a thousand active agents each is reconciled less often, because the status could not show more anyway.
 const (
 	soon  = time.Second
 	looks = 25
 )
 
-// Queue hands names on to a controller. Adding never blocks, and a name that waits is there once.
+// Queue passes names to a controller. Adding never blocks, and a waiting name is queued once.
 type Queue struct {
 	mu    sync.Mutex
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
-	early map[types.NamespacedName]bool // what was added before the controller ran
+	early map[types.NamespacedName]bool // added before the controller started
 	due   map[types.NamespacedName]*time.Timer
 }
 
-// New makes a queue for one controller.
+// New returns a queue for one controller.
 func New() *Queue {
 	return &Queue{early: map[types.NamespacedName]bool{}, due: map[types.NamespacedName]*time.Timer{}}
 }
 
-// Add wakes the controller for an object at once.
+// Add reconciles an object at once.
 func (q *Queue) Add(name types.NamespacedName) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -55,8 +55,8 @@ func (q *Queue) Add(name types.NamespacedName) {
 	q.queue.Add(reconcile.Request{NamespacedName: name})
 }
 
-// AddSoon wakes the controller for an object within about a second, or later if very many move on: for progress that nobody waits
-// for. What gathers meanwhile costs one look, and everything that was added with Add goes first.
+// AddSoon reconciles an object within about a second, or later if very many are waiting, for progress that is not
+// urgent. What accumulates meanwhile costs one reconcile, and everything that was added with Add goes first.
 func (q *Queue) AddSoon(name types.NamespacedName) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -67,12 +67,12 @@ func (q *Queue) AddSoon(name types.NamespacedName) {
 	if _, ok := q.due[name]; ok {
 		return
 	}
-	// The controller's queue could wait as well, but a look for another reason would be taken for this one.
+	// AddAfter of the controller's queue would not do: a reconcile for another reason would count for this one.
 	after := max(soon, time.Duration(len(q.due))*time.Second/looks)
 	q.due[name] = time.AfterFunc(after, func() { q.look(name) })
 }
 
-// look lets the controller look at progress.
+// look adds a due name to the controller's queue.
 func (q *Queue) look(name types.NamespacedName) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -87,7 +87,7 @@ func (q *Queue) look(name types.NamespacedName) {
 	byPriority.AddWithOpts(priorityqueue.AddOpts{Priority: &low}, request)
 }
 
-// Source is where the controller listens.
+// Source returns the source for the controller.
 func (q *Queue) Source() source.Source {
 	return source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		q.mu.Lock()
@@ -101,7 +101,7 @@ func (q *Queue) Source() source.Source {
 	})
 }
 
-// Soon is a handler of watches: a change of an object wakes the controller soon for the one that it belongs to.
+// Soon returns a handler for watches: a change of an object reconciles the object that it belongs to with a delay.
 func (q *Queue) Soon(belongsTo func(client.Object) (types.NamespacedName, bool)) handler.EventHandler {
 	wake := func(object client.Object) {
 		if name, ok := belongsTo(object); ok {

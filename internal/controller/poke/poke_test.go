@@ -17,7 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/poke"
 )
 
-// queue is a controller's queue that writes down what it is to look at.
+// queue is a controller's queue that records requests.
 type queue struct {
 	workqueue.TypedRateLimitingInterface[reconcile.Request]
 	mu    sync.Mutex
@@ -47,13 +47,13 @@ func listen(t *testing.T) (*poke.Queue, *queue) {
 
 func name(i int) types.NamespacedName { return types.NamespacedName{Name: strconv.Itoa(i)} }
 
-// wait lets the clock of synctest go on, and what is due happen.
+// wait advances the fake time and runs what is due.
 func wait(d time.Duration) {
-	time.Sleep(d) //nolint:forbidigo // The clock of synctest does not wait.
+	time.Sleep(d) //nolint:forbidigo // fake time of synctest
 	synctest.Wait()
 }
 
-func TestProgressIsLookedAtOnceASecond(t *testing.T) {
+func TestProgressIsReconciledOncePerSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pokes, heard := listen(t)
 		for range 100 {
@@ -61,18 +61,19 @@ func TestProgressIsLookedAtOnceASecond(t *testing.T) {
 			wait(10 * time.Millisecond)
 		}
 		if n := heard.count(); n != 1 {
-			t.Errorf("100 steps within a second are looked at %d times, want once", n)
+			t.Errorf("100 steps within a second were reconciled %d times, want once", n)
 		}
 		pokes.AddSoon(name(1))
 		wait(time.Second)
 		if n := heard.count(); n != 2 {
-			t.Errorf("a step after that is not looked at: %d looks", n)
+			t.Errorf("a step after that was not reconciled: %d requests", n)
 		}
 	})
 }
 
-// Somebody may look for another reason before progress is due; what happens after that look must be looked at all the same.
-func TestALookForAnotherReasonIsNotTakenForThisOne(t *testing.T) {
+// TestOtherReconcilesDoNotCancelADelayedOne: a reconcile for another reason may happen before progress is due;
+// what happens after it must still be reconciled.
+func TestOtherReconcilesDoNotCancelADelayedOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pokes, heard := listen(t)
 		pokes.AddSoon(name(1))
@@ -82,13 +83,14 @@ func TestALookForAnotherReasonIsNotTakenForThisOne(t *testing.T) {
 		pokes.AddSoon(name(1))
 		wait(time.Second)
 		if n := heard.count(); n != 2 {
-			t.Errorf("%d looks, want one at once and one for what came after it", n)
+			t.Errorf("%d requests, want one at once and one for the later progress", n)
 		}
 	})
 }
 
-// However many agents are at work, progress takes a controller about 25 looks a second.
-func TestLooksDoNotGrowWithTheNumberOfAgents(t *testing.T) {
+// TestReconcilesDoNotGrowWithTheNumberOfAgents: however many agents are active, progress causes about 25 reconciles per
+// second.
+func TestReconcilesDoNotGrowWithTheNumberOfAgents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pokes, heard := listen(t)
 		const agents, seconds = 1000, 60
@@ -99,7 +101,7 @@ func TestLooksDoNotGrowWithTheNumberOfAgents(t *testing.T) {
 			wait(time.Second)
 		}
 		if n, most := heard.count(), 30*seconds; n > most {
-			t.Errorf("%d agents are looked at %d times in %d s, want at most %d", agents, n, seconds, most)
+			t.Errorf("%d agents were reconciled %d times in %d s, want at most %d", agents, n, seconds, most)
 		}
 		for i := range agents {
 			pokes.Add(name(i)) // they end
@@ -108,7 +110,7 @@ func TestLooksDoNotGrowWithTheNumberOfAgents(t *testing.T) {
 		pokes.AddSoon(name(agents))
 		wait(time.Second)
 		if n := heard.count(); n != before+1 {
-			t.Errorf("%d looks within a second after all have ended and one begins, want one", n-before)
+			t.Errorf("%d requests within a second after all ended and one started, want one", n-before)
 		}
 	})
 }

@@ -12,17 +12,17 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
-func TestTheConditionOfAServer(t *testing.T) {
+func TestConditionOfAServer(t *testing.T) {
 	for name, test := range map[string]struct {
 		known  mcp.Status
 		status metav1.ConditionStatus
 		reason string
 	}{
 		"ready":         {mcp.Status{Ready: true}, metav1.ConditionTrue, v1alpha1.ReasonReady},
-		"not asked yet": {mcp.Status{Reason: mcp.Connecting}, metav1.ConditionUnknown, v1alpha1.ReasonProgressing},
+		"connecting":    {mcp.Status{Reason: mcp.Connecting}, metav1.ConditionUnknown, v1alpha1.ReasonProgressing},
 		"refuses":       {mcp.Status{Reason: mcp.Unauthorized}, metav1.ConditionFalse, v1alpha1.ReasonUnauthorized},
-		"cannot work":   {mcp.Status{Reason: mcp.InvalidServer}, metav1.ConditionFalse, v1alpha1.ReasonInvalidSpec},
-		"does not come": {mcp.Status{}, metav1.ConditionFalse, v1alpha1.ReasonUnreachable},
+		"invalid spec":  {mcp.Status{Reason: mcp.InvalidServer}, metav1.ConditionFalse, v1alpha1.ReasonInvalidSpec},
+		"not connected": {mcp.Status{}, metav1.ConditionFalse, v1alpha1.ReasonUnreachable},
 	} {
 		c := conditionOf(3, test.known)
 		if c.Type != v1alpha1.ConditionReady || c.Status != test.status || c.Reason != test.reason || c.ObservedGeneration != 3 {

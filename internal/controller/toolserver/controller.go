@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package toolserver shows of every ToolServer which tools it offers, and says if it cannot be used why not.
+// Package toolserver writes the status of ToolServers: the tools that they offer, or why they cannot be used.
 package toolserver
 
 import (
@@ -29,19 +29,19 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
-// Bounds of the API on what a status lists.
+// Bounds of the lists in a status, from the API.
 const (
 	maxTools       = 128
 	maxName        = 128
 	maxDescription = 256
 )
 
-// Reconciler keeps a session with every ToolServer and shows what it offers.
+// Reconciler maintains a session with every ToolServer and writes its status.
 type Reconciler struct {
 	Client client.Client
 	Finder resolve.Finder
 
-	// Pool keeps the sessions; Changed is told of those that have changed.
+	// Pool has the sessions; Changed receives those that have changed.
 	Pool    *mcp.Pool
 	Changed *poke.Queue
 }
@@ -60,7 +60,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 // +kubebuilder:rbac:groups=nestor.dev,resources=toolservers/status,verbs=get;update
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
 
-// Reconcile sees to it that there is a session, and shows what it knows.
+// Reconcile ensures that there is a session, and writes the status from it.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var object v1alpha1.ToolServer
 	if err := r.Client.Get(ctx, req.NamespacedName, &object); err != nil {
@@ -86,12 +86,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}))
 }
 
-// server is how to reach a ToolServer.
+// server returns the connection settings of the operator's own session.
 func (r *Reconciler) server(object *v1alpha1.ToolServer) mcp.Server {
 	return Server(r.Finder, object, keyOf(client.ObjectKeyFromObject(object)))
 }
 
-// Server is how the agents of a session reach a ToolServer.
+// Server returns the connection settings of a ToolServer for a session.
 func Server(finder resolve.Finder, object *v1alpha1.ToolServer, key mcp.Key) mcp.Server {
 	return mcp.Server{
 		Key:           key,
@@ -105,7 +105,7 @@ func Server(finder resolve.Finder, object *v1alpha1.ToolServer, key mcp.Key) mcp
 	}
 }
 
-// headers reads the values from their Secrets for each request.
+// headers returns a function that reads the values from their Secrets for each request.
 func headers(finder resolve.Finder, namespace string, from []v1alpha1.HeaderSource) mcp.Headers {
 	return func(ctx context.Context) (http.Header, error) {
 		values := http.Header{}
@@ -129,7 +129,7 @@ func conditionOf(generation int64, known mcp.Status) metav1.Condition {
 		}
 		return status.Ready(generation, message)
 	case known.Reason == mcp.Connecting:
-		return status.Progressing(generation, "The server is being asked for its tools.")
+		return status.Progressing(generation, "Listing the server's tools.")
 	case known.Reason == mcp.Unauthorized:
 		return status.NotReady(generation, v1alpha1.ReasonUnauthorized, known.Message)
 	case known.Reason == mcp.InvalidServer:
@@ -142,7 +142,7 @@ func conditionOf(generation int64, known mcp.Status) metav1.Condition {
 	return status.NotReady(generation, v1alpha1.ReasonUnreachable, known.Message)
 }
 
-// toolsOf are the tools that a status shows.
+// toolsOf returns the tools for the status.
 func toolsOf(known mcp.Status, pins mcp.Pins) []v1alpha1.ToolInfo {
 	var tools []v1alpha1.ToolInfo
 	for _, t := range known.Tools[:min(len(known.Tools), maxTools)] {
@@ -159,16 +159,16 @@ func toolsOf(known mcp.Status, pins mcp.Pins) []v1alpha1.ToolInfo {
 	return tools
 }
 
-// keyOf is the key of the operator's own session with a server, which looks at its tools and calls none.
+// keyOf returns the key of the operator's own session with a server, which only lists tools.
 func keyOf(name types.NamespacedName) mcp.Key {
 	return mcp.Key{Namespace: name.Namespace, Server: name.Name}
 }
 
-// keyedBy enqueues the servers whose headers a Secret holds.
+// keyedBy returns the servers whose headers come from a Secret.
 func (r *Reconciler) keyedBy(ctx context.Context, secret client.Object) []reconcile.Request {
 	var list v1alpha1.ToolServerList
 	if err := r.Client.List(ctx, &list, client.InNamespace(secret.GetNamespace())); err != nil {
-		return nil // the cache is not ready; its own events will come
+		return nil // the cache is not ready; its events will follow
 	}
 	var requests []reconcile.Request
 	for i := range list.Items {

@@ -19,7 +19,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
-// Pins returns the pins of a ToolServer, and whether its tools were pinned at all. Nothing is offered before.
+// Pins returns the pins of a ToolServer, and reports whether its tools were pinned. No tools are offered before.
 func Pins(object *v1alpha1.ToolServer) (pins mcp.Pins, pinned bool) {
 	if !Pinned(object) {
 		return nil, false
@@ -31,20 +31,20 @@ func Pins(object *v1alpha1.ToolServer) (pins mcp.Pins, pinned bool) {
 	return pins, true
 }
 
-// Pinned says whether the tools of a server have been pinned.
+// Pinned reports whether the tools of a server have been pinned.
 func Pinned(object *v1alpha1.ToolServer) bool {
 	return object.Status.PinnedEndpoint == endpointOf(object)
 }
 
-// endpointOf sums up what makes a ToolServer another server.
+// endpointOf identifies the endpoint of a ToolServer: another value is another server.
 func endpointOf(object *v1alpha1.ToolServer) string {
 	sum := sha256.Sum256([]byte(string(object.Spec.Transport) + " " + object.Spec.URL))
 	return hex.EncodeToString(sum[:])
 }
 
-// Pin compares what a server lists with its pins, and writes both into its status. All tools are pinned when they are listed for the first
-// time, and when spec.acceptChanges names their digest. A tool that comes later is pinned when it comes, without its hints. One that goes
-// stays pinned, so that it cannot come back as another.
+// Pin compares the listed tools with the pins, and writes both to the status. All tools are pinned when they are
+// first listed, and when spec.acceptChanges has their digest. A tool that is added later is pinned then, without its
+// hints. The pin of a removed tool is kept, so that it cannot come back changed.
 func Pin(object *v1alpha1.ToolServer, known mcp.Status) {
 	pins, pinned := Pins(object)
 	if !pinned || object.Spec.AcceptChanges == known.Digest {
@@ -82,29 +82,29 @@ func listOf(pins mcp.Pins) []v1alpha1.ToolPin {
 	return list
 }
 
-// changesOf says which tools are not as they were pinned, and how to accept them.
+// changesOf returns a condition with the tools that differ from their pins, and how to accept them.
 func changesOf(object *v1alpha1.ToolServer, changed, added []string) metav1.Condition {
 	c := metav1.Condition{Type: v1alpha1.ConditionToolsChanged, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonToolsAsPinned,
-		Message: "All tools are as they were pinned.", ObservedGeneration: object.Generation}
+		Message: "All tools match their pins.", ObservedGeneration: object.Generation}
 	var sentences []string
 	if len(changed) > 0 {
 		c.Status, c.Reason = metav1.ConditionTrue, v1alpha1.ReasonToolsWithheld
-		sentences = append(sentences, "Changed since they were pinned, and withheld: "+names(changed)+".")
+		sentences = append(sentences, "Withheld, because they changed since they were pinned: "+names(changed)+".")
 	}
 	if len(added) > 0 {
 		if len(changed) == 0 {
 			c.Reason = v1alpha1.ReasonToolsAdded
 		}
-		sentences = append(sentences, "Added later, and offered without the server's hints: "+names(added)+".")
+		sentences = append(sentences, "Added later and offered without the server's hints: "+names(added)+".")
 	}
 	if len(sentences) > 0 {
-		c.Message = fmt.Sprintf(`%s Look at what they do now; to accept them: kubectl patch toolserver %s --namespace %s --type merge --patch '{"spec":{"acceptChanges":"%s"}}'`,
+		c.Message = fmt.Sprintf(`%s Review them; to accept them: kubectl patch toolserver %s --namespace %s --type merge --patch '{"spec":{"acceptChanges":"%s"}}'`,
 			strings.Join(sentences, " "), object.Name, object.Namespace, object.Status.ToolsDigest)
 	}
 	return c
 }
 
-// names lists tools for people; not more than a message has room for.
+// names formats a list of tools, limited to the space of a message.
 func names(tools []string) string {
 	const most, longest = 4, 48
 	var shown []string

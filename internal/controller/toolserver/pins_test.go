@@ -17,7 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
-// list is what a server lists: tools as name=version.
+// list returns a server's status with tools given as name=version.
 func list(tools ...string) mcp.Status {
 	status := mcp.Status{Ready: true, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(strings.Join(tools, ","))))}
 	for _, t := range tools {
@@ -27,7 +27,7 @@ func list(tools ...string) mcp.Status {
 	return status
 }
 
-// shown is what a status says: the tools that are offered, with a star if the hint counts, and those that are withheld in brackets.
+// shown formats a status: the offered tools, with a star if their hints count, and the withheld ones in brackets.
 func shown(object *v1alpha1.ToolServer) string {
 	var words []string
 	for _, t := range object.Status.Tools {
@@ -64,8 +64,8 @@ func TestToolsArePinned(t *testing.T) {
 		{"it comes back as it was", nil, list("a=1", "b=1"), "a* b* ToolsAsPinned"},
 		{"another digest is accepted", func() { object.Spec.AcceptChanges = "sha256:other" }, list("a=2", "b=1"), "(a) b* ToolsWithheld"},
 		{"the digest is accepted", func() { object.Spec.AcceptChanges = list("a=2", "b=1", "d=1").Digest }, list("a=2", "b=1", "d=1"), "a* b* d* ToolsAsPinned"},
-		{"it does not accept what comes after", nil, list("a=3", "b=1", "d=1"), "(a) b* d* ToolsWithheld"},
-		{"what was accepted before is withheld, too", nil, list("a=1", "b=1", "d=1"), "(a) b* d* ToolsWithheld"},
+		{"it does not accept later changes", nil, list("a=3", "b=1", "d=1"), "(a) b* d* ToolsWithheld"},
+		{"a previously accepted version is withheld too", nil, list("a=1", "b=1", "d=1"), "(a) b* d* ToolsWithheld"},
 		{"another field changes nothing", func() { object.Generation++; object.Spec.TimeoutSeconds = 9 }, list("a=3", "b=1"), "(a) b* ToolsWithheld"},
 		{"another endpoint is pinned anew", func() { object.Spec.URL = "https://other" }, list("a=3", "b=4"), "a* b* ToolsAsPinned"},
 	} {
@@ -112,14 +112,14 @@ func TestPinsAreBounded(t *testing.T) {
 	}
 }
 
-func TestTheMessageSaysHowToAccept(t *testing.T) {
+func TestMessageExplainsHowToAccept(t *testing.T) {
 	object := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "lab"}}
 	Pin(object, list("a=1"))
 	Pin(object, list("a=2"))
 	c := meta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionToolsChanged)
-	for _, words := range []string{"withheld: a.", `kubectl patch toolserver lab --namespace team --type merge --patch '{"spec":{"acceptChanges":"` + list("a=2").Digest + `"}}'`} {
+	for _, words := range []string{"pinned: a.", `kubectl patch toolserver lab --namespace team --type merge --patch '{"spec":{"acceptChanges":"` + list("a=2").Digest + `"}}'`} {
 		if !strings.Contains(c.Message, words) {
-			t.Errorf("%q does not say %q", c.Message, words)
+			t.Errorf("%q lacks %q", c.Message, words)
 		}
 	}
 }

@@ -18,12 +18,13 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 )
 
-// Whoever may create a chat names a Secret and a claim in it, and the operator's pod uses them. Without the checks below a person could
-// send any Secret of the namespace to a server of their own, and read any volume, with no right to either. So the objects themselves say
-// what they are for, in an annotation or label that only users with write access to them can set. A policy of the chart also asks whether the person who
-// creates the chat may get them; the checks here hold without it.
+// Anyone who may create a chat can name a Secret and a claim in it, and the operator's pod uses them. Without the
+// checks below a person could send any Secret of the namespace to their own server, and read any volume, without
+// permission for either. So the objects themselves state what they are for, in an annotation or label that only users
+// with write access to them can set. A policy of the chart also checks that the creator of the chat may get them; the
+// checks here hold without it.
 
-// lacks says what a pod refers to that is not there, or that workspaces may not use.
+// lacks returns an error if an object that a pod refers to is missing, or if workspaces may not use it.
 func (p *pods) lacks(ctx context.Context, spec pod.Spec) error {
 	if git := spec.Source.Git; git != nil && git.SecretName != "" {
 		return p.checkSecret(ctx, spec.Namespace, *git)
@@ -32,13 +33,13 @@ func (p *pods) lacks(ctx context.Context, spec pod.Spec) error {
 		return p.checkClaim(ctx, spec.Namespace, claim.ClaimName)
 	}
 	if dir := spec.Source.EmptyDir; dir != nil && dir.SizeLimit != nil && dir.SizeLimit.Cmp(spec.MaxSize) > 0 {
-		return notAllowed(fmt.Sprintf("The workspace asks for %s, and this operator allows %s: create it again with a smaller sizeLimit, or start the operator with a larger --workspace-max-size.",
+		return notAllowed(fmt.Sprintf("The workspace requests %s, and this operator allows %s: create it again with a smaller sizeLimit, or start the operator with a larger --workspace-max-size.",
 			dir.SizeLimit, &spec.MaxSize))
 	}
 	return nil
 }
 
-// checkSecret says why a Secret may not be sent to the server of a repository.
+// checkSecret returns an error if a Secret may not be sent to the server of a repository.
 func (p *pods) checkSecret(ctx context.Context, namespace string, git pod.Git) error {
 	var secret corev1.Secret
 	if err := p.find(ctx, namespace, &secret, git.SecretName, v1alpha1.ReasonSecretNotFound, "Secret"); err != nil {
@@ -55,7 +56,7 @@ func (p *pods) checkSecret(ctx context.Context, namespace string, git pod.Git) e
 		git.SecretName, remote.Origin(), namespace, git.SecretName, v1alpha1.AnnotationGitHosts, remote.Entry()))
 }
 
-// checkClaim says why a claim may not be a workspace.
+// checkClaim returns an error if a claim may not be a workspace.
 func (p *pods) checkClaim(ctx context.Context, namespace, name string) error {
 	var claim corev1.PersistentVolumeClaim
 	if err := p.find(ctx, namespace, &claim, name, v1alpha1.ReasonWorkspaceUnavailable, "PersistentVolumeClaim"); err != nil {

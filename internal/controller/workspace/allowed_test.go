@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 )
 
-// login makes a Secret that may be sent to hosts; an empty list leaves the annotation out.
+// login creates a Secret that may be sent to hosts; an empty list omits the annotation.
 func (r room) login(name, hosts string) *corev1.Secret {
 	GinkgoHelper()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.chat.Namespace, Name: name}, StringData: map[string]string{"username": "robot", "password": "hunter2"}}
@@ -26,7 +26,7 @@ func (r room) login(name, hosts string) *corev1.Secret {
 	return secret
 }
 
-// check asks what the workspace lacks before a run begins.
+// check runs the check before a run starts.
 func (r room) check() error {
 	GinkgoHelper()
 	place, err := workspaces.Of(ctx, r.chat)
@@ -34,7 +34,7 @@ func (r room) check() error {
 	return workspaces.Check(ctx, place)
 }
 
-// expectNotAllowed expects that neither a run begins nor a pod is made.
+// expectNotAllowed expects that neither a run starts nor a pod is created.
 func (r room) expectNotAllowed(words string) {
 	GinkgoHelper()
 	err := r.check()
@@ -61,7 +61,7 @@ var _ = Describe("What a workspace may use", func() {
 
 		metav1.SetMetaDataAnnotation(&secret.ObjectMeta, v1alpha1.AnnotationGitHosts, entry)
 		Expect(api.Update(ctx, secret)).To(Succeed())
-		Expect(r.check()).To(Succeed(), "once it does")
+		Expect(r.check()).To(Succeed(), "once it names the server")
 	},
 		Entry("because it names none", "http://attacker.example/x.git", "", "http://attacker.example"),
 		Entry("because it names another", "https://attacker.example/x.git", "git.example.com", "attacker.example"),

@@ -14,21 +14,22 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
-// host runs workspaces of some kind.
+// host runs one kind of workspace.
 type host interface {
-	// enter starts the workspace of a place, if it does not run, and keeps it running until the visit ends. An error is for
-	// the model: nothing was run.
+	// enter starts the workspace of a place if it does not run, and keeps it running until the visit ends. An error
+	// is for the model: nothing was run.
 	enter(ctx context.Context, p Place, agent string) (*visit, error)
 }
 
 // visit is the use of a workspace by one call.
 type visit struct {
 	session *mcp.Session
-	// note, if there is one, is what the model should know of the workspace beside the call's answer.
+	// note, if not empty, is information about the workspace for the model.
 	note string
-	// accompany returns a context for the call, which ends when the workspace does; nil if that cannot happen.
+	// accompany returns a context for the call that is cancelled when the workspace is lost; nil if that cannot
+	// happen.
 	accompany func(context.Context) (context.Context, context.CancelFunc)
-	// lost returns in words what happened to the workspace during the visit, or nothing.
+	// lost returns what happened to the workspace during the visit, or "".
 	lost  func(context.Context) string
 	leave func()
 }
@@ -59,8 +60,8 @@ func (w *Workspaces) call(ctx context.Context, p Place, spec tool.Spec, call too
 	return output, err
 }
 
-// call runs a tool. If the workspace is lost meanwhile, the error says what became of it. It never repeats a call that may have
-// had an effect.
+// call runs a tool. If the workspace is lost meanwhile, the error describes what happened. It never repeats a call
+// that may have had an effect.
 func (v *visit) call(ctx context.Context, spec tool.Spec, call tool.Call) (tool.Output, error) {
 	during, done := ctx, func() {}
 	if v.accompany != nil {
@@ -72,7 +73,7 @@ func (v *visit) call(ctx context.Context, spec tool.Spec, call tool.Call) (tool.
 		return output, err
 	}
 	if during.Err() != nil {
-		err = tool.ErrOutcomeUnknown // it was under way when it was given up
+		err = tool.ErrOutcomeUnknown // it was in flight when it was abandoned
 	}
 	if words := v.lost(ctx); words != "" {
 		err = fmt.Errorf("%s (%w)", words, err)
@@ -80,8 +81,8 @@ func (v *visit) call(ctx context.Context, spec tool.Spec, call tool.Call) (tool.
 	return output, err
 }
 
-// within puts the agent's own directory before the one that a call names, so that an agent that was given a directory works
-// there without knowing the rest. The server refuses what leads out.
+// within prefixes the cwd of a call with the agent's own directory, so that the agent needs to know only that. The
+// server rejects paths that lead out.
 func within(cwd string, arguments json.RawMessage) (json.RawMessage, error) {
 	if cwd == "" {
 		return arguments, nil
@@ -93,7 +94,7 @@ func within(cwd string, arguments json.RawMessage) (json.RawMessage, error) {
 	var named string
 	if given, ok := fields["cwd"]; ok {
 		if err := json.Unmarshal(given, &named); err != nil {
-			return nil, errors.New("cwd must be a text")
+			return nil, errors.New("cwd must be a string")
 		}
 	}
 	if strings.HasPrefix(named, "/") {

@@ -16,11 +16,11 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 )
 
-// lookAgain is how soon a run looks again that lacks something that cannot be watched: a directory, or a claim, for
-// which it is not worth watching all claims of a cluster.
+// lookAgain is the retry interval of a run that waits for something that is not watched: a directory, or a claim,
+// because watching all claims of a cluster is not worth it.
 const lookAgain = 5 * time.Second
 
-// Check says what a workspace lacks before it can be started, as a *resolve.Missing.
+// Check returns a *resolve.Missing if a workspace cannot be started.
 func (w *Workspaces) Check(ctx context.Context, p *Place) error {
 	if p == nil {
 		return nil
@@ -33,7 +33,7 @@ func (w *Workspaces) Check(ctx context.Context, p *Place) error {
 	return err
 }
 
-// retry lets a namespace look again after a while, once for all that wait in it.
+// retry retries the runs of a namespace after a while, once for all that wait in it.
 func (w *Workspaces) retry(namespace string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -67,8 +67,8 @@ func (w *Workspaces) check(ctx context.Context, p *Place) error {
 	return w.pods.taken(ctx, spec)
 }
 
-// check returns the directory of this machine that a path leads to, without links, or says why it may not be a workspace. Only what it
-// returns may be opened: a link on the path may lead elsewhere by then.
+// check returns the directory of this machine that a path leads to, with links resolved, or why it may not be a
+// workspace. Only the returned path may be opened: a link on the original path may lead elsewhere by then.
 func (d *directories) check(path string) (actual string, err error) {
 	if len(d.options.LocalRoots) == 0 {
 		return "", unavailable("A workspace of the source directory works in local mode only: start the operator with --local-workspaces, or use git, persistentVolumeClaim or emptyDir.")
@@ -93,7 +93,7 @@ func inside(path, root string) bool {
 	return err == nil && relative != ".." && !strings.HasPrefix(relative, "../")
 }
 
-// realPaths resolves the directories in which local workspaces may be, so that links do not lead out of them.
+// realPaths resolves the roots of local workspaces, so that links cannot lead out of them.
 func realPaths(roots []string) ([]string, error) {
 	var actual []string
 	for _, root := range roots {

@@ -13,12 +13,12 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/resolve"
 )
 
-func TestAnAgentWorksInItsDirectory(t *testing.T) {
+func TestCwdIsPrefixedWithTheAgentsDirectory(t *testing.T) {
 	for name, tc := range map[string]struct{ cwd, arguments, want string }{
 		"no directory":          {"", `{"path":"a"}`, `{"path":"a"}`},
 		"a directory":           {"src", `{"path":"a"}`, `{"cwd":"src","path":"a"}`},
 		"a directory within it": {"src", `{"cwd":"api","path":"a"}`, `{"cwd":"src/api","path":"a"}`},
-		"the way out":           {"src", `{"cwd":"../etc","path":"a"}`, `{"cwd":"src/../etc","path":"a"}`}, // the server refuses it
+		"the way out":           {"src", `{"cwd":"../etc","path":"a"}`, `{"cwd":"src/../etc","path":"a"}`}, // the server rejects it
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := within(tc.cwd, []byte(tc.arguments))
@@ -32,7 +32,7 @@ func TestAnAgentWorksInItsDirectory(t *testing.T) {
 	}
 }
 
-func TestDirectoriesThatMayBeServed(t *testing.T) {
+func TestAllowedDirectories(t *testing.T) {
 	base := t.TempDir()
 	allowed, other := filepath.Join(base, "allowed"), filepath.Join(base, "other")
 	for _, dir := range []string{allowed, other, filepath.Join(allowed, "project"), filepath.Join(base, "allowed-not")} {

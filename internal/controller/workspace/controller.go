@@ -27,7 +27,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 )
 
-// Cache adds to a manager's cache that only the pods of workspaces are kept in memory, not all of the cluster.
+// Cache limits a manager's cache of pods to those of workspaces.
 func Cache(options cache.Options) cache.Options {
 	if options.ByObject == nil {
 		options.ByObject = map[client.Object]cache.ByObject{}
@@ -36,11 +36,12 @@ func Cache(options cache.Options) cache.Options {
 	return options
 }
 
-// Reconciler looks after the pods of workspaces.
+// Reconciler removes unused and broken pods of workspaces.
 type Reconciler struct {
 	Client     client.Client
 	Workspaces *Workspaces
-	// WhileAtWork lets a controller act only while this operator is at work: a pod that it does not use may be another's.
+	// WhileAtWork wraps a reconciler so that it acts only while this operator is active: an unused pod may be used by
+	// another operator.
 	WhileAtWork func(reconcile.Reconciler) reconcile.Reconciler
 }
 
@@ -58,14 +59,15 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r.WhileAtWork(r))
 }
 
-// closeDirectory stops serving a directory when the chat or task is gone that it was served to.
+// closeDirectory stops serving a directory when its chat or task is deleted.
 func (r *Reconciler) closeDirectory() handler.EventHandler {
 	return handler.Funcs{DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 		r.Workspaces.directories.end(e.Object.GetUID())
 	}}
 }
 
-// Reconcile removes a pod that nobody uses, that has ended, or whose node is lost, and wakes those who wait for it.
+// Reconcile removes a pod that is unused, that has ended, or whose node is lost, and wakes the calls that wait for
+// it.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var found corev1.Pod
 	err := r.Client.Get(ctx, req.NamespacedName, &found)
@@ -85,13 +87,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	v := r.Workspaces.pods.judge(&found, idle)
 	if v.remove {
-		ctrl.LoggerFrom(ctx).Info("Removing a workspace pod", "pod", req.NamespacedName, "why", v.why)
+		ctrl.LoggerFrom(ctx).Info("Removing a workspace pod", "pod", req.NamespacedName, "reason", v.why)
 		err = r.Workspaces.pods.remove(ctx, &found, v.force)
 	}
 	return ctrl.Result{RequeueAfter: v.again}, err
 }
 
-// judge decides on a pod, and keeps calls out of one that goes because nobody uses it.
+// judge decides what to do with a pod, and keeps new calls out of one that is removed because it is idle.
 func (p *pods) judge(found *corev1.Pod, idle time.Duration) (v verdict) {
 	p.uses.with(client.ObjectKeyFromObject(found), func(one *use) {
 		v = judge(found, idle, one.calls, one.last, p.options.Now())
@@ -102,7 +104,8 @@ func (p *pods) judge(found *corev1.Pod, idle time.Duration) (v verdict) {
 	return v
 }
 
-// idle is how long the pod of a chat or task may stand unused. If the owner is gone, the pod goes with it.
+// idle returns how long the pod of a chat or task may be unused. If the owner was deleted, the pod is deleted with
+// it.
 func (r *Reconciler) idle(ctx context.Context, found *corev1.Pod) (time.Duration, error) {
 	owner := metav1.GetControllerOf(found)
 	if owner == nil {

@@ -21,8 +21,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/version"
 )
 
-// directories serves directories of this machine, each by a server of its own behind one port of the loopback interface. The
-// program must pass shell.SupervisorArgument on to shell.Supervise, as the operator does.
+// directories serves directories of this machine, each by a separate server behind one loopback port. The program
+// must pass shell.SupervisorArgument on to shell.Supervise, as the operator does.
 type directories struct {
 	options Options
 	pool    *mcp.Pool
@@ -32,7 +32,7 @@ type directories struct {
 	open map[types.UID]*directory
 }
 
-// directory is a directory that is served.
+// directory is a served directory.
 type directory struct {
 	served  *workspace.Workspace
 	home    string
@@ -54,12 +54,12 @@ func (d *directories) enter(ctx context.Context, p Place, _ string) (*visit, err
 	}
 	if status := one.session.Settle(ctx); !status.Ready {
 		d.release(uid, one, p.idle())
-		return nil, fmt.Errorf("the workspace does not answer, and nothing was run: %s", status.Message)
+		return nil, fmt.Errorf("the workspace does not respond, and nothing was run: %s", status.Message)
 	}
 	return &visit{session: one.session, leave: func() { d.release(uid, one, p.idle()) }, lost: func(context.Context) string { return "" }}, nil
 }
 
-// hold returns the directory of an owner, open until it is released.
+// hold returns the directory of an owner, which stays open until it is released.
 func (d *directories) hold(uid types.UID, p Place) (*directory, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -78,7 +78,7 @@ func (d *directories) hold(uid types.UID, p Place) (*directory, error) {
 	return one, nil
 }
 
-// release lets a directory be closed when it has not been used for a time.
+// release allows a directory to be closed after an idle time.
 func (d *directories) release(uid types.UID, one *directory, idle time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -98,15 +98,15 @@ func (d *directories) release(uid types.UID, one *directory, idle time.Duration)
 func (d *directories) serve(uid types.UID, path string) (*directory, error) {
 	actual, err := d.check(path)
 	if err != nil {
-		return nil, err // it was right when the agent began, and has been changed since
+		return nil, err // it was valid when the agent started, and has been changed since
 	}
 	program, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("find this program: %w", err)
+		return nil, fmt.Errorf("find the executable: %w", err)
 	}
 	home, err := os.MkdirTemp(d.options.Scratch, "nestor-home-")
 	if err != nil {
-		return nil, fmt.Errorf("make a home for commands: %w", err)
+		return nil, fmt.Errorf("create a home directory for commands: %w", err)
 	}
 	token := rand.Text() + rand.Text()
 	limits := workspace.DefaultLimits()
@@ -132,7 +132,7 @@ func (d *directories) serve(uid types.UID, path string) (*directory, error) {
 	return &directory{served: served, home: home, session: session}, nil
 }
 
-// end closes the directory of an owner that is gone.
+// end closes the directory of a deleted owner.
 func (d *directories) end(uid types.UID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -160,5 +160,5 @@ func (d *directories) shut(uid types.UID, one *directory) {
 	d.pool.Retain(func(key mcp.Key) bool { return key.Server != string(uid) })
 	d.front.remove(string(uid))
 	one.served.Close()
-	_ = os.RemoveAll(one.home) // what commands left there is of no use to anybody
+	_ = os.RemoveAll(one.home) // leftovers of commands
 }

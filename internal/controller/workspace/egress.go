@@ -19,10 +19,11 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 )
 
-// A network policy knows addresses and no names. So the operator looks the git server up when it makes a pod, the policy allows these
-// addresses at the server's port, and the pod has them in its list of hosts: it needs no name server, through which data could leave too.
+// A network policy matches addresses, not names. So the operator resolves the git server when it creates a pod, the
+// policy allows these addresses at the server's port, and the pod has them in its host aliases: it needs no DNS,
+// through which data could leak too.
 
-// reach adds to a spec that its pod may connect to the server of its repository.
+// reach allows the pod of a spec to connect to the server of its repository.
 func (p *pods) reach(ctx context.Context, spec pod.Spec) (pod.Spec, error) {
 	if spec.Source.Git == nil {
 		return spec, nil
@@ -47,8 +48,8 @@ func (p *pods) reach(ctx context.Context, spec pod.Spec) (pod.Spec, error) {
 	return spec, nil
 }
 
-// serviceOf finds the Service of this cluster that a host is, as a pod of the namespace would: by its name, with or without its
-// namespace, and with or without the cluster's domain. Other hosts have none.
+// serviceOf returns the Service of this cluster that a host name refers to, as a pod of the namespace would resolve
+// it: by name, with or without namespace and cluster domain. It returns nil for other hosts.
 func (p *pods) serviceOf(ctx context.Context, namespace, host string) (*corev1.Service, error) {
 	labels := strings.Split(host, ".")
 	if len(labels) > 2 && labels[2] != "svc" {
@@ -63,7 +64,7 @@ func (p *pods) serviceOf(ctx context.Context, namespace, host string) (*corev1.S
 	}
 	var found corev1.Service
 	err := p.options.Live.Get(ctx, name, &found)
-	// An operator of some namespaces may not read others: the name servers know it, too.
+	// An operator that is limited to some namespaces may not read others; DNS resolves the name too.
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 		return nil, nil
 	}
@@ -71,12 +72,12 @@ func (p *pods) serviceOf(ctx context.Context, namespace, host string) (*corev1.S
 		return nil, fmt.Errorf("get the Service of the git server: %w", err)
 	}
 	if len(found.Spec.Selector) == 0 {
-		return nil, nil // it leads to addresses, and not to pods
+		return nil, nil // it selects no pods
 	}
 	return &found, nil
 }
 
-// addressesOf finds the addresses of a git server.
+// addressesOf returns the addresses of a git server.
 func (p *pods) addressesOf(ctx context.Context, host string, service *corev1.Service) ([]netip.Addr, error) {
 	var found []netip.Addr
 	if address, err := netip.ParseAddr(host); err == nil {
@@ -106,15 +107,16 @@ func (p *pods) addressesOf(ctx context.Context, host string, service *corev1.Ser
 	return slices.Compact(found), nil
 }
 
-// awsMetadata is where a cloud serves its nodes' credentials by IPv6; by IPv4 it is link-local.
+// awsMetadata is the IPv6 metadata service of AWS; the IPv4 one is link-local.
 var awsMetadata = netip.MustParsePrefix("fd00:ec2::/32")
 
-// reserved says that an address is not that of a git server: the pod itself, its node, or the metadata service of a cloud.
+// reserved reports whether an address cannot be a git server's: the pod itself, its node, or a cloud's metadata
+// service.
 func reserved(address netip.Addr) bool {
 	return !address.IsGlobalUnicast() || awsMetadata.Contains(address)
 }
 
-// targetOf is the port of the pods behind a port of a Service.
+// targetOf returns the pod port behind a port of a Service.
 func targetOf(service *corev1.Service, number int32) intstr.IntOrString {
 	for _, port := range service.Spec.Ports {
 		if port.Port == number && port.TargetPort != (intstr.IntOrString{}) {
@@ -124,7 +126,7 @@ func targetOf(service *corev1.Service, number int32) intstr.IntOrString {
 	return intstr.FromInt32(number)
 }
 
-// hosts lets a pod find a name. An address needs none.
+// hosts returns the host aliases for a name. An address needs none.
 func hosts(name string, addresses []netip.Addr) []corev1.HostAlias {
 	if _, err := netip.ParseAddr(name); err == nil {
 		return nil

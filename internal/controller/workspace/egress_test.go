@@ -19,7 +19,7 @@ func clonedFrom(url string) v1alpha1.Workspace {
 	return v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: url}}
 }
 
-// policy is the network policy of the room's pod.
+// policy returns the network policy of the room's pod.
 func (r room) policy() networkingv1.NetworkPolicy {
 	GinkgoHelper()
 	var policy networkingv1.NetworkPolicy
@@ -27,7 +27,7 @@ func (r room) policy() networkingv1.NetworkPolicy {
 	return policy
 }
 
-// expectReaches expects that a rule lets out to addresses at a port.
+// expectReaches expects that a rule allows addresses at a port.
 func expectReaches(rule networkingv1.NetworkPolicyEgressRule, port int, cidrs ...string) {
 	GinkgoHelper()
 	Expect(rule.Ports).To(ConsistOf(HaveField("Port", HaveValue(Equal(intstr.FromInt(port))))))
@@ -40,25 +40,25 @@ func expectReaches(rule networkingv1.NetworkPolicyEgressRule, port int, cidrs ..
 }
 
 var _ = Describe("What a workspace pod may connect to", func() {
-	It("is its git server, by the addresses that the operator found", func() {
+	It("is its git server, by the resolved addresses", func() {
 		r := newRoom(clonedFrom("https://git.example.com:8443/team/app.git"))
 		r.call(workspaces, "ls", `{}`)
 		p := r.pod("")
 		egress := r.policy().Spec.Egress
-		Expect(egress).To(HaveLen(1), "no name server either")
+		Expect(egress).To(HaveLen(1), "no DNS either")
 		expectReaches(egress[0], 8443, "192.0.2.7/32", "2001:db8::7/128")
 		Expect(p.Spec.HostAliases).To(ConsistOf(
 			corev1.HostAlias{IP: "192.0.2.7", Hostnames: []string{"git.example.com"}}, corev1.HostAlias{IP: "2001:db8::7", Hostnames: []string{"git.example.com"}}))
 	})
 
-	It("is an address that the URL names", func() {
+	It("is an address in the URL", func() {
 		r := newRoom(clonedFrom("http://192.0.2.9/app.git"))
 		r.call(workspaces, "ls", `{}`)
 		Expect(r.pod("").Spec.HostAliases).To(BeEmpty())
 		expectReaches(r.policy().Spec.Egress[0], 80, "192.0.2.9/32")
 	})
 
-	DescribeTable("is not what only looks like a git server", func(url, words string) {
+	DescribeTable("excludes reserved and unknown addresses", func(url, words string) {
 		r := newRoom(clonedFrom(url))
 		expectNotRun(finished(r.call(workspaces, "ls", `{}`)), words)
 		var pods corev1.PodList
@@ -70,7 +70,7 @@ var _ = Describe("What a workspace pod may connect to", func() {
 		Entry("the metadata service by IPv6", "http://[fd00:ec2::254]/x.git", "which workspaces may not reach"),
 		Entry("the pod itself", "http://127.0.0.1/x.git", "which workspaces may not reach"),
 		Entry("an IPv4 address in IPv6", "http://[::ffff:169.254.169.254]/x.git", "which workspaces may not reach"),
-		Entry("a name that nobody knows", "https://nowhere.example/x.git", "cannot find the address of the git server nowhere.example: no such host"),
+		Entry("an unknown name", "https://nowhere.example/x.git", "cannot find the address of the git server nowhere.example: no such host"),
 	)
 
 	DescribeTable("is the pods of a Service of the cluster", func(host func(namespace string) string) {
@@ -112,7 +112,7 @@ var _ = Describe("What a workspace pod may connect to", func() {
 		}
 	})
 
-	It("is put right when somebody has changed the policy", func() {
+	It("is restored after the policy was changed", func() {
 		r, first, _ := open(cloned)
 		policy := r.policy()
 		right := policy.Spec.DeepCopy()
@@ -129,9 +129,9 @@ var _ = Describe("What a workspace pod may connect to", func() {
 })
 
 var _ = Describe("The size of a workspace pod", func() {
-	It("is what the operator allows at most", func() {
+	It("is limited by the operator", func() {
 		r := newRoom(v1alpha1.Workspace{EmptyDir: &v1alpha1.EmptyDirSource{SizeLimit: "21Gi"}})
-		r.expectNotAllowed("The workspace asks for 21Gi, and this operator allows 20Gi: create it again with a smaller sizeLimit")
+		r.expectNotAllowed("The workspace requests 21Gi, and this operator allows 20Gi: create it again with a smaller sizeLimit")
 		r = newRoom(v1alpha1.Workspace{EmptyDir: &v1alpha1.EmptyDirSource{SizeLimit: "20Gi"}})
 		Expect(r.check()).To(Succeed())
 	})

@@ -9,7 +9,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
-// InSession says whether there is a session with a pod.
+// InSession reports whether there is a session with a pod.
 func (w *Workspaces) InSession(name types.NamespacedName) bool {
 	_, ok := w.pods.pool.Lookup(mcp.Key{Namespace: name.Namespace, Server: name.Name})
 	return ok

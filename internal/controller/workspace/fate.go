@@ -18,10 +18,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 )
 
-// news is how long a call that was cut off waits to hear why: a node tells some time after the connection broke.
+// news is how long an interrupted call waits for the reason: a node reports some time after the connection broke.
 const news = 3 * time.Second
 
-// glimpse is what is remembered of a pod, to tell later what has become of it.
+// glimpse identifies a pod and its restarts, to determine later what happened to it.
 type glimpse struct {
 	uid      types.UID
 	restarts int32
@@ -31,7 +31,7 @@ func glimpseOf(p *corev1.Pod) glimpse {
 	return glimpse{uid: p.UID, restarts: serverStatus(p).RestartCount}
 }
 
-// serverStatus is that of the container that answers calls.
+// serverStatus returns the status of the server's container.
 func serverStatus(p *corev1.Pod) corev1.ContainerStatus {
 	for _, status := range p.Status.ContainerStatuses {
 		if status.Name == pod.Container {
@@ -41,17 +41,17 @@ func serverStatus(p *corev1.Pod) corev1.ContainerStatus {
 	return corev1.ContainerStatus{}
 }
 
-// fate is what has become of a pod.
+// fate is what happened to a pod.
 type fate struct {
-	// words tell it; empty if nothing has happened.
+	// words describe it; empty if nothing happened.
 	words string
-	// final says that no call in it can be answered any more.
+	// final means that no call in the pod can be answered any more.
 	final bool
-	// kept says that the pod is the same, so that its files are still there.
+	// kept means that it is the same pod, so that its files still exist.
 	kept bool
 }
 
-// fate tells what has become of a pod that was seen before.
+// fate determines what happened to a pod since the glimpse.
 func (g glimpse) fate(p *corev1.Pod, now time.Time) fate {
 	switch {
 	case over(p):
@@ -75,7 +75,7 @@ func (g glimpse) fate(p *corev1.Pod, now time.Time) fate {
 	return fate{}
 }
 
-// how tells how a container ended.
+// how describes how a container ended.
 func how(t *corev1.ContainerStateTerminated) string {
 	if t.Reason == "OOMKilled" {
 		return "because it used more memory than it may (OOMKilled)"
@@ -83,7 +83,7 @@ func how(t *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf("with code %d %s", t.ExitCode, t.Reason)
 }
 
-// disruptions are the reasons for which Kubernetes takes a pod away, in words.
+// disruptions describes the reasons for which Kubernetes removes a pod.
 var disruptions = map[string]string{
 	corev1.PodReasonPreemptionByScheduler: "a more important pod took its place",
 	"DeletionByTaintManager":              "its node is lost or may not be used any more",
@@ -92,7 +92,7 @@ var disruptions = map[string]string{
 	corev1.PodReasonTerminationByKubelet:  "its node ran short of something or is shutting down",
 }
 
-// because tells why a pod is being removed, as far as Kubernetes says.
+// because describes why a pod is being removed, if Kubernetes reports it.
 func because(p *corev1.Pod) string {
 	i := slices.IndexFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
@@ -108,12 +108,12 @@ func because(p *corev1.Pod) string {
 	return ": " + words + ", " + oneLine(c.Message)
 }
 
-// stuck says that a pod was told to end, and that its node has not confirmed it for so long that it is taken for lost.
+// stuck reports whether a pod was deleted but its node has not confirmed it for so long that the node counts as lost.
 func stuck(p *corev1.Pod, now time.Time) bool {
 	return p.DeletionTimestamp != nil && !now.Before(p.DeletionTimestamp.Add(overdue))
 }
 
-// fate looks at the pod of a name for one who has seen it before.
+// fate determines what happened to the pod of a name since the glimpse.
 func (p *pods) fate(ctx context.Context, name types.NamespacedName, g glimpse) fate {
 	var found corev1.Pod
 	err := p.options.Client.Get(ctx, name, &found)
@@ -131,7 +131,7 @@ func (p *pods) fate(ctx context.Context, name types.NamespacedName, g glimpse) f
 	return fate{words: last, final: true}
 }
 
-// remember keeps in mind how a pod goes, for the calls in it that hear of it when it is gone.
+// remember records how a pod ended, for its calls that notice later.
 func (p *pods) remember(found *corev1.Pod) {
 	var words string
 	switch {
@@ -145,7 +145,7 @@ func (p *pods) remember(found *corev1.Pod) {
 	p.uses.with(client.ObjectKeyFromObject(found), func(one *use) { one.ends[found.UID] = words })
 }
 
-// lost tells what has become of a workspace in which a call was cut off, and of its files.
+// lost describes what happened to a workspace in which a call was interrupted, and to its files.
 func (p *pods) lost(ctx context.Context, spec pod.Spec, name types.NamespacedName, g glimpse) string {
 	ctx, cancel := context.WithTimeout(ctx, news)
 	defer cancel()
@@ -162,7 +162,7 @@ func (p *pods) lost(ctx context.Context, spec pod.Spec, name types.NamespacedNam
 	}
 }
 
-// files tells what becomes of the files of a workspace whose pod is the same, or another.
+// files describes what happens to the files of a workspace, whether its pod is the same or another one.
 func files(spec pod.Spec, same bool) string {
 	switch {
 	case same:
@@ -175,10 +175,11 @@ func files(spec pod.Spec, same bool) string {
 	return "Its files are gone with it; the next call starts it again, empty"
 }
 
-// errLost is why a call ends whose workspace has ended.
+// errLost is the cause of a call that was cancelled because its workspace ended.
 var errLost = errors.New("the workspace is lost")
 
-// accompany returns a context for a call, which ends when the pod can answer no more: a node that is gone closes no connections.
+// accompany returns a context for a call that is cancelled when the pod is lost, because a lost node does not close
+// connections.
 func (p *pods) accompany(ctx context.Context, name types.NamespacedName, g glimpse) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {

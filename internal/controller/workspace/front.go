@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// front is one HTTP server on the loopback interface, with a path for each directory. It starts with the first.
+// front is one HTTP server on the loopback interface, with a path for each directory. It starts with the first one.
 type front struct {
 	mu       sync.Mutex
 	server   *http.Server
@@ -25,13 +25,13 @@ func (f *front) add(name string, handler http.Handler) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.server == nil {
-		listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not wait for anything
+		listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not block
 		if err != nil {
 			return "", fmt.Errorf("find a port for workspaces: %w", err)
 		}
 		f.server = &http.Server{Handler: f, ReadHeaderTimeout: 10 * time.Second}
 		f.address, f.handlers = listener.Addr().String(), map[string]http.Handler{}
-		go func(server *http.Server) { _ = server.Serve(listener) }(f.server) // it ends with close
+		go func(server *http.Server) { _ = server.Serve(listener) }(f.server) // ended by close
 	}
 	f.handlers[name] = http.StripPrefix("/"+name, handler)
 	return "http://" + f.address + "/" + name + "/", nil

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestWhatBecomesOfAPod(t *testing.T) {
+func TestJudge(t *testing.T) {
 	const idle = 15 * time.Minute
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	ago := func(d time.Duration) *metav1.Time { return &metav1.Time{Time: now.Add(-d)} }
@@ -45,7 +45,7 @@ func failed(reason, message string) corev1.Pod {
 	return corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: reason, Message: message}}
 }
 
-func TestWhatAPodWaitsForIsSaid(t *testing.T) {
+func TestWaitsFor(t *testing.T) {
 	terminated := func(message string) corev1.ContainerState {
 		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 128, Reason: "Error", Message: message}}
 	}

@@ -36,7 +36,7 @@ const (
 	stillThere = "Its files are still there, but what ran in it has ended"
 )
 
-// claim creates the volume that a room may be on.
+// claim creates the volume of a room.
 func (r room) claim() {
 	GinkgoHelper()
 	Expect(api.Create(ctx, &corev1.PersistentVolumeClaim{
@@ -48,7 +48,7 @@ func (r room) claim() {
 	})).To(Succeed())
 }
 
-// open returns a room whose pod runs.
+// open returns a room with a running pod.
 func open(w v1alpha1.Workspace) (room, *corev1.Pod, string) {
 	GinkgoHelper()
 	r := newRoom(w)
@@ -63,14 +63,14 @@ func open(w v1alpha1.Workspace) (room, *corev1.Pod, string) {
 	return r, p, root
 }
 
-// schedule gives a pod to a node. From then on only the node, or force, ends it.
+// schedule assigns a pod to a node. From then on only the node, or force, deletes it.
 func (r room) schedule(p *corev1.Pod) {
 	GinkgoHelper()
 	Expect(api.SubResource("binding").Create(ctx, p, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: "node-1"}})).To(Succeed())
 	Expect(api.Get(ctx, r.name(), p)).To(Succeed())
 }
 
-// report writes a pod's status, as a node or a controller does.
+// report writes a pod's status like a node or a controller.
 func (r room) report(change func(*corev1.PodStatus)) error {
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		var found corev1.Pod
@@ -82,14 +82,14 @@ func (r room) report(change func(*corev1.PodStatus)) error {
 	})
 }
 
-// fail is what a node does to a pod that it cannot keep.
+// fail imitates a node that ends a pod.
 func fail(reason, message string) func(room) error {
 	return func(r room) error {
 		return r.report(func(s *corev1.PodStatus) { s.Phase, s.Reason, s.Message = corev1.PodFailed, reason, message })
 	}
 }
 
-// disrupt is what a controller does to take a pod away.
+// disrupt imitates a controller that removes a pod.
 func disrupt(reason, message string) func(room) error {
 	return func(r room) error {
 		return errors.Join(r.report(func(s *corev1.PodStatus) {
@@ -98,24 +98,24 @@ func disrupt(reason, message string) func(room) error {
 	}
 }
 
-// remove deletes a pod; its node has yet to confirm it.
+// remove deletes a pod; its node has not confirmed it yet.
 func (r room) remove() error {
 	return api.Delete(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: r.name().Namespace, Name: r.name().Name}})
 }
 
-// confirm is what a node does when a pod that was deleted has ended.
+// confirm imitates a node that confirms the end of a deleted pod.
 func (r room) confirm() error {
 	return client.IgnoreNotFound(api.Delete(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: r.name().Namespace, Name: r.name().Name}}, client.GracePeriodSeconds(0)))
 }
 
-// loseNode is what happens to the pod of a node that is gone for good.
+// loseNode imitates what happens to the pod of a lost node.
 func loseNode(r room) error {
 	err := disrupt("DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint")(r)
 	clock.advance(2 * time.Minute)
 	return errors.Join(err, r.report(func(*corev1.PodStatus) {}), r.touched())
 }
 
-// killed is what a node tells of a container that it has killed and started again.
+// killed imitates a node's report of a container that was killed and restarted.
 func killed(reason string, code int32) func(room) error {
 	return func(r room) error {
 		return r.report(func(s *corev1.PodStatus) {
@@ -127,8 +127,8 @@ func killed(reason string, code int32) func(room) error {
 	}
 }
 
-// cut lets the next tool call reach the workspace, does some damage to it, and loses the answer: with a reset, or, as when a
-// machine is gone, with nothing at all. It counts the calls that reach the workspace.
+// cut lets the next tool call reach the workspace, damages it, and drops the answer: with a reset or, as when a
+// machine is gone, silently. It counts the calls that reach the workspace.
 func cut(r room, reset bool, damage func(room) error) *atomic.Int64 {
 	reached := &atomic.Int64{}
 	network.cutting(func(request *http.Request, reach func()) error {
@@ -148,10 +148,11 @@ func cut(r room, reset bool, damage func(room) error) *atomic.Int64 {
 	return reached
 }
 
-var _ = Describe("A workspace pod that is lost while a file is changed", func() {
+var _ = Describe("A workspace pod that is lost during a write", func() {
 	const arguments = `{"path":"a.txt","edits":[{"old_string":"1","new_string":"12"}]}`
 
-	// expectUnknown expects that the model hears what became of the pod, of the call and of the files, and that nothing is repeated.
+	// expectUnknown expects that the model is informed about the pod, the call and the files, and that the call is
+	// not repeated.
 	expectUnknown := func(r room, root string, reached *atomic.Int64, words ...string) {
 		GinkgoHelper()
 		Expect(os.WriteFile(filepath.Join(root, "a.txt"), []byte("1"), 0o600)).To(Succeed())
@@ -165,7 +166,7 @@ var _ = Describe("A workspace pod that is lost while a file is changed", func() 
 		network.cutting(nil)
 	}
 
-	DescribeTable("is told to the model, and the next call starts another", func(w v1alpha1.Workspace, reset bool, damage func(room) error, words ...string) {
+	DescribeTable("is reported to the model, and the next call starts another", func(w v1alpha1.Workspace, reset bool, damage func(room) error, words ...string) {
 		r, first, root := open(w)
 		expectUnknown(r, root, cut(r, reset, damage), words...)
 		Expect(r.confirm()).To(Succeed())
@@ -198,7 +199,7 @@ var _ = Describe("A workspace pod that is lost while a file is changed", func() 
 		Entry("deleted by hand", empty, false, func(r room) error { return errors.Join(r.remove(), r.confirm()) }, "the workspace's pod was removed", emptied),
 	)
 
-	DescribeTable("goes on in the same pod when only its container ended", func(reason string, code int32, words string) {
+	DescribeTable("continues in the same pod if only its container ended", func(reason string, code int32, words string) {
 		r, first, root := open(empty)
 		expectUnknown(r, root, cut(r, true, killed(reason, code)), words, stillThere)
 		result := finished(r.call(workspaces, "ls", `{}`))
@@ -206,14 +207,14 @@ var _ = Describe("A workspace pod that is lost while a file is changed", func() 
 		Expect(result.Text).To(And(ContainSubstring("a.txt"), Not(ContainSubstring("started anew"))))
 		Expect(r.pod("").UID).To(Equal(first.UID))
 	},
-		Entry("for want of memory", "OOMKilled", int32(137), "because it used more memory than it may (OOMKilled)"),
+		Entry("out of memory", "OOMKilled", int32(137), "because it used more memory than it may (OOMKilled)"),
 		Entry("with an error", "Error", int32(2), "with code 2 Error"),
 	)
 
 	It("waits for a person when it is on a volume and its node is gone", func() {
 		r, first, root := open(volume)
 		expectUnknown(r, root, cut(r, false, loseNode), "its node does not answer", onVolume)
-		Expect(r.pod("").UID).To(Equal(first.UID), "two pods on a volume could spoil it")
+		Expect(r.pod("").UID).To(Equal(first.UID), "two pods on a volume could corrupt it")
 		result := finished(r.call(workspaces, "ls", `{}`))
 		Expect(result.Text).To(And(ContainSubstring("nothing was run"), ContainSubstring("hangs on the node node-1, which does not answer"), ContainSubstring("A person must")))
 		Expect(result.OutcomeUnknown).To(BeFalse())
@@ -224,7 +225,7 @@ var _ = Describe("A workspace pod that is lost while a file is changed", func() 
 		Expect(finished(done).Failure).To(BeEmpty())
 	})
 
-	It("leaves nothing unknown for a tool that only reads", func() {
+	It("does not report an unknown outcome for a read-only tool", func() {
 		r, _, _ := open(empty)
 		reached := cut(r, false, fail("Evicted", "The node was low on resource: memory."))
 		result := finished(r.call(workspaces, "ls", `{}`))
@@ -234,11 +235,11 @@ var _ = Describe("A workspace pod that is lost while a file is changed", func() 
 		Expect(reached.Load()).To(BeEquivalentTo(1))
 	})
 
-	It("lets a call finish in a pod that was told to end", func() {
+	It("lets a call finish in a terminating pod", func() {
 		r, first, _ := open(empty)
 		network.cutting(func(_ *http.Request, reach func()) error {
 			network.cutting(nil)
-			if err := r.remove(); err != nil { // it has its grace period
+			if err := r.remove(); err != nil { // it has a grace period
 				return err
 			}
 			return errAnswer
@@ -248,7 +249,7 @@ var _ = Describe("A workspace pod that is lost while a file is changed", func() 
 		Expect(r.pod("").UID).To(Equal(first.UID))
 		done := r.call(workspaces, "ls", `{}`)
 		Expect(r.confirm()).To(Succeed())
-		r.start(r.pod(first.UID)) // it is there only because the second call waits for it
+		r.start(r.pod(first.UID)) // created for the second call
 		Expect(finished(done).Failure).To(BeEmpty())
 	})
 })

@@ -23,20 +23,22 @@ import (
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;create;update
 
-// make creates the objects of a workspace, the pod last: it must not run without its policy. One call does it for all.
+// make creates the objects of a workspace, the pod last, because it must not run without its policy. One call creates
+// them for all.
 func (p *pods) make(ctx context.Context, spec pod.Spec, name types.NamespacedName) error {
 	if !p.uses.claim(name) {
 		return nil
 	}
 	err := p.create(ctx, spec, name)
 	if err != nil {
-		p.uses.seen(name) // the next call tries again
+		p.uses.seen(name) // the next call retries
 	}
 	return err
 }
 
 func (p *pods) create(ctx context.Context, spec pod.Spec, name types.NamespacedName) error {
-	// It was there when the agent began. A pod without it would wait until the call gives up, and say less.
+	// The references existed when the agent started. A pod without them would wait until the call times out, with a
+	// worse message.
 	if err := p.lacks(ctx, spec); err != nil {
 		return err
 	}
@@ -51,13 +53,13 @@ func (p *pods) create(ctx context.Context, spec pod.Spec, name types.NamespacedN
 	if err != nil {
 		return err
 	}
-	// A token that was there before belonged to a pod that was there before.
+	// An existing token belonged to an earlier pod.
 	p.uses.with(name, func(one *use) {
 		one.anew, one.told, one.leaving = before && spec.Source.PersistentVolumeClaim == nil, map[string]bool{}, ""
 	})
 	err = p.options.Client.Create(ctx, pod.Pod(spec))
 	if apierrors.IsAlreadyExists(err) {
-		return p.checkOwner(ctx, spec, name, &corev1.Pod{}) // if it is ours, it will be seen
+		return p.checkOwner(ctx, spec, name, &corev1.Pod{}) // if it is ours, its event will follow
 	}
 	if err != nil {
 		return fmt.Errorf("create the pod: %w", err)
@@ -65,7 +67,7 @@ func (p *pods) create(ctx context.Context, spec pod.Spec, name types.NamespacedN
 	return nil
 }
 
-// ensureToken makes the token of a workspace. It reports whether there was one.
+// ensureToken creates the token of a workspace. It reports whether there was one.
 func (p *pods) ensureToken(ctx context.Context, spec pod.Spec, name types.NamespacedName) (before bool, err error) {
 	_, err = p.token(ctx, spec, name)
 	if err == nil || !apierrors.IsNotFound(err) {
@@ -77,7 +79,7 @@ func (p *pods) ensureToken(ctx context.Context, spec pod.Spec, name types.Namesp
 	return false, nil
 }
 
-// token reads the token of a workspace. It is kept in memory while the workspace is in use.
+// token reads the token of a workspace. It is cached while the workspace is in use.
 func (p *pods) token(ctx context.Context, spec pod.Spec, name types.NamespacedName) (string, error) {
 	var known string
 	p.uses.with(name, func(one *use) { known = one.token })
@@ -100,7 +102,7 @@ func (p *pods) token(ctx context.Context, spec pod.Spec, name types.NamespacedNa
 	return token, nil
 }
 
-// remove deletes a pod, this one and no later one of its name, and ends the session with it.
+// remove deletes a pod, by UID, and ends the session with it.
 func (p *pods) remove(ctx context.Context, found *corev1.Pod, force bool) error {
 	name := client.ObjectKeyFromObject(found)
 	options := []client.DeleteOption{client.Preconditions{UID: &found.UID}}

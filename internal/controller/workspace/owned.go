@@ -20,12 +20,12 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 )
 
-// The names of a workspace's objects can be computed by everybody who sees its chat or task. So an object that is found by its name is
-// used only if the chat or task owns it, by its UID. An owner can be forged by whoever may create such an object; what the operator would
-// be led astray by, where a Service leads and what a policy allows, is compared too.
+// Anyone who sees a chat or task can compute the names of its workspace's objects. So an object that is found by name
+// is used only if the chat or task owns it, by UID. Users who may create such an object can forge the owner;
+// therefore the security-relevant parts, the selector of a Service and the rules of a policy, are compared too.
 
-// taken says that an object of somebody else has the name of one of the workspace's, so that a run does not begin. While the workspace is
-// in use it was looked at before.
+// taken returns an error if a foreign object has the name of one of the workspace's, so that a run does not start.
+// While the workspace is in use, this was checked before.
 func (p *pods) taken(ctx context.Context, spec pod.Spec) error {
 	name := types.NamespacedName{Namespace: spec.Namespace, Name: spec.Name()}
 	if _, inUse := p.pool.Lookup(mcp.Key{Namespace: name.Namespace, Server: name.Name}); inUse {
@@ -39,7 +39,7 @@ func (p *pods) taken(ctx context.Context, spec pod.Spec) error {
 	return p.checkService(ctx, spec, name)
 }
 
-// checkOwner reads an object that has the name of one of ours. That there is none is no error.
+// checkOwner checks the owner of an object that has the name of one of ours. It returns nil if there is none.
 func (p *pods) checkOwner(ctx context.Context, spec pod.Spec, name types.NamespacedName, object client.Object) error {
 	err := p.options.Live.Get(ctx, name, object)
 	if apierrors.IsNotFound(err) {
@@ -54,7 +54,7 @@ func (p *pods) checkOwner(ctx context.Context, spec pod.Spec, name types.Namespa
 	return nil
 }
 
-// checkService checks that a Service leads to our pod: the operator sends the token there.
+// checkService checks that a Service leads to our pod, because the operator sends the token there.
 func (p *pods) checkService(ctx context.Context, spec pod.Spec, name types.NamespacedName) error {
 	var found corev1.Service
 	if err := p.checkOwner(ctx, spec, name, &found); err != nil || found.Name == "" {
@@ -69,7 +69,7 @@ func (p *pods) checkService(ctx context.Context, spec pod.Spec, name types.Names
 	return nil
 }
 
-// furnish creates what stands around the pod, if it is not there, and lets the policy say what it should.
+// furnish creates the missing objects around the pod, and updates the policy.
 func (p *pods) furnish(ctx context.Context, spec pod.Spec) error {
 	if err := p.ensureService(ctx, spec); err != nil {
 		return err
@@ -84,7 +84,7 @@ func (p *pods) furnish(ctx context.Context, spec pod.Spec) error {
 	return nil
 }
 
-// refurnish puts back what somebody has deleted around a pod that runs. A policy that is there has the addresses of that pod.
+// refurnish restores deleted objects around a running pod. An existing policy already has the addresses of that pod.
 func (p *pods) refurnish(ctx context.Context, spec pod.Spec) error {
 	var policy networkingv1.NetworkPolicy
 	if err := p.checkOwner(ctx, spec, types.NamespacedName{Namespace: spec.Namespace, Name: spec.Name()}, &policy); err != nil {
@@ -111,7 +111,7 @@ func (p *pods) ensureService(ctx context.Context, spec pod.Spec) error {
 	return nil
 }
 
-// restorePolicy makes a policy that is there say what it should: addresses change, and so may somebody have changed it.
+// restorePolicy updates an existing policy: addresses change, and it may have been edited.
 func (p *pods) restorePolicy(ctx context.Context, spec pod.Spec, name types.NamespacedName) error {
 	var found networkingv1.NetworkPolicy
 	if err := p.checkOwner(ctx, spec, name, &found); err != nil || found.Name == "" {
@@ -130,9 +130,9 @@ func owns(spec pod.Spec, object client.Object) bool {
 	return owner != nil && string(owner.UID) == spec.Owner.UID
 }
 
-// notOurs is for people: only they can decide what becomes of the object.
+// notOurs returns an error for people, who must decide what to do with the object.
 func notOurs(object client.Object, name types.NamespacedName) error {
-	return unavailable(fmt.Sprintf("The %s %s has the name of the workspace's own and is not the operator's: delete it.", kindOf(object), name))
+	return unavailable(fmt.Sprintf("The %s %s has the name of a workspace object but was not created by the operator: delete it.", kindOf(object), name))
 }
 
 func kindOf(object client.Object) string { return reflect.TypeOf(object).Elem().Name() }

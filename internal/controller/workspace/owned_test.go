@@ -18,7 +18,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 )
 
-// The objects that somebody else makes under the name of a workspace's.
+// Foreign objects with the names of a workspace's.
 var (
 	foreignService = &corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "trap"}, Ports: []corev1.ServicePort{{Port: pod.Port}}}}
 	foreignSecret  = &corev1.Secret{StringData: map[string]string{pod.TokenKey: "known"}}
@@ -29,7 +29,7 @@ var (
 	}
 )
 
-var _ = Describe("An object of somebody else with the name of a workspace's", func() {
+var _ = Describe("A foreign object with the name of a workspace's", func() {
 	DescribeTable("is not used, and is named in the condition until it is gone", func(planted client.Object, owner func(room) []metav1.OwnerReference) {
 		r := newRoom(empty)
 		planted = planted.DeepCopyObject().(client.Object)
@@ -42,9 +42,9 @@ var _ = Describe("An object of somebody else with the name of a workspace's", fu
 		var missing *resolve.Missing
 		Expect(err).To(BeAssignableToTypeOf(missing))
 		Expect(err.(*resolve.Missing).Reason).To(Equal(v1alpha1.ReasonWorkspaceUnavailable)) //nolint:errorlint // asserted above
-		Expect(err).To(MatchError(ContainSubstring(r.name().String() + " has the name of the workspace's own and is not the operator's: delete it.")))
+		Expect(err).To(MatchError(ContainSubstring(r.name().String() + " has the name of a workspace object but was not created by the operator: delete it.")))
 		Eventually(func(g Gomega) {
-			g.Expect(finished(r.call(workspaces, "ls", `{}`)).Text).To(And(ContainSubstring("nothing was run"), ContainSubstring("is not the operator's: delete it")))
+			g.Expect(finished(r.call(workspaces, "ls", `{}`)).Text).To(And(ContainSubstring("nothing was run"), ContainSubstring("was not created by the operator: delete it")))
 		}).Should(Succeed())
 
 		Expect(api.Delete(ctx, planted, client.GracePeriodSeconds(0))).To(Succeed())
@@ -55,7 +55,7 @@ var _ = Describe("An object of somebody else with the name of a workspace's", fu
 	},
 		Entry("a Service", foreignService, ownedByNobody),
 		Entry("a Service of another chat of the same name", foreignService, ownedByAnother),
-		Entry("a Service that leads to another pod and says that the chat owns it", foreignService, ownedByTheChat),
+		Entry("a Service that leads to another pod with a forged owner", foreignService, ownedByTheChat),
 		Entry("a Secret", foreignSecret, ownedByNobody),
 		Entry("a Secret of another chat of the same name", foreignSecret, ownedByAnother),
 		Entry("a NetworkPolicy", foreignPolicy, ownedByNobody),
@@ -69,7 +69,7 @@ func ownedByNobody(room) []metav1.OwnerReference { return nil }
 func ownedByAnother(r room) []metav1.OwnerReference {
 	owners := ownedByTheChat(r)
 	owners[0].UID = types.UID("00000000-0000-0000-0000-000000000001")
-	// The garbage collector removes what has no owner left.
+	// The garbage collector deletes objects without an existing owner.
 	kept := owners[0]
 	kept.Controller, kept.UID = nil, r.chat.UID
 	return append(owners, kept)

@@ -18,20 +18,20 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// defaultIdle is the idle time of a workspace that names none.
+// defaultIdle is the default idle timeout of a workspace.
 const defaultIdle = 15 * time.Minute
 
-// deepest is more than agents can be nested; a chain of owners that is longer is no tree.
+// deepest exceeds the maximum depth of agents; a longer chain of owners is not a tree.
 const deepest = 16
 
-// Place is where an agent works.
+// Place is the workspace and the directory of an agent.
 type Place struct {
-	// Owner is the chat or the standalone task whose workspace it is; Chat is its name if it is a chat.
+	// Owner is the chat or standalone task of the workspace; Chat is its name if it is a chat.
 	Owner client.Object
 	Chat  string
-	// Workspace is what the owner says of it.
+	// Workspace is the owner's spec.workspace.
 	Workspace v1alpha1.Workspace
-	// Cwd is the directory of the workspace that the agent was given; empty is its root.
+	// Cwd is the agent's directory in the workspace; empty means its root.
 	Cwd string
 }
 
@@ -42,13 +42,13 @@ func (p Place) idle() time.Duration {
 	return defaultIdle
 }
 
-// readOnly says that nothing in the workspace can be changed.
+// readOnly reports whether nothing in the workspace can be changed.
 func (p Place) readOnly() bool {
 	claim := p.Workspace.PersistentVolumeClaim
 	return claim != nil && claim.ReadOnly
 }
 
-// Finder finds the place of an agent.
+// Finder finds the places of agents.
 type Finder struct{ Reader client.Reader }
 
 // Of returns the place of an AgentChat, an AgentTask or a SubAgent, or nil if it has no workspace.
@@ -64,10 +64,10 @@ func (f Finder) Of(ctx context.Context, object client.Object) (*Place, error) {
 	return nil, fmt.Errorf("a %T has no workspace", object)
 }
 
-// OfAgent returns the place of an agent that runs, or nil if it has no workspace.
+// OfAgent returns the place of a running agent, or nil if it has no workspace.
 func (f Finder) OfAgent(ctx context.Context, a ledger.Agent) (*Place, error) {
 	if a.Chat != "" {
-		// Most chats have no workspace: look there before looking for the agent.
+		// Most chats have no workspace: check that before reading the agent.
 		place, err := f.ofChat(ctx, a.Namespace, a.Chat, "")
 		if err != nil || place == nil {
 			return place, err
@@ -92,7 +92,7 @@ func (f Finder) OfAgent(ctx context.Context, a ledger.Agent) (*Place, error) {
 	return f.Of(ctx, object)
 }
 
-// find looks for the workspace of the chat, or at the top of a standalone task.
+// find returns the workspace of the chat, or of the root of a standalone task.
 func (f Finder) find(ctx context.Context, object client.Object, chat, cwd string) (*Place, error) {
 	if chat != "" {
 		return f.ofChat(ctx, object.GetNamespace(), chat, cwd)
@@ -101,7 +101,7 @@ func (f Finder) find(ctx context.Context, object client.Object, chat, cwd string
 		if owner := metav1.GetControllerOf(object); owner != nil {
 			above := objectOf(owner.Kind)
 			if above == nil {
-				return nil, nil // somebody else's object owns the task, and has no workspace for it
+				return nil, nil // a foreign object owns the task
 			}
 			if err := f.Reader.Get(ctx, types.NamespacedName{Namespace: object.GetNamespace(), Name: owner.Name}, above); err != nil {
 				return nil, fmt.Errorf("get the owner of %s/%s: %w", object.GetNamespace(), object.GetName(), err)

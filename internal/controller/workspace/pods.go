@@ -32,7 +32,7 @@ func newPods(o Options) *pods {
 	return p
 }
 
-// spec describes the pod of a place.
+// spec returns the spec of the pod of a place.
 func (p *pods) spec(place Place) (pod.Spec, error) {
 	kind := "AgentTask"
 	if place.Chat != "" {
@@ -62,7 +62,7 @@ func (p *pods) spec(place Place) (pod.Spec, error) {
 	return spec, spec.Validate()
 }
 
-// enter implements host. It waits until the pod is ready and answers.
+// enter implements host. It waits until the pod is ready and responds.
 func (p *pods) enter(ctx context.Context, place Place, agent string) (*visit, error) {
 	spec, err := p.spec(place)
 	if err != nil {
@@ -86,11 +86,11 @@ func (p *pods) enter(ctx context.Context, place Place, agent string) (*visit, er
 	return v, nil
 }
 
-// await brings a workspace nearer to being usable at each of its changes, until it is.
+// await advances a workspace at each of its changes until it is usable.
 func (p *pods) await(ctx context.Context, spec pod.Spec, name types.NamespacedName) (*mcp.Session, glimpse, error) {
 	waiting, cancel := context.WithTimeout(ctx, p.options.StartTimeout)
 	defer cancel()
-	waitedFor := "its pod is being looked for"
+	waitedFor := "its pod is being read"
 	for {
 		turn := p.uses.turn(name)
 		var found corev1.Pod
@@ -115,8 +115,8 @@ func (p *pods) await(ctx context.Context, spec pod.Spec, name types.NamespacedNa
 	}
 }
 
-// advance looks at the pod of a workspace and does the next thing that it needs. It returns a session once there is one, else
-// what is waited for.
+// advance reads the pod of a workspace and does the next step. It returns a session once there is one, else what it
+// waits for.
 func (p *pods) advance(ctx context.Context, spec pod.Spec, name types.NamespacedName, found *corev1.Pod) (*mcp.Session, string, error) {
 	err := p.options.Client.Get(ctx, name, found)
 	if apierrors.IsNotFound(err) {
@@ -133,7 +133,7 @@ func (p *pods) advance(ctx context.Context, spec pod.Spec, name types.Namespaced
 	case found.DeletionTimestamp != nil || p.isLeaving(name, found.UID):
 		return nil, "the pod that ran before is still ending", nil
 	case over(found):
-		return nil, ended(found), nil // the reconciler removes it
+		return nil, ended(found), nil // the reconciler deletes it
 	case !ready(found):
 		words, hope := waitsFor(found)
 		if !hope {
@@ -149,11 +149,11 @@ func (p *pods) isLeaving(name types.NamespacedName, uid types.UID) (leaving bool
 	return leaving
 }
 
-// connect opens a session with a pod that is ready.
+// connect opens a session with a ready pod.
 func (p *pods) connect(ctx context.Context, spec pod.Spec, name types.NamespacedName, found *corev1.Pod) (*mcp.Session, string, error) {
 	token, err := p.token(ctx, spec, name)
 	if apierrors.IsNotFound(err) {
-		// Without its token the pod is of no use to anybody.
+		// The pod is useless without its token.
 		return nil, "its token is gone, and it is started anew", p.remove(ctx, found, false)
 	}
 	if err != nil {
@@ -166,7 +166,7 @@ func (p *pods) connect(ctx context.Context, spec pod.Spec, name types.Namespaced
 		},
 	})
 	if status := session.Status(); !status.Ready {
-		// Somebody may have deleted what leads to it, or what protects it.
+		// Its Service or policy may have been deleted.
 		return nil, "its pod is ready but does not answer yet: " + status.Message, p.refurnish(ctx, spec)
 	}
 	return session, "", nil

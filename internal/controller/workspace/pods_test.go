@@ -28,7 +28,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 )
 
-// room is a chat with a workspace. This suite plays its pod's node.
+// room is a chat with a workspace. This suite acts as its pod's node.
 type room struct {
 	chat *v1alpha1.AgentChat
 }
@@ -50,7 +50,7 @@ func (r room) agent() ledger.Agent {
 	return ledger.Agent{UID: string(r.chat.UID), Root: string(r.chat.UID), Kind: "AgentChat", Namespace: r.chat.Namespace, Name: r.chat.Name, Chat: r.chat.Name}
 }
 
-// call runs a tool as the engine does, and delivers its result.
+// call runs a tool like the engine, and returns its result.
 func (r room) call(w *workspace.Workspaces, name, arguments string) <-chan tool.Result {
 	GinkgoHelper()
 	var set tool.Set
@@ -76,7 +76,7 @@ func (r room) name() types.NamespacedName {
 	return types.NamespacedName{Namespace: r.chat.Namespace, Name: pod.Spec{Owner: pod.Owner{Name: r.chat.Name, UID: string(r.chat.UID)}}.Name()}
 }
 
-// pod waits for a pod that is not the one with this UID.
+// pod waits for a pod with another UID than the given one.
 func (r room) pod(not types.UID) *corev1.Pod {
 	GinkgoHelper()
 	found := &corev1.Pod{}
@@ -87,7 +87,7 @@ func (r room) pod(not types.UID) *corev1.Pod {
 	return found
 }
 
-// podUIDs are the pods in the room's namespace.
+// podUIDs returns the UIDs of the pods in the room's namespace.
 func (r room) podUIDs() []types.UID {
 	GinkgoHelper()
 	var pods corev1.PodList
@@ -99,7 +99,7 @@ func (r room) podUIDs() []types.UID {
 	return uids
 }
 
-// start does what a node does with a pod, and returns the directory that it serves.
+// start runs a pod like a node, and returns the directory that it serves.
 func (r room) start(p *corev1.Pod) string {
 	GinkgoHelper()
 	var secret corev1.Secret
@@ -111,7 +111,7 @@ func (r room) start(p *corev1.Pod) string {
 	return root
 }
 
-// touch makes the controller look at a pod.
+// touch triggers a reconcile of a pod.
 func (r room) touch() {
 	GinkgoHelper()
 	Eventually(r.touched).Should(Succeed())
@@ -136,7 +136,7 @@ func (r room) gone() {
 var empty = v1alpha1.Workspace{EmptyDir: &v1alpha1.EmptyDirSource{SizeLimit: "1Gi"}}
 
 var _ = Describe("A workspace pod", func() {
-	It("starts with the first call, belongs to its chat, and goes with it", func() {
+	It("starts with the first call, is owned by its chat, and is deleted with it", func() {
 		r := newRoom(empty)
 		done := r.call(workspaces, "ls", `{}`)
 		p := r.pod("")
@@ -161,7 +161,7 @@ var _ = Describe("A workspace pod", func() {
 		}
 	})
 
-	It("is made once for calls that come together", func() {
+	It("is created once for concurrent calls", func() {
 		r := newRoom(empty)
 		var all []<-chan tool.Result
 		for range 5 {
@@ -175,7 +175,7 @@ var _ = Describe("A workspace pod", func() {
 		Expect(r.podUIDs()).To(HaveExactElements(p.UID), "one pod serves all calls")
 	})
 
-	It("goes when it is idle, and the next call starts it anew and says so", func() {
+	It("is removed when idle, and the next call recreates it and says so", func() {
 		r := newRoom(v1alpha1.Workspace{EmptyDir: &v1alpha1.EmptyDirSource{}, IdleTimeoutSeconds: 600})
 		done := r.call(workspaces, "ls", `{}`)
 		first := r.pod("")
@@ -197,7 +197,7 @@ var _ = Describe("A workspace pod", func() {
 		Expect(finished(r.call(workspaces, "ls", `{}`)).Text).NotTo(ContainSubstring("started anew"))
 	})
 
-	It("is made again when it was evicted, for a call that waits and for the next one", func() {
+	It("is recreated after an eviction, for a waiting call and for the next one", func() {
 		r := newRoom(empty)
 		done := r.call(workspaces, "ls", `{}`)
 		first := r.pod("")
@@ -214,7 +214,7 @@ var _ = Describe("A workspace pod", func() {
 		Expect(finished(done).Failure).To(BeEmpty())
 	})
 
-	It("that is lost during a call is told to the model, with what to expect of the next one", func() {
+	It("reports to the model that it was lost during a call", func() {
 		r := newRoom(empty)
 		done := r.call(workspaces, "ls", `{}`)
 		first := r.pod("")
@@ -223,9 +223,9 @@ var _ = Describe("A workspace pod", func() {
 		network.cutting(func(*http.Request, func()) error {
 			var found corev1.Pod
 			if err := api.Get(ctx, r.name(), &found); err == nil && found.UID == first.UID {
-				_ = api.Delete(ctx, &found) // the call is cut either way
+				_ = api.Delete(ctx, &found) // the call is interrupted either way
 			}
-			// The controller has heard of it when it has ended the session, which it does last.
+			// The controller has handled it when it has ended the session, which it does last.
 			heard := func(context.Context) (bool, error) { return !workspaces.InSession(r.name()), nil }
 			return errors.Join(errors.New("connection reset by peer"), wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, 10*time.Second, true, heard))
 		})
@@ -239,12 +239,12 @@ var _ = Describe("A workspace pod", func() {
 		Expect(finished(done).Text).To(ContainSubstring("started anew"))
 	})
 
-	It("is taken from a lost node", func() {
+	It("is removed from a lost node", func() {
 		r := newRoom(empty)
 		done := r.call(workspaces, "ls", `{}`)
 		first := r.pod("")
 		Expect(api.SubResource("binding").Create(ctx, first, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: "lost"}})).To(Succeed())
-		Expect(api.Delete(ctx, first)).To(Succeed()) // as the node controller does; the node is not there to confirm it
+		Expect(api.Delete(ctx, first)).To(Succeed()) // like the node controller; the node cannot confirm it
 		Expect(api.Get(ctx, r.name(), first)).To(Succeed())
 		clock.advance(2 * time.Minute)
 		r.touch()
@@ -252,7 +252,7 @@ var _ = Describe("A workspace pod", func() {
 		Expect(finished(done).Failure).To(BeEmpty())
 	})
 
-	It("that does not start is said to the model, and nothing was run", func() {
+	It("reports to the model that it does not start, and that nothing was run", func() {
 		r := newRoom(v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/team/app.git"}})
 		result := finished(r.call(impatient, "write", `{"path":"a","content":"b"}`))
 		Expect(result.Text).To(And(ContainSubstring("not ready after 300ms, and nothing was run"), ContainSubstring("Try again later")))
@@ -266,18 +266,18 @@ var _ = Describe("A workspace pod", func() {
 		Expect(finished(done).Text).To(ContainSubstring("the repository cannot be cloned: fatal: repository not found"))
 	})
 
-	It("does not trust a token that somebody else made", func() {
+	It("does not trust a foreign token", func() {
 		r := newRoom(empty)
 		planted := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.name().Namespace, Name: r.name().Name}, StringData: map[string]string{pod.TokenKey: "known"}}
 		Expect(api.Create(ctx, planted)).To(Succeed())
-		Expect(finished(r.call(workspaces, "ls", `{}`)).Text).To(ContainSubstring("is not the operator's: delete it"))
+		Expect(finished(r.call(workspaces, "ls", `{}`)).Text).To(ContainSubstring("was not created by the operator: delete it"))
 		Expect(api.Delete(ctx, planted)).To(Succeed())
 		done := r.call(workspaces, "ls", `{}`)
 		r.start(r.pod(""))
 		Expect(finished(done).Failure).To(BeEmpty())
 	})
 
-	It("offers no writers on a volume that is read-only", func() {
+	It("offers no writing tools on a read-only volume", func() {
 		r := newRoom(v1alpha1.Workspace{PersistentVolumeClaim: &v1alpha1.ClaimSource{ClaimName: "sources", ReadOnly: true}})
 		place, err := workspaces.Of(ctx, r.chat)
 		Expect(err).NotTo(HaveOccurred())

@@ -17,7 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// restrict lets a namespace take only pods that keep to the restricted Pod Security Standard.
+// restrict makes a namespace enforce the restricted Pod Security Standard.
 func restrict(namespace string) {
 	GinkgoHelper()
 	Expect(api.Patch(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, client.RawPatch(types.MergePatchType,
@@ -25,7 +25,7 @@ func restrict(namespace string) {
 }
 
 var _ = Describe("A workspace pod in a restricted namespace", func() {
-	DescribeTable("is admitted, and can do little beyond its files", func(w v1alpha1.Workspace, egress int) {
+	DescribeTable("is admitted with minimal permissions", func(w v1alpha1.Workspace, egress int) {
 		r := newRoom(w)
 		if w.PersistentVolumeClaim != nil {
 			r.claim()
@@ -38,7 +38,7 @@ var _ = Describe("A workspace pod in a restricted namespace", func() {
 			ObjectMeta: metav1.ObjectMeta{Namespace: r.chat.Namespace, Name: "careless"},
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "example.com/image"}}},
 		}
-		Eventually(func() bool { return apierrors.IsForbidden(api.Create(ctx, careless, client.DryRunAll)) }).Should(BeTrue(), "the namespace refuses others")
+		Eventually(func() bool { return apierrors.IsForbidden(api.Create(ctx, careless, client.DryRunAll)) }).Should(BeTrue(), "the namespace rejects other pods")
 
 		done := r.call(workspaces, "ls", `{}`)
 		p := r.pod("")
@@ -53,7 +53,7 @@ var _ = Describe("A workspace pod in a restricted namespace", func() {
 			}
 			Expect(c.EnvFrom).To(BeEmpty())
 			if c.Name == "workspace" {
-				Expect(c.VolumeMounts).NotTo(ContainElement(HaveField("Name", "git-credentials")), "commands must not see the login")
+				Expect(c.VolumeMounts).NotTo(ContainElement(HaveField("Name", "git-credentials")), "commands must not see the credentials")
 			}
 		}
 		for _, v := range p.Spec.Volumes {
@@ -66,7 +66,7 @@ var _ = Describe("A workspace pod in a restricted namespace", func() {
 		Expect(api.Get(ctx, r.name(), &policy)).To(Succeed())
 		selector, err := metav1.LabelSelectorAsSelector(&policy.Spec.PodSelector)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(selector.Matches(labels.Set(p.Labels))).To(BeTrue(), "the policy is for the pod")
+		Expect(selector.Matches(labels.Set(p.Labels))).To(BeTrue(), "the policy selects the pod")
 		Expect(policy.Spec.PolicyTypes).To(ConsistOf(networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress))
 		Expect(policy.Spec.Ingress).To(HaveLen(1))
 		Expect(policy.Spec.Ingress[0].From).To(HaveLen(1))

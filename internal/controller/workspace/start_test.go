@@ -21,14 +21,15 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// waiting is the status of a container that does not start.
+// waiting returns the status of a container that does not start.
 func waiting(reason, message string) func(*corev1.PodStatus) {
 	return func(s *corev1.PodStatus) {
 		s.ContainerStatuses = []corev1.ContainerStatus{{Name: "workspace", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}}}
 	}
 }
 
-// callAgain repeats a call until it succeeds, as a model would: a call may fail before the operator has seen that the cause is gone.
+// callAgain repeats a call until it succeeds, like a model: a call may fail before the operator notices that the
+// cause is gone.
 func (r room) callAgain() <-chan tool.Result {
 	GinkgoHelper()
 	succeeded, stop := make(chan tool.Result, 1), make(chan struct{})
@@ -50,7 +51,7 @@ func (r room) callAgain() <-chan tool.Result {
 	return succeeded
 }
 
-// expectNotRun expects that a call failed before anything was run, and why.
+// expectNotRun expects that a call failed before anything was run, with the given reasons.
 func expectNotRun(result tool.Result, words ...string) {
 	GinkgoHelper()
 	Expect(result.Failure).To(Equal(tool.Failed))
@@ -63,7 +64,7 @@ func expectNotRun(result tool.Result, words ...string) {
 var _ = Describe("A workspace pod that does not start", func() {
 	const arguments = `{"path":"a.txt","edits":[{"old_string":"a","new_string":"b"}]}`
 
-	DescribeTable("is told to the model, and works once the reason is gone", func(hopeless bool, change func(*corev1.PodStatus), words ...string) {
+	DescribeTable("is reported to the model, and works once the cause is gone", func(hopeless bool, change func(*corev1.PodStatus), words ...string) {
 		r := newRoom(empty)
 		patient := r.call(workspaces, "ls", `{}`)
 		r.pod("")
@@ -96,7 +97,7 @@ var _ = Describe("A workspace pod that does not start", func() {
 		}, "its container workspace ended with code 1 Error"),
 	)
 
-	It("because its volume is gone is told at once", func() {
+	It("because its volume is gone is reported at once", func() {
 		r, first, _ := open(volume)
 		Expect(r.remove()).To(Succeed())
 		Expect(r.confirm()).To(Succeed())
@@ -113,20 +114,20 @@ var _ = Describe("A workspace pod that does not start", func() {
 		Expect(finished(done).Failure).To(BeEmpty())
 	})
 
-	It("because the login for its repository is gone is told at once", func() {
+	It("because the credentials for its repository are gone is reported at once", func() {
 		r := newRoom(v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/team/app.git", SecretName: "login"}})
 		expectNotRun(finished(r.call(workspaces, "patch", arguments)), `needs the Secret "login"`)
 	})
 
-	It("because a Service of somebody else has its name is told at once: it would lead the token to another pod", func() {
+	It("because a foreign Service has its name is reported at once: the token would go to another pod", func() {
 		r := newRoom(empty)
 		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: r.chat.Namespace, Name: r.name().Name}}
 		service.Spec.Ports = []corev1.ServicePort{{Port: 80}}
 		Expect(api.Create(ctx, service)).To(Succeed())
-		expectNotRun(finished(r.call(workspaces, "patch", arguments)), "is not the operator's: delete it")
+		expectNotRun(finished(r.call(workspaces, "patch", arguments)), "was not created by the operator: delete it")
 	})
 
-	It("because the namespace has no quota left is told with the API server's words", func() {
+	It("because the namespace has no quota left is reported with the API server's message", func() {
 		r := newRoom(empty)
 		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: r.chat.Namespace, Name: "none"}}
 		quota.Spec.Hard = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}
@@ -139,7 +140,7 @@ var _ = Describe("A workspace pod that does not start", func() {
 })
 
 var _ = Describe("An operator that starts", func() {
-	It("uses the pods that it finds, and puts back what is missing around them", func() {
+	It("uses existing pods, and restores missing objects around them", func() {
 		r, first, root := open(empty)
 		Expect(os.WriteFile(filepath.Join(root, "kept.txt"), nil, 0o600)).To(Succeed())
 		around := []client.Object{&corev1.Service{}, &networkingv1.NetworkPolicy{}}

@@ -43,7 +43,7 @@ var (
 	workspaces *workspace.Workspaces
 	reconciler *workspace.Reconciler
 	impatient  *workspace.Workspaces
-	restarted  workspace.Options // of an operator that starts later
+	restarted  workspace.Options // options of an operator that starts later
 	clock      *fakeClock
 	network    *podNetwork
 	serial     int
@@ -100,10 +100,10 @@ var _ = BeforeSuite(func() {
 	Expect(mgr.GetCache().WaitForCacheSync(ctx)).To(BeTrue())
 })
 
-// A spec may let time pass. The next one begins now: what the API server writes has the real time.
+// A spec may advance the clock. The next one starts with the current time, because the API server uses the real time.
 var _ = BeforeEach(func() { clock.set(time.Now()) })
 
-// fakeClock goes on when it is told to.
+// fakeClock only moves when advanced.
 type fakeClock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -127,15 +127,16 @@ func (c *fakeClock) advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// podNetwork stands for the network of a cluster: it leads a Service's name to a real workspace server of this process.
+// podNetwork imitates the network of a cluster: it routes a Service's name to a real workspace server of this
+// process.
 type podNetwork struct {
 	mu      sync.Mutex
 	servers map[string]*httptest.Server
-	// cut, if set, loses each tool call with an error. It may let the call reach the server before.
+	// cut, if set, fails each tool call with an error. It may let the call reach the server before.
 	cut func(r *http.Request, reach func()) error
 }
 
-// run starts what a pod would run, on a directory of its own, and returns the directory.
+// run starts a pod's server on a new directory, and returns the directory.
 func (n *podNetwork) run(namespace, name, token string) string {
 	GinkgoHelper()
 	root := filepath.Join(GinkgoT().TempDir(), name)
@@ -165,7 +166,7 @@ func (n *podNetwork) RoundTrip(r *http.Request) (*http.Response, error) {
 	forward := func() (*http.Response, error) {
 		r := r.Clone(r.Context())
 		r.URL.Host = found.Listener.Addr().String()
-		r.Host = "" // a server on loopback refuses other names, against DNS rebinding; one in a pod does not
+		r.Host = "" // a loopback server rejects other names against DNS rebinding
 		return http.DefaultTransport.RoundTrip(r)
 	}
 	if cut == nil || !isToolCall(r) {
@@ -173,7 +174,7 @@ func (n *podNetwork) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	err := cut(r, func() {
 		if response, err := forward(); err == nil {
-			_, _ = io.Copy(io.Discard, response.Body) // the answer is what gets lost
+			_, _ = io.Copy(io.Discard, response.Body) // drop the answer
 			_ = response.Body.Close()
 		}
 	})
@@ -183,7 +184,7 @@ func (n *podNetwork) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, err
 }
 
-// errAnswer lets a call be answered after all.
+// errAnswer makes a call return its answer after all.
 var errAnswer = errors.New("answer")
 
 func isToolCall(r *http.Request) bool {
@@ -195,7 +196,7 @@ func isToolCall(r *http.Request) bool {
 	return err == nil && bytes.Contains(body, []byte("tools/call"))
 }
 
-// cutting loses the tool calls of one spec.
+// cutting intercepts the tool calls of one spec.
 func (n *podNetwork) cutting(cut func(r *http.Request, reach func()) error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -211,7 +212,7 @@ func (n *podNetwork) close() {
 	}
 }
 
-// lookUp stands for the name servers of a cluster.
+// lookUp imitates the DNS of a cluster.
 func lookUp(_ context.Context, host string) ([]netip.Addr, error) {
 	switch host {
 	case "nowhere.example":

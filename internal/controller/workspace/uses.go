@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// uses remembers of every workspace pod who uses it. It is memory only: an operator that starts counts the idle time of the
-// pods that it finds from then on.
+// uses tracks the use of every workspace pod. It is in memory only: after a restart, the idle time of existing pods
+// starts again.
 type uses struct {
 	now func() time.Time
 
@@ -19,20 +19,21 @@ type uses struct {
 	byName map[types.NamespacedName]*use
 }
 
-// use is the use of one pod name; the pods under it come and go.
+// use is the use of one pod name; the pods with it come and go.
 type use struct {
 	calls int
 	last  time.Time
 	// turn is closed and replaced when anything about the workspace has changed.
 	turn chan struct{}
-	// making is true from when a pod was asked for until it is seen, or seen to be gone.
+	// making is true from the creation of a pod until it is observed, or observed to be gone.
 	making bool
-	// leaving is the pod that is being removed because nobody used it.
+	// leaving is the pod that is being removed because it was idle.
 	leaving types.UID
 	token   string
-	// ends remembers how pods under this name went, for the calls that were in them.
+	// ends records how pods with this name ended, for the calls in them.
 	ends map[types.UID]string
-	// anew says that the pod was made in place of an earlier one whose files are gone, and told who knows.
+	// anew means that the pod replaced an earlier one whose files are gone, and told lists the agents that were
+	// notified.
 	anew bool
 	told map[string]bool
 }
@@ -51,7 +52,7 @@ func (u *uses) of(name types.NamespacedName) *use {
 	return found
 }
 
-// with looks at, or changes, the use of a pod name.
+// with reads or changes the use of a pod name.
 func (u *uses) with(name types.NamespacedName, do func(*use)) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -66,13 +67,13 @@ func (u *uses) leave(name types.NamespacedName) {
 	u.with(name, func(one *use) { one.calls, one.last = one.calls-1, u.now() })
 }
 
-// turn returns a channel that is closed at the next change. Take it before looking at what may change.
+// turn returns a channel that is closed at the next change. Call it before reading what may change.
 func (u *uses) turn(name types.NamespacedName) (turn <-chan struct{}) {
 	u.with(name, func(one *use) { turn = one.turn })
 	return turn
 }
 
-// changed wakes those who wait for a workspace.
+// changed wakes the calls that wait for a workspace.
 func (u *uses) changed(name types.NamespacedName) {
 	u.with(name, func(one *use) {
 		close(one.turn)
@@ -80,13 +81,13 @@ func (u *uses) changed(name types.NamespacedName) {
 	})
 }
 
-// seen notes that a pod exists, so that the next one may be asked for when it is gone.
+// seen records that a pod exists, so that the next one may be created when it is gone.
 func (u *uses) seen(name types.NamespacedName) {
 	u.with(name, func(one *use) { one.making = false })
 	u.changed(name)
 }
 
-// resume lets every pod count as used now.
+// resume marks every pod as used now.
 func (u *uses) resume() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -95,7 +96,7 @@ func (u *uses) resume() {
 	}
 }
 
-// gone notes that there is no pod of a name.
+// gone records that there is no pod of a name.
 func (u *uses) gone(name types.NamespacedName) {
 	u.seen(name)
 	u.mu.Lock()
@@ -105,13 +106,13 @@ func (u *uses) gone(name types.NamespacedName) {
 	}
 }
 
-// claim reports whether the caller is the one to make a pod.
+// claim reports whether the caller must create the pod.
 func (u *uses) claim(name types.NamespacedName) (mine bool) {
 	u.with(name, func(one *use) { mine, one.making = !one.making, true })
 	return mine
 }
 
-// tell returns whether an agent has yet to learn that the pod was made anew.
+// tell reports whether an agent must be notified that the pod was recreated.
 func (u *uses) tell(name types.NamespacedName, agent string) (news bool) {
 	u.with(name, func(one *use) {
 		news = one.anew && !one.told[agent]

@@ -26,44 +26,46 @@ import (
 	"github.com/nestor-dev/nestor/internal/version"
 )
 
-// Options say how workspaces are run.
+// Options configure workspaces.
 type Options struct {
 	// Client creates and deletes objects, and reads Nestor's kinds and workspace pods from its cache; Live reads Secrets and
 	// claims from the API server.
 	Client client.Client
 	Live   client.Reader
-	// Image is that of workspace pods; without it the operator runs none.
+	// Image is the image of workspace pods; without it the operator runs none.
 	Image string
-	// Operator says which pods may connect to a workspace's.
+	// Operator selects the pods that may connect to workspaces.
 	Operator pod.Peer
-	// Egress is what every workspace pod may connect to, besides the server of its repository.
+	// Egress lists what every workspace pod may connect to, besides the server of its repository.
 	Egress []networkingv1.NetworkPolicyEgressRule
-	// MaxSize bounds the files of a pod that are not on a claim; zero is DefaultMaxSize.
+	// MaxSize bounds the files of a pod that are not on a claim; zero means DefaultMaxSize.
 	MaxSize resource.Quantity
-	// Resolve finds the addresses of a git server; nil asks the name servers of this machine.
+	// Resolve resolves a git server; nil uses the DNS of this machine.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
-	// LocalRoots are the directories of this machine in which workspaces of the source directory may be; none allows none.
+	// LocalRoots are the directories of this machine that may contain workspaces of the source directory; empty
+	// allows none.
 	LocalRoots []string
-	// Scratch is where the home directories of local workspaces' commands are made; empty is the system's place for such.
+	// Scratch is the directory for the home directories of local workspaces' commands; empty means the system's
+	// temporary directory.
 	Scratch string
-	// StartTimeout is how long a call waits for its workspace; 0 is two minutes.
+	// StartTimeout is how long a call waits for its workspace; 0 means two minutes.
 	StartTimeout time.Duration
-	// HTTP reaches the pods; nil is a transport of the package's own.
+	// HTTP sends the requests to pods; nil means a new transport.
 	HTTP http.RoundTripper
-	// Retry lets the runs of a namespace that lack something look again. It is called after a while for what cannot be
-	// watched; nil leaves it.
+	// Retry retries the pending runs of a namespace. It is called after a while for what cannot be watched; it may be
+	// nil.
 	Retry func(namespace string)
-	// Now tells the time; nil is time.Now.
+	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
 }
 
-// DefaultMaxSize is how large the files of a workspace pod may be at most, unless the operator is started with another size.
+// DefaultMaxSize is the default maximum size of the files of a workspace pod.
 const DefaultMaxSize = "20Gi"
 
-// startTimeout is long enough to pull an image and clone a repository of the usual size.
+// startTimeout is enough to pull an image and clone a typical repository.
 const startTimeout = 2 * time.Minute
 
-// Workspaces gives agents the tools of their workspaces.
+// Workspaces provides agents with the tools of their workspaces.
 type Workspaces struct {
 	Finder
 
@@ -76,7 +78,7 @@ type Workspaces struct {
 	retries map[string]bool
 }
 
-// New prepares workspaces. Close ends those that run in this process.
+// New returns workspaces. Close ends those that run in this process.
 func New(o Options) (*Workspaces, error) {
 	if o.StartTimeout == 0 {
 		o.StartTimeout = startTimeout
@@ -105,16 +107,16 @@ func New(o Options) (*Workspaces, error) {
 	return w, err
 }
 
-// Close ends what runs in this process. Pods stay: the operator that comes next uses them.
+// Close ends what runs in this process. Pods stay for the next operator.
 func (w *Workspaces) Close(ctx context.Context) error {
 	w.directories.close()
 	return errors.Join(w.directories.pool.Close(ctx), w.pods.pool.Close(ctx))
 }
 
-// Resume lets every pod count as used now: another operator may have used it in the meantime.
+// Resume marks every pod as used now, because another operator may have used it meanwhile.
 func (w *Workspaces) Resume() { w.pods.uses.resume() }
 
-// tools makes the tools of a workspace that is not known yet; Tools binds them to one.
+// tools returns unbound tools of a workspace; Tools binds them.
 func tools(readOnly bool, wait time.Duration) ([]*tool.Tool, error) {
 	specs, err := workspace.Specs(readOnly)
 	if err != nil {
@@ -123,28 +125,28 @@ func tools(readOnly bool, wait time.Duration) ([]*tool.Tool, error) {
 	limits := workspace.DefaultLimits()
 	made := make([]*tool.Tool, 0, len(specs))
 	for _, spec := range specs {
-		// The workspace ends a call that takes too long by itself and says what became of it. This is for when it cannot.
+		// The workspace itself ends a call that takes too long and reports it. This timeout is for when it cannot.
 		spec.Timeout = wait + limits.SearchTime + slack
 		if spec.Name == "bash" {
 			spec.Timeout = wait + limits.MaxShellTime + slack
 		}
 		t, err := tool.New(spec, nowhere)
 		if err != nil {
-			return nil, fmt.Errorf("make the tool %s: %w", spec.Name, err)
+			return nil, fmt.Errorf("create the tool %s: %w", spec.Name, err)
 		}
 		made = append(made, t)
 	}
 	return made, nil
 }
 
-// slack is how much longer than its limit a call may take to come back.
+// slack is how much longer than its limit a call may take to return.
 const slack = 30 * time.Second
 
 func nowhere(context.Context, tool.Call) (tool.Output, error) {
 	return tool.Output{}, errors.New("there is no workspace")
 }
 
-// Tools returns the tools of a place; nil has none. Nothing runs until one is called.
+// Tools returns the tools of a place, or none for nil. Nothing runs until one is called.
 func (w *Workspaces) Tools(p *Place) (tool.Set, error) {
 	if p == nil {
 		return tool.Set{}, nil
@@ -162,12 +164,12 @@ func (w *Workspaces) Tools(p *Place) (tool.Set, error) {
 	return tool.NewSet(bound...)
 }
 
-// Offers says whether a tool is one of a workspace's.
+// Offers reports whether a tool belongs to workspaces.
 func (w *Workspaces) Offers(name string) bool {
 	return slices.ContainsFunc(w.writers, func(t *tool.Tool) bool { return t.Name() == name })
 }
 
-// ToolsOf returns the tools of the workspace of an agent that runs.
+// ToolsOf returns the tools of the workspace of a running agent.
 func (w *Workspaces) ToolsOf(ctx context.Context, a ledger.Agent) (tool.Set, error) {
 	place, err := w.OfAgent(ctx, a)
 	if err != nil {
@@ -176,7 +178,8 @@ func (w *Workspaces) ToolsOf(ctx context.Context, a ledger.Agent) (tool.Set, err
 	return w.Tools(place)
 }
 
-// newPool keeps sessions with workspaces. Their servers are known to run, so that pauses between attempts are short.
+// newPool returns a pool of sessions with workspaces. Their servers are known to run, so pauses between attempts are
+// short.
 func newPool(transport http.RoundTripper, changed func(mcp.Key)) *mcp.Pool {
 	return mcp.NewPool(mcp.Options{Version: version.String(), HTTP: transport, Changed: changed, ConnectTimeout: 10 * time.Second,
 		Wait: func(ctx context.Context, attempt int) error {
