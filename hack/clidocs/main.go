@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command clidocs writes the reference of kubectl nestor, from the commands themselves, to the file that it is given.
+// Command clidocs writes the reference of kubectl nestor, generated from the commands, to the given file.
 package main
 
 import (

@@ -1,11 +1,11 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command collector is an OpenTelemetry Collector with what the tests need: it receives OTLP and writes what came to files.
+// Command collector is a minimal OpenTelemetry Collector for tests: it receives OTLP and writes it to files.
 //
 //	collector --config file:collector.yaml
 //
-// It is a module of its own: what the collector depends on is not what Nestor depends on.
+// It is a separate module, to keep the collector's dependencies out of Nestor's.
 package main
 
 import (
@@ -40,12 +40,12 @@ func main() {
 func factories() (otelcol.Factories, error) {
 	receivers, err := otelcol.MakeFactoryMap[receiver.Factory](otlpreceiver.NewFactory())
 	if err != nil {
-		return otelcol.Factories{}, fmt.Errorf("gather the receivers: %w", err)
+		return otelcol.Factories{}, fmt.Errorf("create the receivers: %w", err)
 	}
 	exporters, err := otelcol.MakeFactoryMap[exporter.Factory](fileexporter.NewFactory())
 	if err != nil {
-		return otelcol.Factories{}, fmt.Errorf("gather the exporters: %w", err)
+		return otelcol.Factories{}, fmt.Errorf("create the exporters: %w", err)
 	}
-	silent := telemetry.NewFactory(func() component.Config { return &struct{}{} }) // what it thinks of itself is nobody's business here
+	silent := telemetry.NewFactory(func() component.Config { return &struct{}{} }) // the collector's own telemetry is not needed
 	return otelcol.Factories{Receivers: receivers, Exporters: exporters, Telemetry: silent}, nil
 }

@@ -26,7 +26,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// asDemo makes this test binary be the demo.
+// asDemo makes this test binary act as the demo.
 const asDemo = "NESTOR_TEST_DEMO"
 
 func TestMain(m *testing.M) {
@@ -37,7 +37,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// stage is where demos run in a test: one directory for the state, and one that stands for the system's temporary one.
+// stage is the environment of a demo: a directory for the state, and one in place of the system's temporary
+// directory.
 type stage struct {
 	t              *testing.T
 	dir, temporary string
@@ -52,7 +53,7 @@ func newStage(t *testing.T) stage {
 	return s
 }
 
-// play is a demo that runs.
+// play is a running demo.
 type play struct {
 	stage
 	cmd  *exec.Cmd
@@ -80,12 +81,12 @@ func (s stage) start(env ...string) *play {
 	p := &play{stage: s, cmd: exec.Command(os.Args[0]), done: make(chan error, 1)}
 	p.cmd.Env = append(os.Environ(), append([]string{asDemo + "=1", "DEMO_DIR=" + s.dir, "TMPDIR=" + s.temporary}, env...)...)
 	p.cmd.Stdout, p.cmd.Stderr = p, p
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C reaches a whole group
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C signals a whole group
 	if err := p.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
 	go func() { p.done <- p.cmd.Wait() }()
-	s.t.Cleanup(func() { // it is gone, if all is well; else its guard needs its files to end the rest
+	s.t.Cleanup(func() { // normally it has ended; otherwise its guard needs its files to kill the rest
 		_ = p.cmd.Process.Kill()
 		_ = wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, patience, true,
 			func(context.Context) (bool, error) { return len(s.processes()) == 0, nil })
@@ -95,10 +96,10 @@ func (s stage) start(env ...string) *play {
 
 const patience = 2 * time.Minute
 
-// until waits for the demo to say something.
+// until waits until the demo prints a text.
 func (p *play) until(words string) {
 	p.t.Helper()
-	p.eventually("the demo says "+words, func() bool { return strings.Contains(p.said(), words) })
+	p.eventually("the demo prints "+words, func() bool { return strings.Contains(p.said(), words) })
 }
 
 func (p *play) eventually(what string, holds func() bool) {
@@ -106,7 +107,7 @@ func (p *play) eventually(what string, holds func() bool) {
 	err := wait.PollUntilContextTimeout(p.t.Context(), 50*time.Millisecond, patience, true,
 		func(context.Context) (bool, error) { return holds(), nil })
 	if err != nil {
-		p.t.Fatalf("in vain: %s; it said:\n%s", what, p.said())
+		p.t.Fatalf("timed out: %s; output:\n%s", what, p.said())
 	}
 }
 
@@ -121,7 +122,7 @@ func (p *play) end() int {
 		}
 		return p.cmd.ProcessState.ExitCode()
 	case <-time.After(patience):
-		p.t.Fatalf("the demo does not end; it said:\n%s", p.said())
+		p.t.Fatalf("the demo does not end; output:\n%s", p.said())
 		return -1
 	}
 }
@@ -138,7 +139,7 @@ func (p *play) signal(signal syscall.Signal) {
 	}
 }
 
-// ports are where the parts of a running demo listen.
+// ports returns the addresses at which a running demo listens.
 func (p *play) ports() []string {
 	p.t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(p.dir, "cluster", "kubeconfig"))
@@ -174,7 +175,7 @@ func listening(host string) bool {
 	return true
 }
 
-// processes are those that have the demo's directory in their command line.
+// processes returns those that have the demo's directory in their command line.
 func (s stage) processes() []string {
 	s.t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -183,7 +184,7 @@ func (s stage) processes() []string {
 	}
 	var found []string
 	for _, file := range files {
-		text, _ := os.ReadFile(file) // it may have ended since
+		text, _ := os.ReadFile(file) // it may have ended
 		pid := filepath.Base(filepath.Dir(file))
 		if bytes.Contains(text, []byte(s.dir)) && pid != strconv.Itoa(os.Getpid()) {
 			found = append(found, pid+" "+strings.ReplaceAll(string(text), "\x00", " "))
@@ -192,13 +193,13 @@ func (s stage) processes() []string {
 	return found
 }
 
-// leavesNothing checks that no process, port or file is left of a demo but its state.
+// leavesNothing checks that a demo leaves no process, port or file except its state.
 func (p *play) leavesNothing(ports []string) {
 	p.t.Helper()
 	p.eventually("its processes end", func() bool { return len(p.processes()) == 0 })
 	for _, port := range ports {
-		// A process that is being killed has no command line any more, and for a moment still its ports.
-		p.eventually("nobody listens at "+port, func() bool { return !listening(port) })
+		// A process that is being killed no longer has a command line, but briefly keeps its ports.
+		p.eventually("nothing listens at "+port, func() bool { return !listening(port) })
 	}
 	for _, dir := range []string{p.temporary, filepath.Join(p.dir, "cluster", "run")} {
 		if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 0 {
@@ -214,7 +215,7 @@ func (p *play) leavesNothing(ports []string) {
 	}
 }
 
-func TestTourAndWhatComesAfterIt(t *testing.T) {
+func TestTourAndRestart(t *testing.T) {
 	s := newStage(t)
 	began := time.Now()
 	tour := s.start("DEMO_SCRIPT=tour")
@@ -262,7 +263,7 @@ func TestTourAndWhatComesAfterIt(t *testing.T) {
 		demo.leavesNothing(nil)
 	})
 
-	t.Run("a part that dies is noticed", func(t *testing.T) {
+	t.Run("a dead process is reported", func(t *testing.T) {
 		again := s
 		again.t = t
 		demo := again.start()
@@ -270,7 +271,7 @@ func TestTourAndWhatComesAfterIt(t *testing.T) {
 		ports := demo.ports()
 		demo.kill("kube-apiserver")
 		if code := demo.end(); code != 1 || !strings.Contains(demo.said(), "kube-apiserver has ended unexpectedly") {
-			t.Errorf("the demo ended with %d and said:\n%s", code, demo.said())
+			t.Errorf("the demo ended with %d; output:\n%s", code, demo.said())
 		}
 		demo.leavesNothing(ports)
 	})
@@ -285,20 +286,20 @@ func tellsTheStory(t *testing.T, log string) {
 		"needs input: Who can reach the port of the till?",
 	} {
 		if !strings.Contains(log, words) {
-			t.Errorf("the log does not tell %q", words)
+			t.Errorf("the log lacks %q", words)
 		}
 	}
 	rest := log
 	for _, words := range []string{"starting the control plane", "starting the operator", "you: Review the sample project", "The review of the sample project:", "the tour is at its end"} {
 		_, after, found := strings.Cut(rest, words)
 		if !found {
-			t.Fatalf("the log does not tell %q where it should:\n%s", words, log)
+			t.Fatalf("the log lacks %q at the expected place:\n%s", words, log)
 		}
 		rest = after
 	}
 }
 
-// shell runs commands as a newcomer does who has read the demo's file.
+// shell runs commands in the environment of the demo's file.
 func (p *play) shell(commands string) string {
 	p.t.Helper()
 	out, err := exec.Command("sh", "-c", ". "+filepath.Join(p.dir, "use.sh")+" && "+commands).CombinedOutput()
@@ -308,7 +309,7 @@ func (p *play) shell(commands string) string {
 	return string(out)
 }
 
-// kill ends a process of the demo's control plane.
+// kill kills a process of the demo's control plane.
 func (p *play) kill(program string) {
 	p.t.Helper()
 	text, err := os.ReadFile(filepath.Join(p.dir, "cluster", "run", program+".pid"))

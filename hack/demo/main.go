@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command demo runs what a newcomer wants to see first: a real Kubernetes API on this machine, the operator, a model to talk to
-// and a sample project to work on. It keeps running until Ctrl-C and leaves nothing behind but its state.
+// Command demo runs a real Kubernetes API on this machine, the operator, a model and a sample project. It runs until
+// Ctrl-C and leaves only its state behind.
 package main
 
 import (
@@ -24,7 +24,7 @@ func main() {
 		os.Exit(shell.Supervise(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once; the guard of the control plane cleans up
+	context.AfterFunc(ctx, stop) // a second Ctrl-C exits at once; the control plane's guard cleans up
 	if err := run(ctx, os.Getenv, os.Stdout); err != nil && ctx.Err() == nil {
 		fmt.Fprintln(os.Stderr, "\ndemo:", err)
 		os.Exit(1)
@@ -57,7 +57,7 @@ func run(ctx context.Context, env func(string) string, out io.Writer) error {
 		err = local.Wait(ctx)
 	}
 	if err != nil {
-		local.Say("something went wrong; stopping")
+		local.Say("an error occurred; stopping")
 	} else {
 		local.Say("stopping; the state is kept in %s", local.Dir)
 	}

@@ -10,8 +10,9 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// health runs a health check in the interpreter that Argo CD uses, and by its contract: the object is obj, and what the script
-// returns has a status. Argo CD itself is not here; it opens fewer of Lua's libraries, of which the script needs none but the basic one.
+// health runs a health check in Argo CD's Lua interpreter and by its contract: the object is obj, and the script
+// returns a table with a status. Argo CD itself is not used; it opens fewer Lua libraries, but the script needs only
+// the basic one.
 func health(script string, object map[string]any) (string, error) {
 	state := lua.NewState(lua.Options{SkipOpenLibs: true})
 	defer state.Close()
@@ -32,7 +33,7 @@ func health(script string, object map[string]any) (string, error) {
 	}
 }
 
-// value is a part of an object for Lua.
+// value converts a part of an object for Lua.
 func value(state *lua.LState, part any) lua.LValue {
 	switch v := part.(type) {
 	case map[string]any:

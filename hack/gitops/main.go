@@ -1,10 +1,10 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command gitops says what GitOps tools make of objects: kstatus, which Flux and others use for kinds that they do not know,
-// Flux with the expressions of a Kustomization, and Argo CD with the script of its ConfigMap. Of kstatus and Flux it runs their own
-// code. Of Argo CD it runs only the interpreter, gopher-lua, around which lua.go does what Argo CD's documentation says. It is a
-// module of its own, since all that has dependencies of its own.
+// Command gitops prints the health of objects as GitOps tools see it: kstatus, which Flux and others use for unknown
+// kinds, Flux with the expressions of a Kustomization, and Argo CD with the script of its ConfigMap. kstatus and Flux
+// are used as libraries. For Argo CD only its interpreter, gopher-lua, is used; lua.go implements the contract in
+// Argo CD's documentation. It is a separate module because of its dependencies.
 //
 //	gitops --flux team.yaml --argocd argocd-cm.yaml < objects.yaml
 package main
@@ -69,7 +69,7 @@ func run(flux, argocd string, in io.Reader, out io.Writer) error {
 	}
 }
 
-// judge prints what each tool makes of an object.
+// judge prints the status of an object in each tool.
 func judge(out io.Writer, object *unstructured.Unstructured, expressions map[string]*cel.StatusEvaluator, script string) error {
 	plain, err := status.Compute(object)
 	if err != nil {

@@ -18,10 +18,10 @@ import (
 	"time"
 )
 
-// listsAge is how old the lists of packages may be.
+// listsAge is the maximum age of the package lists.
 const listsAge = 12 * time.Hour
 
-// apt is apt-get with a world of its own: other sources, another architecture, and nothing installed.
+// apt runs apt-get with separate directories: other sources, another architecture, and no installed packages.
 type apt struct {
 	dir, architecture string
 	log               io.Writer
@@ -36,7 +36,7 @@ func (o *options) newApt(architecture string) (*apt, error) {
 	a := &apt{dir: filepath.Join(o.cache, "debian", o.suite+"-"+key+"-"+architecture), architecture: architecture, log: o.log}
 	for _, dir := range []string{"etc/apt/apt.conf.d", "etc/apt/preferences.d", "etc/apt/sources.list.d", "state/lists/partial", "cache/archives/partial", "none/partial", "dpkg"} {
 		if err := os.MkdirAll(filepath.Join(a.dir, dir), 0o755); err != nil {
-			return nil, fmt.Errorf("make apt's directories: %w", err)
+			return nil, fmt.Errorf("create apt's directories: %w", err)
 		}
 	}
 	sources := fmt.Sprintf("Types: deb\nURIs: %s\nSuites: %s\nComponents: main\nSigned-By: %s\n", o.mirror, o.suite, keyring)
@@ -55,7 +55,7 @@ func (a *apt) download(ctx context.Context, wanted []string) ([]string, error) {
 	if _, err := a.get(ctx, args...); err != nil {
 		return nil, err
 	}
-	// Earlier builds may have left other versions behind: only what this very list of packages needs counts.
+	// Earlier builds may have left other versions: use only the files for exactly this list of packages.
 	out, err := a.get(ctx, append(args, "--print-uris", "--reinstall", "-o", "Dir::Cache::Archives="+filepath.Join(a.dir, "none")+"/")...)
 	if err != nil {
 		return nil, err
@@ -71,10 +71,10 @@ func (a *apt) download(ctx context.Context, wanted []string) ([]string, error) {
 	return files, nil
 }
 
-// printedFile is a line of --print-uris: 'URL' FILE SIZE HASH.
+// printedFile matches a line of --print-uris: 'URL' FILE SIZE HASH.
 var printedFile = regexp.MustCompile(`(?m)^'[^']+' (\S+\.deb) \d+`)
 
-// refresh brings the lists of packages up to date, if they are old.
+// refresh updates the package lists if they are old.
 func (a *apt) refresh(ctx context.Context) error {
 	mark := filepath.Join(a.dir, "refreshed")
 	if info, err := os.Stat(mark); err == nil && time.Since(info.ModTime()) < listsAge {

@@ -29,7 +29,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// artifact is an image that has been written: of one platform, or an index of several.
+// artifact is a written image: of one platform, or an index of several.
 type artifact struct {
 	digest v1.Hash
 	size   int64
@@ -37,7 +37,7 @@ type artifact struct {
 	index  v1.ImageIndex
 }
 
-// write puts an image into an archive with the OCI's layout, which containerd, Podman and Docker load.
+// write writes an image as an archive in OCI layout, which containerd, Podman and Docker load.
 func (o *options) write(i image, all []built) (artifact, error) {
 	dir, err := os.MkdirTemp("", "nestor-image-")
 	if err != nil {
@@ -73,7 +73,7 @@ func (o *options) write(i image, all []built) (artifact, error) {
 	return a, err
 }
 
-// index joins the images of several platforms.
+// index returns an index of the images of several platforms.
 func index(all []built) v1.ImageIndex {
 	var adds []mutate.IndexAddendum
 	for _, b := range all {
@@ -82,7 +82,7 @@ func index(all []built) v1.ImageIndex {
 	return mutate.AppendManifests(mutate.IndexMediaType(empty.Index, types.OCIImageIndex), adds...)
 }
 
-// writeDockerManifest tells Docker before version 27, which does not know the layout, about the image for this machine.
+// writeDockerManifest adds a manifest for Docker before version 27, which does not support the OCI layout.
 func writeDockerManifest(dir, reference string, all []built) error {
 	at := max(0, slices.IndexFunc(all, func(b built) bool { return b.platform.Architecture == runtime.GOARCH }))
 	manifest, err := all[at].image.Manifest()
@@ -101,7 +101,7 @@ func writeDockerManifest(dir, reference string, all []built) error {
 	return os.WriteFile(filepath.Join(dir, "manifest.json"), text, 0o644)
 }
 
-// pack writes a directory as an archive in which nothing tells when and by whom, and returns its size.
+// pack writes a directory as a reproducible archive, without times and owners, and returns its size.
 func pack(dir, target string, at time.Time) (size int64, err error) {
 	out, err := os.Create(target)
 	if err != nil {
@@ -134,7 +134,7 @@ func pack(dir, target string, at time.Time) (size int64, err error) {
 	return size, nil
 }
 
-// pushed brings the image to a registry, if there is one to push to.
+// pushed pushes the image to the registry, if one is set.
 func (o *options) pushed(ctx context.Context, i image, a artifact) error {
 	if o.push == "" {
 		return nil
@@ -159,7 +159,7 @@ func (o *options) pushed(ctx context.Context, i image, a artifact) error {
 	return nil
 }
 
-// writeSums writes the checksums of all files in a directory, as sha256sum would.
+// writeSums writes the checksums of all files in a directory in the format of sha256sum.
 func writeSums(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

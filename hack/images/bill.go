@@ -63,7 +63,7 @@ type relationship struct {
 
 const nothing = "NOASSERTION"
 
-// writeBill writes what an image is made of. Go modules are those that the linker put into the program, as it says itself.
+// writeBill writes the bill of materials of an image. Go modules are read from the build information of the program.
 func (o *options) writeBill(i image, a artifact, all []built) error {
 	b := &bill{
 		Version: "SPDX-2.3", License: "CC0-1.0", ID: "SPDXRef-DOCUMENT", Name: i.name + "-" + o.version,
@@ -87,7 +87,7 @@ func (o *options) writeBill(i image, a artifact, all []built) error {
 	for _, one := range all {
 		for _, p := range one.packages {
 			deb := newPackage(p.name, p.version, fmt.Sprintf("pkg:deb/debian/%s@%s?arch=%s&distro=%s", p.name, url.QueryEscape(p.version), p.architecture, o.suite))
-			deb.ID += "-" + p.architecture // an image for several has it once for each
+			deb.ID += "-" + p.architecture // a multi-platform image has it once per platform
 			contain(deb)
 		}
 		if one.program == "" {
@@ -95,7 +95,7 @@ func (o *options) writeBill(i image, a artifact, all []built) error {
 		}
 		info, err := buildinfo.ReadFile(one.program)
 		if err != nil {
-			return fmt.Errorf("read what %s is made of: %w", one.program, err)
+			return fmt.Errorf("read the build information of %s: %w", one.program, err)
 		}
 		o.containModules(info, contain)
 	}
@@ -109,7 +109,7 @@ func (o *options) writeBill(i image, a artifact, all []built) error {
 	return nil
 }
 
-// containModules adds the modules of a Go program, and Go's own library.
+// containModules adds the modules of a Go program and the standard library.
 func (o *options) containModules(info *debug.BuildInfo, contain func(spdxPackage)) {
 	goVersion := strings.TrimPrefix(info.GoVersion, "go")
 	contain(newPackage("stdlib", goVersion, "pkg:golang/stdlib@"+goVersion))

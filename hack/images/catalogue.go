@@ -5,34 +5,34 @@ package main
 
 import "runtime"
 
-// image is one that can be built.
+// image describes an image that can be built.
 type image struct {
 	name, description string
-	// command is a package of Nestor's module that becomes the entry point; nodeBinary is a program of the test cluster
-	// that does.
+	// command is the package of Nestor's module that becomes the entry point; nodeBinary is a program of the test
+	// cluster instead.
 	command, nodeBinary string
-	// packages are Debian packages that it stands on; none: an empty image.
+	// packages are the Debian packages of the image; none means an empty base.
 	packages []string
 	// files are further files, by path.
 	files map[string]file
 	// entrypoint, if it is not the program.
 	entrypoint []string
 	env        []string
-	// testOnly images are no part of a release.
+	// testOnly images are not part of a release.
 	testOnly bool
 }
 
-// file is one that is not part of a package.
+// file is a file that is not part of a package.
 type file struct {
 	content string
 	mode    int64
 }
 
-// user is who all images run as: nobody in particular, and not root.
+// user is the unprivileged user of all images.
 const user = "65532:65532"
 
-// shellPackages are what commands of agents expect of a Unix. The certificates come from elsewhere (see certificates.go), so
-// that all images trust the same ones.
+// shellPackages are the usual Unix tools for agents' commands. The certificates come from certificates.go, so that
+// all images trust the same ones.
 var shellPackages = []string{
 	"bash", "coreutils", "diffutils", "findutils", "grep", "gzip", "mawk", "patch", "procps", "sed", "tar", "git", "openssh-client",
 }
@@ -53,7 +53,7 @@ var catalogue = []image{
 	},
 }
 
-// runPostgres makes a database in /data, which is a volume, and serves it.
+// runPostgres creates a database in /data, which is a volume, and serves it.
 const runPostgres = `#!/bin/bash
 set -eu
 bin=/usr/lib/postgresql/17/bin

@@ -13,8 +13,9 @@ import (
 // certificatesPath is where Go, OpenSSL and GnuTLS look for the authorities to trust.
 const certificatesPath = "etc/ssl/certs/ca-certificates.crt"
 
-// certificates are Mozilla's authorities as the Go project publishes them: pinned by go.sum, so the same on every machine.
-// Those that are trusted only under conditions are left out: a file of certificates cannot say them.
+// certificates returns Mozilla's authorities as published by the Go project: pinned by go.sum, so identical on every
+// machine. Those that are trusted only conditionally are omitted, because a certificate file cannot express
+// conditions.
 func certificates() file {
 	var text strings.Builder
 	for root := range bundle.Roots() {

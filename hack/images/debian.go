@@ -20,11 +20,11 @@ import (
 	"strings"
 )
 
-// keyring vouches for Debian's archive.
+// keyring has the keys of Debian's archive.
 const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
-// unneeded are packages that others insist on and that nothing here uses: they are for installing packages, which nobody can in
-// an image without root, and for git's commands that are written in Perl.
+// unneeded are dependencies that nothing here uses: tools for installing packages, which is impossible in an image
+// without root, and git commands written in Perl.
 var unneeded = []string{
 	"perl", "perl-base", "perl-modules-*", "libperl*", "liberror-perl", "libgdbm*", "libdb5.3*", "debconf", "dpkg", "adduser", "passwd", "libpam-modules*", "libpam-runtime",
 	"sysvinit-utils", "init-system-helpers", "ssl-cert", "openssl", "netbase", "postgresql-common*", "postgresql-client-common", "libjson-perl", "git-man",
@@ -34,8 +34,8 @@ var unneeded = []string{
 // debPackage is a Debian package that is part of an image.
 type debPackage struct{ name, version, architecture string }
 
-// debian unpacks packages and what they depend on into a tree. No script of a package is run; what they would have done and
-// what is needed is done by furnish.
+// debian unpacks packages and their dependencies into a tree. No package scripts are run; furnish does what is needed
+// of them.
 func (o *options) debian(ctx context.Context, architecture string, wanted []string) (tree, []debPackage, error) {
 	apt, err := o.newApt(architecture)
 	if err != nil {
@@ -64,8 +64,7 @@ func (o *options) debian(ctx context.Context, architecture string, wanted []stri
 	return t, packages, t.checkLibraries()
 }
 
-// checkLibraries looks whether every program finds the libraries that it was linked with: one of the packages that were left
-// out may have been needed after all.
+// checkLibraries checks that every program finds its shared libraries, in case a package was omitted wrongly.
 func (t tree) checkLibraries() error {
 	there := map[string]bool{}
 	for name := range t {
@@ -92,7 +91,7 @@ func (t tree) checkLibraries() error {
 	return nil
 }
 
-// describe reads what a package says of itself.
+// describe reads the metadata of a package.
 func describe(ctx context.Context, archive string) (debPackage, error) {
 	out, err := exec.CommandContext(ctx, "dpkg-deb", "--show", "--showformat", "${Package}\t${Version}\t${Architecture}", archive).Output()
 	if err != nil {
@@ -135,7 +134,7 @@ func (t tree) read(from io.Reader) error {
 			return err
 		}
 		if slices.Contains(rootLinks, clean(h.Name)) && h.Typeflag == tar.TypeSymlink {
-			continue // it leads to where merged moves the files
+			continue // it links to where merged moves the files
 		}
 		name := merged(clean(h.Name))
 		if !useful(name) {
@@ -153,7 +152,7 @@ func (t tree) read(from io.Reader) error {
 	}
 }
 
-// merged moves what stands in /bin, /lib and so on to /usr, where the links of furnish lead.
+// merged maps paths in /bin, /lib and so on to /usr, where furnish's links point.
 func merged(name string) string {
 	for _, dir := range rootLinks {
 		if name == dir || strings.HasPrefix(name, dir+"/") {
@@ -165,7 +164,7 @@ func merged(name string) string {
 
 var rootLinks = []string{"bin", "sbin", "lib", "lib64"}
 
-// useful says whether anybody reads a file in a container. Licences must stay.
+// useful reports whether a file is needed in a container. Licences must stay.
 func useful(name string) bool {
 	if strings.HasPrefix(name, "usr/share/doc/") {
 		return path.Base(name) == "copyright"
@@ -179,7 +178,7 @@ func useful(name string) bool {
 	return true
 }
 
-// furnish does what the packages' scripts would have.
+// furnish does what the packages' scripts would have done.
 func (t tree) furnish() {
 	for _, dir := range rootLinks {
 		delete(t, dir)
@@ -196,7 +195,7 @@ func (t tree) furnish() {
 	t.add("etc/profile", file{content: "PATH=/usr/local/bin:/usr/bin:/usr/sbin\n", mode: 0o644})
 }
 
-// installed says that apt can be used here.
+// installed returns an error if apt cannot be used here.
 func installed() error {
 	for _, program := range []string{"apt-get", "dpkg-deb"} {
 		if _, err := exec.LookPath(program); err != nil {

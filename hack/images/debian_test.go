@@ -60,7 +60,7 @@ func TestTreesAreMerged(t *testing.T) {
 	}
 }
 
-func TestATreePacksTheSameInAnyOrder(t *testing.T) {
+func TestLayersDoNotDependOnTheOrderOfAdditions(t *testing.T) {
 	at := time.Unix(1700000000, 0)
 	one, other := tree{}, tree{}
 	one.add("a/b", file{content: "b", mode: 0o600})
@@ -80,8 +80,8 @@ func TestATreePacksTheSameInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestTheWorkspaceHasItsTools builds the image on packages from Debian's archive and tries its programs, if this machine can.
-func TestTheWorkspaceHasItsTools(t *testing.T) {
+// TestWorkspaceHasItsTools builds the image from Debian packages and, if this machine can, runs its programs.
+func TestWorkspaceHasItsTools(t *testing.T) {
 	if err := installed(); err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatal(err)
@@ -116,7 +116,7 @@ func TestTheWorkspaceHasItsTools(t *testing.T) {
 	}
 }
 
-// tryTools runs programs of the image in its own file system, as its own user.
+// tryTools runs programs of the image in its file system, as its user.
 func tryTools(t *testing.T, image v1.Image) {
 	t.Helper()
 	root := t.TempDir()
@@ -130,7 +130,7 @@ func tryTools(t *testing.T, image v1.Image) {
 	if err := os.Chmod(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// What a runtime gives every container; git insists on it.
+	// Container runtimes provide this; git requires it.
 	device := filepath.Join(root, "dev", "null")
 	if err := os.MkdirAll(filepath.Dir(device), 0o755); err != nil {
 		t.Fatal(err)

@@ -42,7 +42,7 @@ func build(t *testing.T, args ...string) string {
 	return out
 }
 
-func TestTheSameSourcesGiveTheSameImage(t *testing.T) {
+func TestImagesAreReproducible(t *testing.T) {
 	args := []string{"--platforms", "linux/amd64,linux/arm64", "nestor-scripted-model"}
 	first, second := build(t, args...), build(t, args...)
 	for _, file := range []string{"nestor-scripted-model.tar", "nestor-scripted-model.spdx.json", sumsFile} {
@@ -60,7 +60,7 @@ func TestTheSameSourcesGiveTheSameImage(t *testing.T) {
 	}
 }
 
-func TestAnImageIsWhatItSays(t *testing.T) {
+func TestImageConfiguration(t *testing.T) {
 	out := build(t, "--platforms", "linux/arm64", "nestor-scripted-model")
 	image, annotations := load(t, filepath.Join(out, "nestor-scripted-model.tar"))
 	if got := annotations["io.containerd.image.name"]; got != "localhost/nestor-scripted-model:v1.2.3" {
@@ -94,7 +94,7 @@ func TestAnImageIsWhatItSays(t *testing.T) {
 	}
 }
 
-func TestTheBillNamesWhatTheProgramIsMadeOf(t *testing.T) {
+func TestBillOfMaterialsListsTheModules(t *testing.T) {
 	out := build(t, "nestor-scripted-model")
 	text, err := os.ReadFile(filepath.Join(out, "nestor-scripted-model.spdx.json"))
 	if err != nil {
@@ -145,7 +145,7 @@ func TestPushing(t *testing.T) {
 	}
 }
 
-func TestMistakesAreExplained(t *testing.T) {
+func TestErrorsAreExplained(t *testing.T) {
 	for want, args := range map[string][]string{
 		`there is no image "nestor"; there are nestor-operator, nestor-scripted-model, nestor-workspace`: {"nestor"},
 		"--platforms must be a list such as linux/amd64,linux/arm64":                                     {"--platforms", "windows/amd64"},
@@ -159,7 +159,7 @@ func TestMistakesAreExplained(t *testing.T) {
 	}
 }
 
-// load reads an image, and what is said of it, from an archive.
+// load reads an image and its metadata from an archive.
 func load(t *testing.T, archive string) (v1.Image, map[string]string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -194,7 +194,7 @@ func unpackTar(t *testing.T, archive string) map[string][]byte {
 	return readTar(t, f)
 }
 
-// contents are the files of an image.
+// contents returns the files of an image.
 func contents(t *testing.T, image v1.Image) map[string][]byte {
 	t.Helper()
 	r := mutate.Extract(image)

@@ -23,7 +23,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// options are what the flags say.
+// options are the flags.
 type options struct {
 	root       string
 	out        string
@@ -72,22 +72,22 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 	return writeSums(o.out)
 }
 
-// parse reads the flags and returns the names of the images that are wanted.
+// parse parses the flags and returns the names of the requested images.
 func (o *options) parse(args []string) ([]string, error) {
 	var platforms, epoch string
 	set := flag.NewFlagSet("images", flag.ContinueOnError)
 	set.StringVar(&o.root, "root", "../..", "`directory` of Nestor's module")
-	set.StringVar(&o.out, "out", "../../dist/images", "`directory` for the archives and what is said of them")
+	set.StringVar(&o.out, "out", "../../dist/images", "`directory` for the archives and their metadata")
 	set.StringVar(&o.repository, "repository", "localhost", "`prefix` of the images' names")
 	set.StringVar(&o.version, "version", "dev", "version that is stamped into the programs, and the images' tag")
-	set.StringVar(&o.revision, "revision", "", "commit that is built, for the labels")
+	set.StringVar(&o.revision, "revision", "", "the built commit, for the labels")
 	set.StringVar(&epoch, "source-date-epoch", "0", "time of all files, in `seconds` since 1970")
 	set.StringVar(&platforms, "platforms", defaultPlatform(), "comma-separated `list` of platforms; several make one image for all of them")
-	set.StringVar(&o.node, "node-binaries", "../../bin/node", "`directory` that make node has filled, for the images of a test cluster")
+	set.StringVar(&o.node, "node-binaries", "../../bin/node", "`directory` filled by make node, for the images of a test cluster")
 	set.StringVar(&o.push, "push", "", "push the images to this `repository` too, with the credentials of docker login")
-	set.BoolVar(&o.insecure, "insecure", false, "push over HTTP, for a registry of a test")
-	set.BoolVar(&o.fast, "fast", false, "compress less, for images that go nowhere")
-	set.StringVar(&o.mirror, "debian-mirror", "http://deb.debian.org/debian", "`URL` of a Debian archive; one of a dated snapshot makes Debian's part of an image reproducible for ever")
+	set.BoolVar(&o.insecure, "insecure", false, "push over HTTP, for a test registry")
+	set.BoolVar(&o.fast, "fast", false, "compress less, for images that are only used locally")
+	set.StringVar(&o.mirror, "debian-mirror", "http://deb.debian.org/debian", "`URL` of a Debian archive; a dated snapshot makes Debian's part of an image permanently reproducible")
 	set.StringVar(&o.suite, "debian-suite", "trixie", "Debian release")
 	set.StringVar(&o.cache, "cache", defaultCache(), "`directory` that keeps downloaded packages")
 	if err := set.Parse(args); err != nil {
@@ -121,7 +121,7 @@ func defaultCache() string {
 	return filepath.Join(dir, "nestor", "images")
 }
 
-// choose finds images by name; no name means those of a release.
+// choose returns images by name; no names means those of a release.
 func choose(names []string) ([]image, error) {
 	if len(names) == 0 {
 		return slices.DeleteFunc(slices.Clone(catalogue), func(i image) bool { return i.testOnly }), nil

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// built is an image for one platform, and what is known of its content.
+// built is an image for one platform with its program and packages.
 type built struct {
 	platform v1.Platform
 	image    v1.Image
@@ -26,7 +26,7 @@ type built struct {
 	packages []debPackage
 }
 
-// make builds an image for all platforms, writes it and says what is in it.
+// make builds an image for all platforms, and writes it with its bill of materials.
 func (o *options) make(ctx context.Context, i image) error {
 	start := time.Now()
 	var all []built
@@ -59,7 +59,7 @@ func (o *options) reference(repository string, i image) string {
 	return repository + "/" + i.name + ":" + tag
 }
 
-// build puts an image for one platform together.
+// build assembles an image for one platform.
 func (o *options) build(ctx context.Context, i image, platform v1.Platform) (built, error) {
 	b := built{platform: platform}
 	var layers []tree
@@ -83,7 +83,7 @@ func (o *options) build(ctx context.Context, i image, platform v1.Platform) (bui
 			return b, fmt.Errorf("read the program: %w", err)
 		}
 		b.program = name
-		own.add("usr/local/bin/"+i.name, file{content: string(content), mode: 0o755}) // on the PATH: pods name the program alone
+		own.add("usr/local/bin/"+i.name, file{content: string(content), mode: 0o755}) // on the PATH, because pods use the bare name
 		entrypoint = []string{"/usr/local/bin/" + i.name}
 	}
 	own.furnishOwn(i)
@@ -93,7 +93,7 @@ func (o *options) build(ctx context.Context, i image, platform v1.Platform) (bui
 	return b, err
 }
 
-// furnishOwn adds what all images have.
+// furnishOwn adds the files that all images have.
 func (t tree) furnishOwn(i image) {
 	t.add(certificatesPath, certificates())
 	t.add("etc/passwd", file{content: "root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/home/nonroot:/bin/bash\n", mode: 0o644})
@@ -106,7 +106,7 @@ func (t tree) furnishOwn(i image) {
 	}
 }
 
-// program builds the program of an image, or finds that of the test cluster.
+// program builds the program of an image, or returns that of the test cluster.
 func (o *options) program(ctx context.Context, i image, platform v1.Platform) (string, error) {
 	if i.nodeBinary != "" {
 		name := filepath.Join(o.node, i.nodeBinary)
@@ -126,7 +126,7 @@ func (o *options) program(ctx context.Context, i image, platform v1.Platform) (s
 	return name, nil
 }
 
-// assemble makes an image of layers.
+// assemble creates an image from layers.
 func (o *options) assemble(i image, platform v1.Platform, entrypoint []string, layers []tree) (v1.Image, error) {
 	img := mutate.MediaType(mutate.ConfigMediaType(empty.Image, types.OCIConfigJSON), types.OCIManifestSchema1)
 	compression := gzip.DefaultCompression
@@ -163,7 +163,7 @@ func (o *options) assemble(i image, platform v1.Platform, entrypoint []string, l
 	return img, nil
 }
 
-// labels say what an image is, in the words of the OCI's specification.
+// labels returns the OCI labels of an image.
 func (o *options) labels(i image) map[string]string {
 	const prefix = "org.opencontainers.image."
 	labels := map[string]string{

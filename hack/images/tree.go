@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// tree is a file system in memory: what a layer will hold, by path. The later of two entries wins.
+// tree is a file system in memory: the content of a layer, by path. Later entries replace earlier ones.
 type tree map[string]entry
 
 type entry struct {
@@ -27,17 +27,17 @@ type entry struct {
 	content []byte
 }
 
-// add puts a file into the tree.
+// add adds a file.
 func (t tree) add(name string, f file) {
 	t.put(tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: f.mode}, []byte(f.content))
 }
 
-// link puts a symbolic link into the tree.
+// link adds a symbolic link.
 func (t tree) link(name, target string) {
 	t.put(tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: target, Mode: 0o777}, nil)
 }
 
-// directory puts a directory into the tree.
+// directory adds a directory.
 func (t tree) directory(name string, mode int64) {
 	t.put(tar.Header{Typeflag: tar.TypeDir, Name: name, Mode: mode}, nil)
 }
@@ -55,7 +55,7 @@ func (t tree) put(h tar.Header, content []byte) {
 
 func clean(name string) string { return strings.TrimPrefix(path.Clean("/"+name), "/") }
 
-// layer packs the tree: sorted, owned by root, all of one time.
+// layer packs the tree: sorted, owned by root, with a single time.
 func (t tree) layer(at time.Time, compression int) (v1.Layer, error) {
 	data, err := t.pack(at)
 	if err != nil {
@@ -95,7 +95,7 @@ func (t tree) pack(at time.Time) ([]byte, error) {
 	return packed.Bytes(), nil
 }
 
-// addParents makes the directories that entries stand in.
+// addParents adds missing parent directories.
 func (t tree) addParents() {
 	for _, name := range slices.Collect(maps.Keys(t)) {
 		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {

@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command manifests writes what the chart installs with its default values to a directory of Kustomize, one file for each
-// template: who uses Kustomize gets the same objects as who uses Helm, and tests get them without running Helm.
+// Command manifests writes the chart's objects with default values to a Kustomize directory, one file per template,
+// so that Kustomize and Helm install the same objects and tests do not need Helm.
 package main
 
 import (
@@ -33,11 +33,11 @@ func main() {
 func write(dir string, rendered io.Reader) error {
 	text, err := io.ReadAll(rendered)
 	if err != nil {
-		return fmt.Errorf("read what Helm rendered: %w", err)
+		return fmt.Errorf("read Helm's output: %w", err)
 	}
 	files := split(string(text))
 	if len(files) == 0 {
-		return errors.New("there is nothing to write: has Helm failed?")
+		return errors.New("nothing to write: did Helm fail?")
 	}
 	old, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil {
@@ -59,12 +59,12 @@ func write(dir string, rendered io.Reader) error {
 	return os.WriteFile(filepath.Join(dir, "kustomization.yaml"), kustomization(names), 0o644)
 }
 
-// helmOnly are the lines that only mean something to Helm.
+// helmOnly matches lines that are only meaningful to Helm.
 var helmOnly = regexp.MustCompile(`(?m)^ +(helm\.sh/chart|app\.kubernetes\.io/managed-by): .*\n`)
 
 var source = regexp.MustCompile(`^# Source: nestor/templates/(\S+)\n`)
 
-// split returns the documents that each template gave.
+// split returns the documents of each template.
 func split(rendered string) map[string][]string {
 	files := map[string][]string{}
 	for document := range strings.SplitSeq("\n"+rendered, "\n---\n") {

@@ -1,8 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command metricsdocs writes what there is to observe where people look for it: the reference of the metrics, and the alerts as a
-// PrometheusRule.
+// Command metricsdocs generates the reference of the metrics, and the alerts as a PrometheusRule.
 //
 //	metricsdocs docs/reference/metrics.md config/monitoring/rules.yaml config/monitoring/prometheusrule.yaml
 package main
@@ -51,7 +50,7 @@ func write(page, rules, object string) error {
 	return os.WriteFile(object, []byte(ruleHead+indent(string(plain))), 0o644)
 }
 
-// indent puts a YAML document, without the comment at its head, below a key.
+// indent indents a YAML document, without its leading comment, to nest it below a key.
 func indent(document string) string {
 	var b strings.Builder
 	head := true

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// dashboard is what matters here of Grafana's model.
+// dashboard has the relevant parts of Grafana's model.
 type dashboard struct {
 	UID, Title string
 	Templating struct {
@@ -49,13 +49,13 @@ var (
 	lookup   = regexp.MustCompile(`^label_values\((.+), (\w+)\)$`)
 )
 
-func TestTheDashboardAsksForWhatThereIs(t *testing.T) {
+func TestDashboardQueriesExistingMetrics(t *testing.T) {
 	metrics, queries := documented(t), 0
 	for _, p := range readDashboard(t).Panels {
 		for _, target := range p.Targets {
 			expression := values.Replace(target.Expr)
 			if unknown := variable.FindString(expression); unknown != "" {
-				t.Errorf("%s has the variable %s, which there is not", p.Title, unknown)
+				t.Errorf("%s uses the undefined variable %s", p.Title, unknown)
 			}
 			metrics.check(t, p.Title, expression)
 			queries++
@@ -77,7 +77,7 @@ func TestTheDashboardAsksForWhatThereIs(t *testing.T) {
 	}
 }
 
-func TestTheDashboardIsLaidOut(t *testing.T) {
+func TestDashboardLayout(t *testing.T) {
 	const width = 24
 	taken, ids, sections := map[[2]int]string{}, map[int]bool{}, map[string]bool{}
 	section := ""
@@ -89,13 +89,13 @@ func TestTheDashboardIsLaidOut(t *testing.T) {
 		if p.Type == "row" {
 			section = p.Title
 		} else if p.Description == "" || p.FieldConfig.Defaults.Unit == "" || len(p.Targets) == 0 || sections[section+p.Title] {
-			t.Errorf("%s / %s needs a title of its own, a description, a unit and a query", section, p.Title)
+			t.Errorf("%s / %s needs a unique title, a description, a unit and a query", section, p.Title)
 		}
 		sections[section+p.Title] = true
 		for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {
 			for y := p.GridPos.Y; y < p.GridPos.Y+p.GridPos.H; y++ {
 				if other := taken[[2]int{x, y}]; other != "" || x >= width {
-					t.Fatalf("%s stands on %s, or beyond the edge", p.Title, other)
+					t.Fatalf("%s overlaps %s or the edge", p.Title, other)
 				}
 				taken[[2]int{x, y}] = p.Title
 			}

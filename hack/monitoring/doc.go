@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package monitoring holds what config/monitoring must keep: queries that are valid and name only metrics and labels that there are,
-// alerts that promtool accepts and that fire when they should, runbooks, and a dashboard that is laid out without gaps in its
-// meaning. It is a module of its own, because Prometheus has many dependencies.
+// Package monitoring tests config/monitoring: queries must be valid and use only existing metrics and labels, alerts
+// must pass promtool and fire when they should, runbooks must exist, and the dashboard must be laid out without gaps.
+// It is a separate module because of Prometheus' dependencies.
 package monitoring

@@ -14,11 +14,11 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// known are metrics and their labels.
+// known are metrics with their labels.
 type known map[string][]string
 
-// others are the metrics that the operator has from its libraries, and the one that the API server has. That the operator really
-// serves its own is a test of test/otel.
+// others are the metrics of the operator's libraries, and one of the API server. test/otel checks that the operator
+// serves its own.
 var others = known{
 	"controller_runtime_reconcile_errors_total":        {"controller"},
 	"controller_runtime_reconcile_time_seconds_bucket": {"controller", "le"},
@@ -34,7 +34,7 @@ var scraped = []string{"job", "instance", "__name__"}
 
 var row = regexp.MustCompile("(?m)^\\| `(nestor_[a-z_]+)` \\| (\\w+) \\| (.*?) \\|")
 
-// documented reads the metrics of the reference, which is made from the operator's own.
+// documented reads the metrics from the generated reference.
 func documented(t *testing.T) known {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/reference/metrics.md")
@@ -65,7 +65,7 @@ func documented(t *testing.T) known {
 	return metrics
 }
 
-// check holds that an expression is valid and that everything in it exists.
+// check checks that an expression is valid and that its metrics and labels exist.
 func (k known) check(t *testing.T, where, expression string) {
 	t.Helper()
 	parsed, err := parser.NewParser(parser.Options{}).ParseExpr(expression)
@@ -93,19 +93,19 @@ func (k known) check(t *testing.T, where, expression string) {
 	})
 }
 
-// checkSelector returns the labels of the metric that is selected.
+// checkSelector returns the labels of the selected metric.
 func (k known) checkSelector(t *testing.T, where string, selector *parser.VectorSelector) []string {
 	t.Helper()
 	offered, ok := k[selector.Name]
 	if !ok {
-		t.Errorf("%s asks for %s, which there is not", where, selector.Name)
+		t.Errorf("%s uses the unknown metric %s", where, selector.Name)
 	}
 	for _, matcher := range selector.LabelMatchers {
 		if matcher.Name == labels.MetricName || slices.Contains(scraped, matcher.Name) {
 			continue
 		}
 		if !slices.Contains(offered, matcher.Name) {
-			t.Errorf("%s looks at the label %s of %s, which has %v", where, matcher.Name, selector.Name, offered)
+			t.Errorf("%s uses the label %s of %s, which has %v", where, matcher.Name, selector.Name, offered)
 		}
 	}
 	return offered

@@ -39,7 +39,7 @@ func read(t *testing.T, file string, into any) {
 	}
 }
 
-func TestAlertsAskForWhatThereIsAndSayWhatToDo(t *testing.T) {
+func TestAlertsUseExistingMetricsAndHaveRunbooks(t *testing.T) {
 	runbook, err := os.ReadFile("../../docs/reference/alerts.md")
 	if err != nil {
 		t.Fatal(err)
@@ -59,13 +59,13 @@ func TestAlertsAskForWhatThereIsAndSayWhatToDo(t *testing.T) {
 				t.Errorf("%s has the severity %q", r.Alert, severity)
 			}
 			if r.Annotations["summary"] == "" || r.Annotations["description"] == "" {
-				t.Errorf("%s does not say what it means", r.Alert)
+				t.Errorf("%s has no description", r.Alert)
 			}
 			if !strings.HasSuffix(r.Annotations["runbook_url"], "/docs/reference/alerts.md#"+strings.ToLower(r.Alert)) || !strings.Contains(string(runbook), "\n## "+r.Alert+"\n") {
 				t.Errorf("%s has no runbook, or its link leads elsewhere: %s", r.Alert, r.Annotations["runbook_url"])
 			}
 			if !strings.Contains(string(tests), "alertname: "+r.Alert+"\n        exp_alerts:") {
-				t.Errorf("no test shows that %s fires", r.Alert)
+				t.Errorf("no test checks that %s fires", r.Alert)
 			}
 		}
 	}
@@ -74,7 +74,7 @@ func TestAlertsAskForWhatThereIsAndSayWhatToDo(t *testing.T) {
 	}
 }
 
-func TestThePrometheusRuleHasTheSameAlerts(t *testing.T) {
+func TestPrometheusRuleIsCurrent(t *testing.T) {
 	var plain rules
 	var object struct {
 		Kind string
@@ -87,8 +87,8 @@ func TestThePrometheusRuleHasTheSameAlerts(t *testing.T) {
 	}
 }
 
-// promtool runs Prometheus' own tool: the one that PROMTOOL names, or that of this module. Built without what finds targets in
-// clouds, it takes minutes instead of a quarter of an hour.
+// promtool runs the promtool in PROMTOOL, or that of this module. It is built without service discovery, which takes
+// minutes instead of a quarter of an hour.
 func promtool(t *testing.T, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", append([]string{"tool", "promtool"}, args...)...)

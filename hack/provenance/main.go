@@ -1,13 +1,14 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command provenance says of the files of a release where they come from, and signs that.
+// Command provenance writes and signs the provenance of the files of a release.
 //
 //	provenance state DIR VERSION COMMIT   # writes DIR/PROVENANCE.json
 //	provenance sign DIR KEY               # writes DIR/PROVENANCE.dsse.json and DIR/SHA256SUMS.sig with the private key in the file KEY
 //
-// The statement is an in-toto statement with SLSA provenance, the envelope is DSSE, and the signature of SHA256SUMS is base64: cosign
-// verifies both with the public key (verify-blob-attestation and verify-blob), and OpenSSL the latter.
+// The statement is an in-toto statement with SLSA provenance, the envelope is DSSE, and the signature of SHA256SUMS
+// is base64: cosign verifies both with the public key (verify-blob-attestation and verify-blob), and OpenSSL the
+// latter.
 package main
 
 import (

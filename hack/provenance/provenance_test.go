@@ -20,7 +20,7 @@ import (
 	"testing"
 )
 
-// release is a directory with two files, their checksums and a statement.
+// release creates a directory with two files, their checksums and a statement.
 func release(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -44,7 +44,7 @@ func read(t *testing.T, dir, name string) []byte {
 	return text
 }
 
-func TestTheStatementNamesEveryFileAndTheCommit(t *testing.T) {
+func TestStatementNamesEveryFileAndTheCommit(t *testing.T) {
 	dir := release(t)
 	var s statement
 	if err := json.Unmarshal(read(t, dir, statementFile), &s); err != nil {
@@ -91,7 +91,7 @@ func TestSignaturesVerify(t *testing.T) {
 			}
 			payload := decode(t, sealed.Payload)
 			if string(payload) != string(read(t, dir, statementFile)) || sealed.PayloadType != payloadType {
-				t.Error("the envelope holds something else than the statement")
+				t.Error("the envelope does not contain the statement")
 			}
 			sig := decode(t, sealed.Signatures[0].Sig)
 			if !c.verify(authenticated(payload), sig) {
@@ -109,7 +109,7 @@ func TestSignaturesVerify(t *testing.T) {
 	}
 }
 
-func TestOtherKeysAreRefused(t *testing.T) {
+func TestOtherKeysAreRejected(t *testing.T) {
 	dir := release(t)
 	bad := filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(bad, []byte("-----BEGIN RSA PRIVATE KEY-----\n-----END RSA PRIVATE KEY-----\n"), 0o600); err != nil {

@@ -70,7 +70,7 @@ func sign(dir, keyFile string) error {
 	return os.WriteFile(filepath.Join(dir, sumsFile+".sig"), []byte(base64.StdEncoding.EncodeToString(signed)+"\n"), 0o644)
 }
 
-// authenticated is what DSSE signs: the payload with its type and lengths, so that neither can be taken for something else.
+// authenticated returns DSSE's pre-authentication encoding: the payload with its type and lengths.
 func authenticated(payload []byte) []byte {
 	return fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(payloadType), payloadType, len(payload), payload)
 }

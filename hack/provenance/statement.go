@@ -42,7 +42,7 @@ type provenance struct {
 type definition struct {
 	BuildType          string            `json:"buildType"`
 	ExternalParameters map[string]string `json:"externalParameters"`
-	// Dependencies is the commit; go.sum and package-lock.json in it name all others.
+	// Dependencies is the commit; its go.sum and package-lock.json pin all others.
 	Dependencies []dependency `json:"resolvedDependencies"`
 }
 
@@ -60,7 +60,8 @@ type builder struct {
 	Version map[string]string `json:"version"`
 }
 
-// state writes the statement about all files of a directory. It has no time: the same commit gives the same statement.
+// state writes the statement about all files of a directory. It has no time, so that the same commit gives the same
+// statement.
 func state(dir, version, commit string) error {
 	subjects, err := subjectsIn(dir)
 	if err != nil {
@@ -83,7 +84,7 @@ func state(dir, version, commit string) error {
 	return os.WriteFile(filepath.Join(dir, statementFile), append(text, '\n'), 0o644)
 }
 
-// subjectsIn are the files of a directory, but for what is written about them.
+// subjectsIn returns the files of a directory, except the statement, checksums and signatures.
 func subjectsIn(dir string) ([]subject, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -115,7 +116,7 @@ func digestOf(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read a file of the release: %w", err)
 	}
-	defer func() { _ = file.Close() }() // it was only read
+	defer func() { _ = file.Close() }() // opened for reading
 	sum := sha256.New()
 	if _, err := io.Copy(sum, file); err != nil {
 		return "", fmt.Errorf("read %s: %w", path, err)

@@ -16,9 +16,9 @@ import (
 
 const root = "../.."
 
-// TestTheDockerfileBuilds builds the programs from the files that the Dockerfile's first stage copies and from nothing else, with the
+// TestDockerfileBuilds builds the programs only from the files that the Dockerfile's first stage copies, with the
 // command of that stage.
-func TestTheDockerfileBuilds(t *testing.T) {
+func TestDockerfileBuilds(t *testing.T) {
 	first, later := stages(t)
 	dir, out := t.TempDir(), t.TempDir()
 	ignored := dockerignore(t)
@@ -44,13 +44,13 @@ func TestTheDockerfileBuilds(t *testing.T) {
 		if from, ok := strings.CutPrefix(line, "COPY --from=build /out/"); ok {
 			program := strings.Fields(from)[0]
 			if _, err := os.Stat(filepath.Join(out, program)); err != nil {
-				t.Errorf("an image needs %s, which the build does not give: %v", program, err)
+				t.Errorf("an image needs %s, which the build does not produce: %v", program, err)
 			}
 		}
 	}
 }
 
-// instructions are the Dockerfile's lines without comments, with continued lines joined.
+// instructions returns the Dockerfile's lines without comments, with continued lines joined.
 func instructions(t *testing.T) []string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(root, "Dockerfile"))
@@ -66,7 +66,7 @@ func instructions(t *testing.T) []string {
 	return lines
 }
 
-// stages cuts the Dockerfile's instructions where the second stage begins.
+// stages splits the Dockerfile's instructions into the first stage and the later ones.
 func stages(t *testing.T) (first, later []string) {
 	t.Helper()
 	lines := instructions(t)
@@ -78,8 +78,8 @@ func stages(t *testing.T) (first, later []string) {
 	return lines, nil
 }
 
-// copyInto does what COPY SOURCE... DESTINATION does: the contents of a directory go into the destination, a file to it, or below it
-// if it ends with a slash.
+// copyInto imitates COPY SOURCE... DESTINATION: the contents of a directory go into the destination, a file to it, or
+// below it if it ends with a slash.
 func copyInto(t *testing.T, dir string, args []string, ignored func(name string) bool) {
 	t.Helper()
 	sources, to := args[:len(args)-1], args[len(args)-1]
@@ -123,7 +123,7 @@ func copyFile(from, to string) error {
 	return os.WriteFile(to, data, 0o644)
 }
 
-// dockerignore reads .dockerignore: the last pattern that matches a path, or a directory above it, decides.
+// dockerignore parses .dockerignore: the last pattern that matches a path, or a directory above it, decides.
 func dockerignore(t *testing.T) func(name string) bool {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(root, ".dockerignore"))

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// repository is a small project with two releases, the second of which is not tagged yet.
+// repository creates a small project with two releases, the second of which is not tagged yet.
 func repository(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// vulnerabilities runs the script, with nothing of GOVULNDB but what the test says and no way to the network.
+// vulnerabilities runs the script with the given environment and without network access.
 func vulnerabilities(t *testing.T, env ...string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join("..", "vulnerabilities.sh"), "./internal/streams")
@@ -29,21 +29,21 @@ func vulnerabilities(t *testing.T, env ...string) (string, error) {
 	return string(out), err
 }
 
-func TestWithoutADatabaseTheCheckIsSkippedAndSaysSo(t *testing.T) {
+func TestCheckIsSkippedWithoutADatabase(t *testing.T) {
 	out, err := vulnerabilities(t)
 	if err != nil || !strings.Contains(out, "skipped: the database https://vuln.go.dev cannot be reached") {
 		t.Errorf("got %v: %s", err, out)
 	}
 }
 
-func TestADatabaseThatIsNamedMustBeThere(t *testing.T) {
+func TestConfiguredDatabaseMustExist(t *testing.T) {
 	out, err := vulnerabilities(t, "GOVULNDB=file://"+t.TempDir())
 	if err == nil || !strings.Contains(out, "cannot be read") {
 		t.Errorf("got %v: %s", err, out)
 	}
 }
 
-func TestALocalCopyOfTheDatabaseIsUsed(t *testing.T) {
+func TestLocalDatabaseIsUsed(t *testing.T) {
 	copied := t.TempDir()
 	if err := os.Mkdir(filepath.Join(copied, "index"), 0o755); err != nil {
 		t.Fatal(err)
@@ -59,8 +59,9 @@ func TestALocalCopyOfTheDatabaseIsUsed(t *testing.T) {
 	}
 }
 
-// No workflow has a token that may write, and every action of others is named by the digest of its commit.
-func TestWorkflowsHaveFewRights(t *testing.T) {
+// TestWorkflowsHaveFewPermissions checks that no workflow has a token with write permissions, and that third-party actions
+// are pinned to a commit.
+func TestWorkflowsHaveFewPermissions(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "..", ".github", "workflows", "*.yaml"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d workflows: %v", len(files), err)
@@ -102,14 +103,14 @@ func TestWorkflowsHaveFewRights(t *testing.T) {
 					t.Errorf("%s: job %s uses %s, which is not pinned to a commit", file, name, step.Uses)
 				}
 				if strings.Contains(step.Run, "${{") {
-					t.Errorf("%s: job %s puts an expression into a script: hand it over as an environment variable", file, name)
+					t.Errorf("%s: job %s has an expression in a script: pass it as an environment variable", file, name)
 				}
 			}
 		}
 	}
 }
 
-func TestTheConfigurationOfRenovateIsJSON(t *testing.T) {
+func TestRenovateConfigurationIsJSON(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "renovate.json"))
 	if err != nil {
 		t.Fatal(err)

@@ -77,7 +77,7 @@ func run(in io.Reader, out io.Writer, verbose bool) error {
 	}
 }
 
-// noise reports whether go test leaves out a line of a package without -v.
+// noise reports whether go test omits a line of a package without -v.
 func noise(line string) bool {
 	return line == "PASS\n" || strings.HasSuffix(line, "[no test files]\n") || strings.HasPrefix(line, "testing: warning")
 }
@@ -91,7 +91,7 @@ func report(out io.Writer, timings []timing) {
 			}
 		}
 	}
-	// The time of a parent is that of its subtests.
+	// A parent's time includes that of its subtests.
 	timings = slices.DeleteFunc(timings, func(t timing) bool { return parents[t.test] })
 	slices.SortStableFunc(timings, func(a, b timing) int { return cmp.Compare(b.seconds, a.seconds) })
 	fmt.Fprintln(out, "\nThe slowest tests:")

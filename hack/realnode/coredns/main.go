@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command coredns is CoreDNS with only the plugins that a cluster's DNS needs. The full program brings the clouds'
-// libraries along, and most of its build time with them.
+// Command coredns is CoreDNS with only the plugins for a cluster's DNS. The full program has the cloud providers'
+// libraries, which dominate its build time.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	_ "github.com/coredns/coredns/plugin/ready"
 )
 
-// init sets the order in which a query passes the plugins; CoreDNS refuses a Corefile that names another one.
+// init sets the order of the plugins; CoreDNS rejects a Corefile that names another one.
 func init() {
 	dnsserver.Directives = []string{"health", "ready", "errors", "cache", "kubernetes"}
 }

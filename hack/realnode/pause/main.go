@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command pause holds a pod's namespaces open until it is told to stop.
+// Command pause holds a pod's namespaces open until it is signalled.
 package main
 
 import (
