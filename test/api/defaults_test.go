@@ -16,8 +16,8 @@ import (
 )
 
 var _ = Describe("Defaults", func() {
-	// What a person must write, by kind; defaults.golden has what the server makes of it. Optional structs with defaults
-	// of their own are written down empty.
+	// The required fields by kind; defaults.golden has the result of the server's defaulting. Optional structs with
+	// defaults are given empty.
 	minimal := []struct{ kind, spec string }{
 		{"AgentChat", "{}"},
 		{"AgentChat", "{workspace: {emptyDir: {}}}"},
@@ -50,7 +50,7 @@ var _ = Describe("Defaults", func() {
 		expectGolden("defaults.golden", report.String())
 	})
 
-	It("make a spec of a chat that has none", func(ctx SpecContext) {
+	It("add a spec to a chat without one", func(ctx SpecContext) {
 		chat := &unstructured.Unstructured{}
 		chat.SetGroupVersionKind(nestor.GroupVersion.WithKind("AgentChat"))
 		chat.SetNamespace(newNamespace(ctx))

@@ -17,7 +17,7 @@ import (
 	nestor "github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// hold is a finalizer that keeps an object, to see what the deletion of the others waits for.
+// hold is a finalizer that delays the deletion of an object, to observe what the others wait for.
 const hold = "nestor.dev/test-hold"
 
 var _ = Describe("Deleting a chat", func() {
@@ -40,7 +40,7 @@ var _ = Describe("Deleting a chat", func() {
 		expectGone(ctx, tree...)
 	})
 
-	It("removes the chat first and the tree behind it, with background propagation", func(ctx SpecContext) {
+	It("removes the chat first and then the tree, with background propagation", func(ctx SpecContext) {
 		chat, deepest := tree[0], tree[len(tree)-1]
 		holdOn(ctx, deepest)
 		Expect(api.Delete(ctx, chat, client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())
@@ -62,7 +62,7 @@ var _ = Describe("Deleting a chat", func() {
 		expectGone(ctx, tree...)
 	})
 
-	It("keeps the tree when it is orphaned on purpose", func(ctx SpecContext) {
+	It("keeps the tree with orphan propagation", func(ctx SpecContext) {
 		Expect(api.Delete(ctx, tree[0], client.PropagationPolicy(metav1.DeletePropagationOrphan))).To(Succeed())
 		expectGone(ctx, tree[0])
 		for _, object := range tree[1:] {
@@ -71,7 +71,7 @@ var _ = Describe("Deleting a chat", func() {
 	})
 })
 
-// makeTree makes chat > task > sub-agent > task > sub-agent, each with a controller reference to the one before.
+// makeTree creates chat > task > sub-agent > task > sub-agent, each with a controller reference to the previous one.
 func makeTree(ctx context.Context, namespace, chat string) []client.Object {
 	GinkgoHelper()
 	meta := func(name string) metav1.ObjectMeta {
@@ -106,7 +106,7 @@ func holdOn(ctx context.Context, object client.Object) {
 	Expect(api.Update(ctx, object)).To(Succeed())
 }
 
-// letGo takes the hold away. It retries, because the garbage collector writes the object too.
+// letGo removes the finalizer. It retries, because the garbage collector writes the object too.
 func letGo(ctx context.Context, object client.Object) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {

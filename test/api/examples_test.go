@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Where the examples stand, seen from this package.
+// Directories of the examples.
 const (
 	samplesDir = "../../config/samples"
 	validDir   = "../valid-examples"
@@ -35,7 +35,7 @@ type example struct {
 	objects []*unstructured.Unstructured
 }
 
-// examples reads a directory. It panics on a broken file, because specs are made from it before anything runs.
+// examples reads a directory. It panics on a broken file, because specs are generated from it before anything runs.
 func examples(dir string) []example {
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil {
@@ -78,7 +78,7 @@ func readExample(file string) (example, error) {
 	}
 }
 
-// parseObject goes by way of JSON, so that whole numbers stay whole.
+// parseObject decodes through JSON, so that integers stay integers.
 func parseObject(document []byte) (*unstructured.Unstructured, error) {
 	text, err := yaml.YAMLToJSONStrict(document)
 	if err != nil {
@@ -88,7 +88,7 @@ func parseObject(document []byte) (*unstructured.Unstructured, error) {
 	return object, object.UnmarshalJSON(text)
 }
 
-// header returns what a comment line such as "# Refused: ..." at the beginning of the file says.
+// header returns the text of a comment line such as "# Refused: ..." at the beginning of the file.
 func (e example) header(name string) string {
 	for line := range strings.Lines(e.text) {
 		if !strings.HasPrefix(line, "#") {
@@ -125,7 +125,7 @@ func (e example) apply(ctx context.Context, namespace string) error {
 	return fmt.Errorf("example %s holds no object", e.file)
 }
 
-// sample returns the plainest sample of a kind, without namespace.
+// sample returns the simplest sample of a kind, without namespace.
 func sample(kind string) *unstructured.Unstructured {
 	GinkgoHelper()
 	one, err := readExample(filepath.Join(samplesDir, strings.ToLower(kind)+".yaml"))

@@ -13,11 +13,11 @@ import (
 )
 
 // conditionMessageLength is the bound that a rule on every list of conditions sets; the schema of metav1.Condition
-// itself allows 32768.
+// allows 32768.
 const conditionMessageLength = 1024
 
-// filler makes the largest value that a schema allows, so that a field without a bound is found. Text consists of its
-// letter wherever the schema does not ask for plain ones.
+// filler generates the largest value that a schema allows, to find fields without a bound. Text consists of its
+// letter unless the schema requires plain ones.
 type filler struct {
 	letter string
 }
@@ -91,7 +91,7 @@ func (f filler) text(place string, schema *apiextensionsv1.JSONSchemaProps) (any
 	}
 	for _, letter := range []string{f.letter, "a", "A"} {
 		text := strings.Repeat(letter, length)
-		// A rule on a text restricts its letters, as in names; a lowercase one fits all of them.
+		// A rule on a text restricts its letters, as in names; a lowercase one satisfies all of them.
 		plain := len(schema.XValidations) == 0 || letter == "a"
 		if plain && regexp.MustCompile(schema.Pattern).MatchString(text) {
 			return text, nil
@@ -112,7 +112,7 @@ func longest(values []apiextensionsv1.JSON) string {
 	return longest
 }
 
-// distinct makes the key of an item differ from those of the others in its list, without making it shorter.
+// distinct makes the key of an item unique in its list without shortening it.
 func distinct(key any, index int) any {
 	switch key := key.(type) {
 	case int64:

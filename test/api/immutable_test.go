@@ -17,14 +17,14 @@ import (
 
 type values = map[string]any
 
-// fixed are the kinds of which only some fields of spec can change. Each field that cannot has two values to try.
+// fixed are the kinds of which only some fields of spec can change. Each immutable field has two values to try.
 var fixed = []struct {
 	kind string
-	// spec has what every object needs; with has what the object of a field needs besides.
+	// spec has the fields that every object needs; with has what a certain field requires besides.
 	spec   values
 	with   map[string]values
 	fields map[string][2]any
-	// needed are those that an object cannot be without, free those that can change.
+	// needed are required fields, and free those that can change.
 	needed, free []string
 }{
 	{
@@ -58,7 +58,7 @@ var fixed = []struct {
 	},
 }
 
-var _ = Describe("What cannot change", func() {
+var _ = Describe("Immutable fields", func() {
 	for _, one := range fixed {
 		for field, tried := range one.fields {
 			spec := func(value any) values {
@@ -93,7 +93,7 @@ var _ = Describe("What cannot change", func() {
 	}
 })
 
-// respecify creates an object with one spec and tries to give it another.
+// respecify creates an object with one spec and updates it with another.
 func respecify(ctx context.Context, kind string, statusFirst bool, from, to values) error {
 	GinkgoHelper()
 	object := &unstructured.Unstructured{Object: values{"spec": maps.Clone(from)}}
@@ -106,7 +106,8 @@ func respecify(ctx context.Context, kind string, statusFirst bool, from, to valu
 		Expect(api.Status().Update(ctx, object)).To(Succeed())
 	}
 	object.Object["spec"] = maps.Clone(to)
-	// The rules look no further where the status changes. An update of the object cannot change it, so it must not help to send another one.
+	// The rules skip updates that change the status. An update of the object cannot change the status, so sending
+	// another one must not help.
 	object.Object["status"] = values{"phase": "Pending", "iterations": int64(7)}
 	return api.Update(ctx, object)
 }

@@ -18,7 +18,7 @@ import (
 )
 
 var _ = Describe("kubectl", func() {
-	It("tells the story of a chat in columns", func(ctx SpecContext) {
+	It("prints a chat in columns", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		tellStory(ctx, namespace)
 		expectGolden("kubectl-get.golden", withoutAges(kubectl(ctx, "get", "nestor", "--namespace", namespace)))
@@ -37,7 +37,7 @@ var _ = Describe("kubectl", func() {
 		}
 	})
 
-	It("explains the spec of a task in the order and words that a person sees", func(ctx SpecContext) {
+	It("explains the spec of a task in order", func(ctx SpecContext) {
 		expectGolden("kubectl-explain.golden", kubectl(ctx, "explain", "agenttask.spec", "--recursive"))
 	})
 
@@ -88,7 +88,7 @@ func kubectlCommand(ctx context.Context, arguments ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, cluster.Kubectl, append([]string{"--kubeconfig", cluster.Kubeconfig}, arguments...)...)
 }
 
-// kubectl returns what the command prints, and fails the spec if the command fails.
+// kubectl returns the output of the command, and fails the spec if the command fails.
 func kubectl(ctx context.Context, arguments ...string) string {
 	GinkgoHelper()
 	out, err := kubectlCommand(ctx, arguments...).CombinedOutput()
@@ -101,5 +101,5 @@ var age = regexp.MustCompile(`(?m)\d+s$`)
 
 func withoutAges(table string) string { return age.ReplaceAllString(table, "0s") }
 
-// unwrapped makes one line of a text, so that it can be compared however it is broken into lines.
+// unwrapped joins a text into one line, to compare it regardless of line breaks.
 func unwrapped(text string) string { return strings.Join(strings.Fields(text), " ") }

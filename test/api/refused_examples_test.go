@@ -41,8 +41,8 @@ var _ = Describe("Examples that are refused", func() {
 	})
 })
 
-// ruleMessages lists what the rules of a schema say, with the field if the rule names one; those of status are the
-// operator's own affair.
+// ruleMessages returns the messages of a schema's rules, with the field if the rule names one; rules on status are
+// skipped, because only the operator writes it.
 func ruleMessages(schema *apiextensionsv1.JSONSchemaProps) []string {
 	var words []string
 	for _, rule := range schema.XValidations {

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Much of the API cannot change once it is written. A Go type that drops or rewrites what a person wrote, such as an
-// explicit empty list, would then be refused for a change that nobody made.
+// Much of the API is immutable. A Go type that drops or rewrites what a person wrote, such as an explicit empty list,
+// would then be rejected for a change that nobody made.
 var _ = Describe("A Go client", func() {
 	for _, dir := range []string{samplesDir, validDir} {
 		for _, one := range examples(dir) {

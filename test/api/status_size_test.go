@@ -53,7 +53,7 @@ var _ = Describe("A status that is filled to its bounds", func() {
 	}
 })
 
-// stored returns an object as the API server keeps it: JSON, with the bookkeeping of who wrote which field.
+// stored returns an object as the API server stores it: JSON, with managedFields.
 func stored(ctx context.Context, definition *apiextensionsv1.CustomResourceDefinition, object *unstructured.Unstructured) []byte {
 	GinkgoHelper()
 	data, err := clientset.RESTClient().Get().

@@ -11,7 +11,7 @@ import (
 var _ = Describe("The status subresource", func() {
 	for _, definition := range definitions() {
 		kind := definition.Spec.Names.Kind
-		It("parts the spec of "+kind+", which is people's, from its status, which is the operator's", func(ctx SpecContext) {
+		It("separates the spec of "+kind+" from its status", func(ctx SpecContext) {
 			status := func(reason string) map[string]any {
 				return map[string]any{"conditions": []any{map[string]any{
 					"type": "Ready", "status": "Unknown", "reason": reason, "message": "", "lastTransitionTime": "2026-11-15T00:00:00Z",
@@ -21,20 +21,20 @@ var _ = Describe("The status subresource", func() {
 			object.SetNamespace(newNamespace(ctx))
 			object.Object["status"] = status("WrittenByAUser")
 			Expect(api.Create(ctx, object)).To(Succeed())
-			Expect(object.Object).NotTo(HaveKey("status"), "who creates an object cannot set its status")
+			Expect(object.Object).NotTo(HaveKey("status"), "a create cannot set the status")
 
 			spec := object.Object["spec"]
 			object.Object["spec"] = map[string]any{}
 			object.Object["status"] = status("WrittenByTheOperator")
 			Expect(api.Status().Update(ctx, object)).To(Succeed())
-			Expect(object.Object["spec"]).To(Equal(spec), "a status update leaves the spec alone")
+			Expect(object.Object["spec"]).To(Equal(spec), "a status update keeps the spec")
 			Expect(object.Object["status"]).To(Equal(status("WrittenByTheOperator")))
 			Expect(object.GetGeneration()).To(BeEquivalentTo(1), "only a new spec is a new generation")
 
 			object.Object["status"] = status("WrittenByAUser")
 			object.SetLabels(map[string]string{"changed": "true"})
 			Expect(api.Update(ctx, object)).To(Succeed())
-			Expect(object.Object["status"]).To(Equal(status("WrittenByTheOperator")), "an update leaves the status alone")
+			Expect(object.Object["status"]).To(Equal(status("WrittenByTheOperator")), "an update keeps the status")
 			Expect(object.GetLabels()).To(HaveKey("changed"))
 		})
 	}

@@ -16,12 +16,13 @@ import (
 	nestor "github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// tellStory fills a namespace with objects of every kind in the middle of their work, as an operator would leave them.
+// tellStory fills a namespace with objects of every kind in the middle of their work, as the operator would leave
+// them.
 func tellStory(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	for _, object := range story() {
 		object.SetNamespace(namespace)
-		// Create clears the status of the object that it is given.
+		// Create clears the status of its argument.
 		withStatus := object.DeepCopyObject().(client.Object)
 		Expect(api.Create(ctx, object)).To(Succeed())
 		withStatus.SetResourceVersion(object.GetResourceVersion())

@@ -34,7 +34,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 var (
 	cluster   *localcluster.Cluster
 	clientset *kubernetes.Clientset
-	// api refuses unknown fields, as kubectl does.
+	// api rejects unknown fields, like kubectl.
 	api client.Client
 )
 
@@ -64,7 +64,8 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	api = client.WithFieldValidation(plain, metav1.FieldValidationStrict)
 }, NodeTimeout(5*time.Minute))
 
-// definitions returns the eight CRDs. It panics if they are broken, because specs are made from them before anything runs.
+// definitions returns the eight CRDs. It panics if they are broken, because specs are generated from them before
+// anything runs.
 func definitions() []*apiextensionsv1.CustomResourceDefinition {
 	all, err := crd.All()
 	if err != nil {
@@ -73,7 +74,7 @@ func definitions() []*apiextensionsv1.CustomResourceDefinition {
 	return all
 }
 
-// newNamespace makes a namespace for a spec. It is not removed: the cluster goes with the suite.
+// newNamespace creates a namespace for a spec. It is not deleted: the cluster ends with the suite.
 func newNamespace(ctx context.Context) string {
 	GinkgoHelper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "spec-"}}

@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command bench measures Nestor on this machine: the real operator on a real control plane with the scripted model, all of
-// them processes of their own.
+// Command bench measures Nestor on this machine: the real operator on a real control plane with the scripted model,
+// each in a separate process.
 package main
 
 import (
@@ -35,7 +35,7 @@ It needs the control plane of "make control-plane", or KUBEBUILDER_ASSETS.
 Flags:
 `
 
-// options are what the flags say.
+// options are the flags.
 type options struct {
 	scenarios     string
 	out, name     string
@@ -53,16 +53,16 @@ type options struct {
 func (o *options) register(set *flag.FlagSet) {
 	set.StringVar(&o.scenarios, "scenarios", "", "names or globs, separated by commas or spaces (default: all)")
 	set.StringVar(&o.out, "out", "dist/bench", "`directory` for the report")
-	set.StringVar(&o.name, "name", "report", "what the files of the report are called")
-	set.StringVar(&o.markdown, "markdown", "", "`file` to write the page to besides, with its plot beside it")
-	set.StringVar(&o.render, "render", "", "measure nothing: write --markdown from this report (`file`)")
+	set.StringVar(&o.name, "name", "report", "base name of the report's files")
+	set.StringVar(&o.markdown, "markdown", "", "also write the page to this `file`, with its plot beside it")
+	set.StringVar(&o.render, "render", "", "do not measure: write --markdown from this report (`file`)")
 	set.StringVar(&o.ledger, "ledger", "SQLite", "SQLite or PostgreSQL")
-	set.StringVar(&o.operatorFlags, "operator-flags", "", "further `flags` for the operator, separated by spaces")
-	set.DurationVar(&o.timeout, "timeout", 10*time.Minute, "how long a scenario may take")
-	set.DurationVar(&o.bounds, "bounds", 3*time.Second, "how long each bound of the machine is measured; 0 leaves them out")
+	set.StringVar(&o.operatorFlags, "operator-flags", "", "additional `flags` of the operator, separated by spaces")
+	set.DurationVar(&o.timeout, "timeout", 10*time.Minute, "timeout of a scenario")
+	set.DurationVar(&o.bounds, "bounds", 3*time.Second, "how long each bound of the machine is measured; 0 skips them")
 	set.BoolVar(&o.pprof, "pprof", false, "save CPU and heap profiles of the operator and the API server beside the report")
 	set.BoolVar(&o.list, "list", false, "list the scenarios and exit")
-	set.BoolVar(&o.compare, "compare", false, "compare the two reports that the arguments name")
+	set.BoolVar(&o.compare, "compare", false, "compare the two reports in the arguments")
 }
 
 func main() {

@@ -18,7 +18,7 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-func TestWrongUseIsExplained(t *testing.T) {
+func TestUsageErrorsAreExplained(t *testing.T) {
 	for name, tc := range map[string]struct {
 		args []string
 		want string
@@ -79,7 +79,7 @@ func TestScenariosAreListed(t *testing.T) {
 	}
 }
 
-func TestTheEngineAloneNeedsNoControlPlaneAndIsJudged(t *testing.T) {
+func TestBareScenarioNeedsNoControlPlane(t *testing.T) {
 	t.Setenv("KUBEBUILDER_ASSETS", filepath.Join(t.TempDir(), "none"))
 	var out strings.Builder
 	if err := run(t.Context(), []string{"--scenarios", "endless", "--out", t.TempDir()}, &out, io.Discard); err != nil {
@@ -90,8 +90,9 @@ func TestTheEngineAloneNeedsNoControlPlaneAndIsJudged(t *testing.T) {
 	}
 }
 
-// The writes of an agent are written out by hand for the bounds: the API server must take them, as those of the operator.
-func TestTheBoundsAreMeasured(t *testing.T) {
+// TestBoundsAreMeasured checks that the API server accepts the handwritten requests of the bounds, like the
+// operator's.
+func TestBoundsAreMeasured(t *testing.T) {
 	ctrl.SetLogger(logr.Discard())
 	programs := t.TempDir()
 	if err := stack.Build(t.Context(), programs); err != nil {

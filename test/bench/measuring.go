@@ -23,7 +23,7 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// measure runs the scenarios one after the other. The report is written after each, so that an interrupted run has one too.
+// measure runs the scenarios sequentially. The report is written after each, so that an interrupted run has one too.
 func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err error) {
 	chosen, err := scenario.Choose(o.scenarios)
 	if err != nil {
@@ -32,10 +32,10 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err er
 	if o.ledger != stack.SQLite && o.ledger != stack.PostgreSQL {
 		return fmt.Errorf("--ledger must be %s or %s, not %q", stack.SQLite, stack.PostgreSQL, o.ledger)
 	}
-	// They are built once, so that all scenarios measure the same even if somebody edits the sources meanwhile.
+	// Built once, so that all scenarios measure the same code even if the sources change meanwhile.
 	programs, err := os.MkdirTemp("", "nestor-bench-")
 	if err != nil {
-		return fmt.Errorf("make a directory for the programs: %w", err)
+		return fmt.Errorf("create a directory for the programs: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(programs)) }()
 	whole := slices.ContainsFunc(chosen, scenario.Scenario.NeedsStack)
@@ -53,7 +53,7 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err er
 	}
 	r := &report.Report{At: time.Now().UTC().Truncate(time.Second), Version: version(ctx), Ledger: o.ledger, OperatorFlags: o.operatorFlags, Machine: measure.Machine()}
 	if o.bounds > 0 {
-		env.Say("measuring what this machine can do")
+		env.Say("measuring the bounds of this machine")
 		if r.Bounds, err = bounds(ctx, programs, whole, o.bounds); err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func controlPlaneBounds(ctx context.Context, programs string, each time.Duration
 	return measure.Bounds(ctx, s.Cluster.Config, operator, each)
 }
 
-// version is the commit that is measured.
+// version returns the measured commit.
 func version(ctx context.Context) string {
 	words, err := exec.CommandContext(ctx, "git", "describe", "--tags", "--always", "--dirty").Output()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Values that go together.
+// Common groups of values.
 var (
 	postgres = []string{"ledger.type=postgres", "ledger.postgres.existingSecret=nestor-ledger"}
 	page     = []string{"web.enabled=true", "web.ingress.enabled=true", "web.ingress.host=nestor.example.com", "web.ingress.tlsSecretName=page"}
@@ -81,7 +81,7 @@ var accepted = map[string][]string{
 
 var _ = Describe("Values that are accepted", func() {
 	for name, values := range accepted {
-		It("give objects that the API server takes: "+name, func(ctx SpecContext) {
+		It("give objects that the API server accepts: "+name, func(ctx SpecContext) {
 			objects := rendered(ctx, values...)
 			for _, object := range objects {
 				expectAccepted(ctx, object)
@@ -119,7 +119,7 @@ var _ = Describe("Values that are accepted", func() {
 	})
 })
 
-// expectAccepted lets the API server validate an object. Only the Prometheus operator's kinds are unknown to it.
+// expectAccepted validates an object with the API server, which only lacks the Prometheus operator's kinds.
 func expectAccepted(ctx context.Context, object *unstructured.Unstructured) {
 	GinkgoHelper()
 	if object.GroupVersionKind().Group == "monitoring.coreos.com" {
@@ -129,7 +129,7 @@ func expectAccepted(ctx context.Context, object *unstructured.Unstructured) {
 	Expect(err).NotTo(HaveOccurred(), "%s %s", object.GetKind(), object.GetName())
 }
 
-// pods returns the pods that objects run.
+// pods returns the pods of the objects' templates.
 func pods(objects []*unstructured.Unstructured) []*corev1.Pod {
 	GinkgoHelper()
 	var found []*corev1.Pod

@@ -20,7 +20,7 @@ import (
 )
 
 var _ = Describe("The chart", func() {
-	It("elects a leader wherever two may run at a time, and replaces the only writer of a file", func(ctx SpecContext) {
+	It("elects a leader if two replicas may run, and recreates the single writer of a file", func(ctx SpecContext) {
 		strategy := func(values ...string) string {
 			deployment := find(rendered(ctx, values...), "Deployment", "nestor-operator")
 			kind, _, err := unstructured.NestedString(deployment.Object, "spec", "strategy", "type")
@@ -32,7 +32,7 @@ var _ = Describe("The chart", func() {
 		Expect(strategy(postgres...)).To(Equal("RollingUpdate true"))
 	})
 
-	It("gives the same rights in a few namespaces as in all of them, and only there", func(ctx SpecContext) {
+	It("grants the same permissions in selected namespaces as in all, and only there", func(ctx SpecContext) {
 		everywhere := rightsOf(find(rendered(ctx), "ClusterRole", "nestor-operator"))
 		narrowed := rendered(ctx, few...)
 		inCluster := rightsOf(find(narrowed, "ClusterRole", "nestor-operator"))
@@ -52,7 +52,7 @@ var _ = Describe("The chart", func() {
 		}
 	})
 
-	It("monitors the Service that has the metrics, and no other", func(ctx SpecContext) {
+	It("monitors only the Service with the metrics", func(ctx SpecContext) {
 		for name, values := range map[string][]string{"nestor": nil, "other": {"nameOverride=agents", "fullnameOverride=other"}} {
 			objects := rendered(ctx, with(page, values, []string{"metrics.serviceMonitor.enabled=true"})...)
 			var monitor struct {
@@ -77,7 +77,7 @@ var _ = Describe("The chart", func() {
 		}
 	})
 
-	It("keeps the key of a model in a Secret and nowhere else", func(ctx SpecContext) {
+	It("stores the key of a model only in a Secret", func(ctx SpecContext) {
 		for _, object := range rendered(ctx, with(provider, []string{"modelProvider.apiKey=hunter2"})...) {
 			text, err := object.MarshalJSON()
 			Expect(err).NotTo(HaveOccurred())
@@ -86,14 +86,14 @@ var _ = Describe("The chart", func() {
 	})
 })
 
-// convert reads an object, which must be there, into a typed one.
+// convert converts an object, which must not be nil, to a typed one.
 func convert(object *unstructured.Unstructured, into any) {
 	GinkgoHelper()
 	Expect(object).NotTo(BeNil())
 	Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, into)).To(Succeed())
 }
 
-// rightsOf returns what a role allows, one "resource.group verb" each.
+// rightsOf returns the permissions of a role, as "resource.group verb".
 func rightsOf(role *unstructured.Unstructured) sets.Set[string] {
 	GinkgoHelper()
 	var typed rbacv1.ClusterRole

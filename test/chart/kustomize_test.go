@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-var _ = DescribeTable("Kustomize gives what the charts give", func(ctx SpecContext, components, values []string) {
+var _ = DescribeTable("Kustomize and the charts give the same objects", func(ctx SpecContext, components, values []string) {
 	fromHelm := rendered(ctx, append(values, "ledger.sqlite.keep=false")...)
 	definitions, err := render(ctx, "nestor-crds", "keep=false")
 	Expect(err).NotTo(HaveOccurred())
@@ -34,7 +34,7 @@ var _ = DescribeTable("Kustomize gives what the charts give", func(ctx SpecConte
 	Entry("with all of it", []string{"postgres", "web", "service-monitor"}, with(postgres, []string{"replicas=2", "web.enabled=true", "metrics.serviceMonitor.enabled=true"})),
 )
 
-// build returns what Kustomize makes of config/default with components, as an overlay of a user's would.
+// build returns the objects of config/default with components, as in a user's overlay.
 func build(ctx context.Context, components ...string) []*unstructured.Unstructured {
 	GinkgoHelper()
 	overlay := GinkgoT().TempDir()
@@ -54,7 +54,7 @@ func build(ctx context.Context, components ...string) []*unstructured.Unstructur
 	return objects
 }
 
-// byName orders objects, without what only means something to Helm.
+// byName returns objects by name, without fields that are only meaningful to Helm.
 func byName(objects []*unstructured.Unstructured) map[string]map[string]any {
 	GinkgoHelper()
 	named := map[string]map[string]any{}
@@ -74,7 +74,7 @@ func byName(objects []*unstructured.Unstructured) map[string]map[string]any {
 	return named
 }
 
-// sortFlags orders the operator's flags, ports and variables, of which only the set matters.
+// sortFlags sorts the operator's flags, ports and variables, whose order does not matter.
 func sortFlags(object *unstructured.Unstructured) {
 	GinkgoHelper()
 	containers, found, err := unstructured.NestedSlice(object.Object, "spec", "template", "spec", "containers")

@@ -22,7 +22,7 @@ var _ = Describe("A release", Ordered, func() {
 	}
 
 	It("is installed", func(ctx SpecContext) {
-		// The suite's cluster has the definitions already.
+		// The suite's cluster already has the definitions.
 		helm(ctx, "install", "nestor-crds", "charts/nestor-crds", "--take-ownership")
 		helm(ctx, "install", "nestor", "charts/nestor")
 		for _, object := range rendered(ctx) {
@@ -32,7 +32,7 @@ var _ = Describe("A release", Ordered, func() {
 		}
 	})
 
-	It("tells what to do first, in words that a shell and the API server take", func(ctx SpecContext) {
+	It("prints notes with commands that work", func(ctx SpecContext) {
 		pasted := regexp.MustCompile(`(?ms)^kubectl apply -f - <<YAML\n(.*?)^YAML$`).FindAllStringSubmatch(helm(ctx, "get", "notes", "nestor"), -1)
 		Expect(pasted).To(HaveLen(2), "a provider, and a chat with a message")
 		for _, match := range pasted {
@@ -45,7 +45,7 @@ var _ = Describe("A release", Ordered, func() {
 		}
 	})
 
-	It("is upgraded, and leaves alone what the operator has written", func(ctx SpecContext) {
+	It("is upgraded without changing what the operator wrote", func(ctx SpecContext) {
 		secret := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret"}}
 		secret.SetNamespace(release)
 		secret.SetName("nestor-history-cert")
@@ -61,7 +61,7 @@ var _ = Describe("A release", Ordered, func() {
 		Expect(registered.Object).To(HaveKeyWithValue("spec", HaveKeyWithValue("caBundle", "eA==")))
 	})
 
-	It("is uninstalled, and leaves the ledger and the definitions alone", func(ctx SpecContext) {
+	It("is uninstalled without the ledger and the definitions", func(ctx SpecContext) {
 		installed := rendered(ctx, "web.enabled=true")
 		helm(ctx, "uninstall", "nestor")
 		helm(ctx, "uninstall", "nestor-crds")

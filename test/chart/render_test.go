@@ -24,7 +24,7 @@ import (
 // root is the top of the repository.
 const root = "../.."
 
-// tool returns the path of a pinned program, which the Go tool keeps in its cache.
+// tool returns the path of a pinned program in the Go tool's cache.
 func tool(ctx context.Context, name string) string {
 	GinkgoHelper()
 	modfile := "-modfile=" + filepath.Join("hack", "tools", "go.mod")
@@ -39,7 +39,7 @@ func tool(ctx context.Context, name string) string {
 	return strings.TrimSpace(string(path))
 }
 
-// run runs a program in the repository. If it fails, the error is what it said.
+// run runs a program in the repository. The error contains its output.
 func run(ctx context.Context, program string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = root
@@ -51,7 +51,7 @@ func run(ctx context.Context, program string, args ...string) (string, error) {
 	return out.String(), nil
 }
 
-// render returns what a chart installs with values such as replicas=1.
+// render returns the objects of a chart with values such as replicas=1.
 func render(ctx context.Context, chart string, values ...string) ([]*unstructured.Unstructured, error) {
 	args := []string{"template", "nestor", filepath.Join("charts", chart), "--namespace", release}
 	for _, value := range values {
@@ -93,7 +93,7 @@ func parse(text string) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// find returns the object of a kind and name; nil if there is none.
+// find returns the object with a kind and name, or nil.
 func find(objects []*unstructured.Unstructured, kind, name string) *unstructured.Unstructured {
 	for _, object := range objects {
 		if object.GetKind() == kind && object.GetName() == name {

@@ -23,12 +23,12 @@ import (
 	"github.com/nestor-dev/nestor/internal/localcluster"
 )
 
-// release is the namespace that the chart is rendered for. It takes restricted pods only.
+// release is the namespace of the rendered chart. It enforces restricted pods.
 const release = "nestor-system"
 
 var (
 	cluster *localcluster.Cluster
-	// api refuses unknown fields.
+	// api rejects unknown fields.
 	api client.Client
 	// The pinned programs.
 	helmPath, kustomizePath string

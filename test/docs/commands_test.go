@@ -19,13 +19,14 @@ import (
 	"github.com/nestor-dev/nestor/test/docs/page"
 )
 
-// patience is how long a page may take, and lookAgain how long a person looks again until what the page shows is there.
+// patience is the timeout of a page, and lookAgain how long read-only commands are repeated until they print what the
+// page shows.
 const (
 	patience  = 5 * time.Minute
 	lookAgain = time.Minute
 )
 
-// TestCommands follows every page that has something to do.
+// TestCommands runs the commands of every page.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	for _, p := range allPages(t) {
@@ -51,10 +52,11 @@ func hasCommands(p *page.Page) bool {
 	return false
 }
 
-// isReference says that a page is the generated reference of the command line; see TestExamplesOfTheReferenceParse.
+// isReference reports whether a page is the generated reference of the command line; see
+// TestExamplesOfTheReferenceParse.
 func isReference(p *page.Page) bool { return title(p) == "reference/cli" }
 
-// reader is who follows a page.
+// reader follows a page.
 type reader struct {
 	*testing.T
 	stage *stage
@@ -69,7 +71,7 @@ func newReader(t *testing.T, p *page.Page) *reader {
 	return read(t, s, p, s.newRoom(t, p))
 }
 
-// read opens a page in a room.
+// read returns a reader of a page in a room.
 func read(t *testing.T, s *stage, p *page.Page, in room) *reader {
 	t.Helper()
 	r := &reader{T: t, stage: s, page: p, room: in}
@@ -88,7 +90,7 @@ func read(t *testing.T, s *stage, p *page.Page, in room) *reader {
 	return r
 }
 
-// follow does what the page says, from its beginning to its end.
+// follow runs the page from its beginning to its end.
 func (r *reader) follow() {
 	for _, block := range r.page.Blocks {
 		if name := block.File(); name != "" {
@@ -114,12 +116,12 @@ func (r *reader) save(name string, block page.Block) {
 	}
 }
 
-// rewrite puts this room's places for those that a page names.
+// rewrite replaces places that a page names by those of this room.
 func (r *reader) rewrite(text string) string {
 	return strings.ReplaceAll(r.stage.hosts.Replace(text), "/namespaces/default/", "/namespaces/"+r.room.namespace+"/")
 }
 
-// do types a command and compares what comes of it with what the page says.
+// do runs a command and compares the result with the page.
 func (r *reader) do(command page.Command) {
 	text := r.rewrite(command.Text)
 	if command.Serves {
@@ -141,7 +143,7 @@ func (r *reader) do(command page.Command) {
 	}
 }
 
-// looks are commands that change nothing; a person repeats them until the agents are done.
+// looks matches commands that change nothing and are repeated until the agents are done.
 var looks = regexp.MustCompile(`^(kubectl (get|describe|auth|events|explain)|kubectl nestor (tree|transcript|usage|roles|doctor)|waiting|talk)\b`)
 
 func (r *reader) look(command page.Command, text string) (output string, code int) {
@@ -149,11 +151,11 @@ func (r *reader) look(command page.Command, text string) (output string, code in
 		var err error
 		output, code, err = r.shell.Run(text)
 		return code == command.Code && page.Matches(*command.Want, output), err
-	}) // who called judges the last look
+	}) // the caller checks the last result
 	return output, code
 }
 
-// serve runs a program until it says something, as one that serves does when it is ready. It ends with the page's shell.
+// serve runs a program until it prints something, as servers do when they are ready. It ends with the page's shell.
 func (r *reader) serve(command page.Command, text string) {
 	said := filepath.Join(r.room.scratch, fmt.Sprintf("served-%d", command.Line))
 	if output, _, err := r.shell.Run(fmt.Sprintf("{ %s\n} >'%s' 2>&1 &", text, said)); err != nil {
@@ -164,7 +166,7 @@ func (r *reader) serve(command page.Command, text string) {
 		return err == nil && strings.Contains(string(words), "\n"), nil
 	})
 	if err != nil {
-		r.Fatalf("%s: it said nothing", r.place(command))
+		r.Fatalf("%s: it printed nothing", r.place(command))
 	}
 	if output, code, err := r.shell.Run("kill -0 $!"); err != nil || code != 0 {
 		words, _ := os.ReadFile(said)

@@ -31,7 +31,7 @@ func readFields(t *testing.T) fields {
 	return all
 }
 
-// check says which field of a part of an object does not exist.
+// check returns an error if a part of an object has an unknown field.
 func (f fields) check(kind string, part any) error {
 	schema := f[kind]
 	if schema == nil {
@@ -68,7 +68,7 @@ func checkPart(schema *apiextensionsv1.JSONSchemaProps, part any, path string) e
 	return nil
 }
 
-// step is the schema of a field, or nil where anything is allowed.
+// step returns the schema of a field, or nil where anything is allowed.
 func step(schema *apiextensionsv1.JSONSchemaProps, name, path string) (*apiextensionsv1.JSONSchemaProps, error) {
 	if field, found := schema.Properties[name]; found {
 		return &field, nil
@@ -82,7 +82,7 @@ func step(schema *apiextensionsv1.JSONSchemaProps, name, path string) (*apiexten
 	return nil, fmt.Errorf("%s has no field %s", path, name)
 }
 
-// elsewhere are fields that pages name and that are not of our eight kinds.
+// elsewhere are fields in pages that do not belong to our eight kinds.
 var elsewhere = map[string]string{
 	"spec.agent":  "selects modelcalls of the history API",
 	"spec.parent": "selects modelcalls of the history API, too",
@@ -91,7 +91,7 @@ var elsewhere = map[string]string{
 
 var fieldPath = regexp.MustCompile(`^(?:spec|status)(?:\.[a-zA-Z]+(?:\[\])?)+$`)
 
-// TestFieldsExist looks for the fields that pages name in their text, such as `spec.limits.maxDepth`.
+// TestFieldsExist checks the fields that pages name in their text, such as `spec.limits.maxDepth`.
 func TestFieldsExist(t *testing.T) {
 	all := readFields(t)
 	for _, p := range allPages(t) {

@@ -22,13 +22,13 @@ import (
 
 var flagName = regexp.MustCompile(`(?:^|[\s(\[/])--?([a-z][a-z0-9]*(?:-[a-z0-9]+)*)`)
 
-// foreign are flags of programs that pages name and that are not here.
+// foreign are flags of other programs that pages name.
 var foreign = map[string]string{
 	"api-key":                 "vLLM",
 	"enable-auto-tool-choice": "vLLM",
 }
 
-// TestFlagsExist looks for the flags that pages name in their text. Those in commands are tried by running them.
+// TestFlagsExist checks the flags that pages name in their text. Those in commands are checked by running them.
 func TestFlagsExist(t *testing.T) {
 	known := knownFlags(t)
 	for _, p := range allPages(t) {
@@ -45,7 +45,7 @@ func TestFlagsExist(t *testing.T) {
 	}
 }
 
-// knownFlags are the flags of our programs and of the kubectl commands that pages speak of.
+// knownFlags returns the flags of our programs and of the kubectl commands in pages.
 func knownFlags(t *testing.T) map[string]bool {
 	t.Helper()
 	s := openStage(t)
@@ -72,7 +72,7 @@ func knownFlags(t *testing.T) map[string]bool {
 	return known
 }
 
-// output is what a program prints; some end with a code other than 0 after their help.
+// output returns the output of a program; some exit with an error after their help.
 func output(ctx context.Context, args []string) string {
 	words, _ := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput()
 	return string(words)
@@ -82,8 +82,8 @@ func newCommand() *cobra.Command {
 	return cli.NewCommand(genericiooptions.NewTestIOStreamsDiscard(), nil)
 }
 
-// TestExamplesOfTheReferenceParse checks the examples of the generated reference of the command line. They are excerpts, which
-// name chats that do not exist: the commands are tried in the pages and in internal/cli.
+// TestExamplesOfTheReferenceParse checks the examples of the generated reference of the command line. They name chats
+// that do not exist, so they are only parsed; the pages and internal/cli run the commands.
 func TestExamplesOfTheReferenceParse(t *testing.T) {
 	for _, p := range allPages(t) {
 		if !isReference(p) {
@@ -105,7 +105,7 @@ func TestExamplesOfTheReferenceParse(t *testing.T) {
 	}
 }
 
-// calls are the uses of `kubectl nestor` in a statement, without these two words.
+// calls returns the arguments of `kubectl nestor` in a statement.
 func calls(t *testing.T, statement string) (all [][]string) {
 	t.Helper()
 	file, err := syntax.NewParser().Parse(strings.NewReader(statement), "")

@@ -17,14 +17,13 @@ import (
 	"github.com/nestor-dev/nestor/internal/localcluster"
 )
 
-// cluster is the mark of pages that need a cluster of their own.
+// cluster is the mark of pages that need a separate cluster.
 const cluster = "cluster"
 
-// installation are the pages about an installation, in the order in which somebody might need them: each one begins where the one
-// before it has ended.
+// installation are the pages about an installation, in order: each starts where the previous one ends.
 var installation = []string{"tasks/gitops", "tasks/install", "tasks/high-availability", "tasks/upgrade", "tasks/uninstall"}
 
-// TestInstallation follows them on a cluster without Nestor. It has no nodes: what needs a pod is left to make e2e.
+// TestInstallation runs them on a cluster without Nestor. It has no nodes: what needs a pod is left to make e2e.
 func TestInstallation(t *testing.T) {
 	t.Parallel()
 	s := openStage(t)
@@ -51,7 +50,7 @@ func TestEveryPageHasACluster(t *testing.T) {
 	}
 }
 
-// emptyCluster starts a cluster that knows nothing of Nestor, and returns its kubeconfig.
+// emptyCluster starts a cluster without Nestor, and returns its kubeconfig.
 func emptyCluster(t *testing.T) string {
 	t.Helper()
 	empty, err := localcluster.Start(t.Context(), localcluster.Options{})
@@ -71,7 +70,7 @@ func emptyCluster(t *testing.T) string {
 	return empty.Kubeconfig
 }
 
-// letVolumesGo does what a controller of volumes would: it lets claims go that are deleted and that no pod uses.
+// letVolumesGo imitates the volume controller: it removes the finalizer of deleted claims that no pod uses.
 func letVolumesGo(t *testing.T, in *localcluster.Cluster) {
 	t.Helper()
 	api, err := client.New(in.Config, client.Options{})
@@ -82,12 +81,12 @@ func letVolumesGo(t *testing.T, in *localcluster.Cluster) {
 		_ = wait.PollUntilContextCancel(t.Context(), 200*time.Millisecond, false, func(ctx context.Context) (bool, error) {
 			var claims corev1.PersistentVolumeClaimList
 			if err := api.List(ctx, &claims); err != nil {
-				return false, nil //nolint:nilerr // it is tried again
+				return false, nil //nolint:nilerr // it is retried
 			}
 			for _, claim := range claims.Items {
 				if claim.DeletionTimestamp != nil && len(claim.Finalizers) > 0 {
 					claim.Finalizers = nil
-					_ = api.Update(ctx, &claim) // it is tried again
+					_ = api.Update(ctx, &claim) // it is retried
 				}
 			}
 			return false, nil

@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/test/docs/page"
 )
 
-func TestLinksLeadSomewhere(t *testing.T) {
+func TestLinksAreValid(t *testing.T) {
 	anchors := map[string]map[string]bool{}
 	for _, p := range allPages(t) {
 		anchors[filepath.Clean(p.Path)] = p.Anchors
@@ -27,7 +27,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// broken says what is wrong with a link, if anything. Those to other sites are not followed.
+// broken returns what is wrong with a link, or "". Links to other sites are not followed.
 func broken(p *page.Page, destination string, anchors map[string]map[string]bool) string {
 	to, err := url.Parse(destination)
 	if err != nil {
@@ -49,7 +49,7 @@ func broken(p *page.Page, destination string, anchors map[string]map[string]bool
 	return ""
 }
 
-// Every page can be reached from the index, by links alone.
+// TestNoPageIsForgotten checks that every page can be reached from the index by links.
 func TestNoPageIsForgotten(t *testing.T) {
 	byPath := map[string]*page.Page{}
 	for _, p := range allPages(t) {

@@ -14,13 +14,13 @@ import (
 	"testing"
 )
 
-// runBy is the mark of commands that another test runs.
+// runBy marks commands that another test runs.
 const runBy = "run by"
 
-// mostElsewhere is how many commands of the documentation may be left to other tests.
+// mostElsewhere is the maximum number of commands that are left to other tests.
 const mostElsewhere = 80
 
-// runners are the tests that run what cannot run here, and how to see that they exist.
+// runners are the tests that run what cannot run here, with a check that they exist.
 var runners = map[string]func(*testing.T) bool{
 	"go test ./hack/demo":                           hasTest("hack/demo", "TestTour"),
 	"go test ./internal/cli":                        hasTest("internal/cli", "TestChatOnAScreen"),
@@ -48,7 +48,7 @@ func TestEveryCommandIsRun(t *testing.T) {
 				continue
 			}
 			if block.Language == "" {
-				t.Errorf("%s:%d: what is this block? Give it a fence and a language (text, if nothing else fits)", p.Path, block.Line)
+				t.Errorf("%s:%d: the block has no fence or no language (use text if nothing else fits)", p.Path, block.Line)
 			}
 			if !block.IsShell() {
 				continue
@@ -80,7 +80,7 @@ func TestEveryCommandIsRun(t *testing.T) {
 	}
 }
 
-// hasTest says whether a package has a test whose name begins like that.
+// hasTest reports whether a package has a test whose name has a prefix.
 func hasTest(dir, prefix string) func(*testing.T) bool {
 	return func(t *testing.T) bool {
 		t.Helper()
@@ -110,7 +110,7 @@ func hasFile(name string) func(*testing.T) bool {
 	}
 }
 
-// makefiles are the Makefile and what it includes.
+// makefiles returns the Makefile and its includes.
 func makefiles(t *testing.T) []string {
 	t.Helper()
 	files := []string{filepath.Join(root, "Makefile")}
@@ -126,7 +126,7 @@ func makefiles(t *testing.T) []string {
 	return files
 }
 
-// hasTarget says whether make knows a target.
+// hasTarget reports whether make has a target.
 func hasTarget(target string) func(*testing.T) bool {
 	return func(t *testing.T) bool {
 		t.Helper()

@@ -17,10 +17,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// explained is a reason in the first column of a table.
+// explained matches a reason in the first column of a table.
 var explained = regexp.MustCompile("(?m)^\\| `([A-Z][A-Za-z]+)` \\|")
 
-// TestEveryReasonIsExplained holds the tables of the page about troubleshooting against the reasons and error kinds of the API.
+// TestEveryReasonIsExplained compares the tables of the troubleshooting page with the reasons and error kinds of the
+// API.
 func TestEveryReasonIsExplained(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs", "tasks", "troubleshooting.md"))
 	if err != nil {
@@ -43,7 +44,7 @@ func TestEveryReasonIsExplained(t *testing.T) {
 	}
 }
 
-// constants are the values of the API's constants whose names begin like that.
+// constants returns the values of the API's constants whose names have a prefix.
 func constants(t *testing.T, file, prefix string) map[string]bool {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "api", "v1alpha1", file), nil, parser.SkipObjectResolution)

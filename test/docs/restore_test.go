@@ -32,8 +32,8 @@ type disaster struct {
 	programs, copy string
 }
 
-// TestBackupAndRestore does what the page about backups says: with a copy the work goes on, and without one what had begun is lost,
-// and said to be.
+// TestBackupAndRestore follows the page about backups: with a backup the work continues, and without one started work
+// is lost and reported as lost.
 func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
 	for _, ledger := range []string{stack.SQLite, stack.PostgreSQL} {
@@ -46,7 +46,7 @@ func TestBackupAndRestore(t *testing.T) {
 			d.restore()
 			d.start()
 			d.expect("done", v1alpha1.TaskSuccess, "")
-			d.expect("later", v1alpha1.TaskSuccess, "") // its history is gone, its result is not
+			d.expect("later", v1alpha1.TaskSuccess, "") // its history is lost, but not its result
 			d.expect("asks", v1alpha1.TaskWaiting, "")
 			d.write(v1alpha1.AgentMessageSpec{Task: "asks", Content: "It is 2024"})
 			d.expect("asks", v1alpha1.TaskSuccess, "")
@@ -55,7 +55,7 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 }
 
-func TestALostLedgerIsSaid(t *testing.T) {
+func TestLostLedgerIsReported(t *testing.T) {
 	t.Parallel()
 	d := newDisaster(t, stack.SQLite)
 	d.prepare()
@@ -86,7 +86,7 @@ func newDisaster(t *testing.T, ledger string) *disaster {
 	return &disaster{T: t, Stack: running, programs: s.bin, copy: filepath.Join(t.TempDir(), "copy")}
 }
 
-// prepare has something done, something that waits and something said.
+// prepare creates finished work, waiting work and a conversation.
 func (d *disaster) prepare() {
 	d.calculate("done")
 	asks := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "asks"}}
@@ -104,7 +104,7 @@ func (d *disaster) calculate(name string) {
 	d.expect(name, v1alpha1.TaskSuccess, "")
 }
 
-// talk says something in the chat, and waits for the answer: the chat then has one message more than were there and the question.
+// talk sends a message to the chat and waits for the answer: the chat then has two more messages.
 func (d *disaster) talk(before int32) {
 	d.Helper()
 	d.write(v1alpha1.AgentMessageSpec{Chat: "talk", Content: "What is 17 * 23?"})
@@ -141,7 +141,7 @@ func (d *disaster) backUp() {
 	}
 }
 
-// lose kills the operator, and the ledger with it.
+// lose kills the operator and deletes the ledger.
 func (d *disaster) lose() {
 	if err := d.Operator.Kill(); err != nil {
 		d.Fatal(err)
@@ -197,7 +197,7 @@ func (d *disaster) run(program string, args ...string) {
 	}
 }
 
-// expect waits until a task has come to a phase, and its error to a kind.
+// expect waits until a task has a phase and an error kind.
 func (d *disaster) expect(name string, phase v1alpha1.TaskPhase, kind v1alpha1.ErrorKind) {
 	d.Helper()
 	type outcome struct {
@@ -227,7 +227,7 @@ func (d *disaster) await(what string, done func(context.Context) bool) {
 		return done(ctx), nil
 	})
 	if err != nil {
-		d.Errorf("%s did not come: %v\n%s", what, err, d.look())
+		d.Errorf("timed out waiting for %s: %v\n%s", what, err, d.look())
 	}
 }
 
@@ -235,7 +235,7 @@ func key(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: metav1.NamespaceDefault, Name: name}
 }
 
-// look is what a person would look at.
+// look returns the objects as kubectl shows them.
 func (d *disaster) look() string {
 	words, err := exec.CommandContext(d.Context(), d.Cluster.Kubectl, "--kubeconfig", d.Cluster.Kubeconfig, "get", "nestor", "-o", "wide").CombinedOutput()
 	if err != nil {

@@ -21,17 +21,17 @@ import (
 	"github.com/nestor-dev/nestor/test/docs/page"
 )
 
-// room is where one page is followed.
+// room is the environment of one page.
 type room struct {
 	namespace string
-	// dir is where its commands begin, scratch where the suite keeps what the page should not see.
+	// dir is the working directory of its commands, and scratch a directory that the page should not see.
 	dir, scratch string
 	env          []string
 }
 
 var notInNamespace = regexp.MustCompile(`[^a-z0-9]+`)
 
-// newRoom makes a namespace, with a model unless the page brings one, and a directory that looks like a checkout.
+// newRoom creates a namespace, with a model unless the page creates one, and a directory that looks like a checkout.
 func (s *stage) newRoom(t *testing.T, p *page.Page) room {
 	t.Helper()
 	r := room{namespace: "docs-" + notInNamespace.ReplaceAllString(strings.ToLower(title(p)), "-"), dir: t.TempDir(), scratch: t.TempDir()}
@@ -50,21 +50,21 @@ func (s *stage) newRoom(t *testing.T, p *page.Page) room {
 	return r
 }
 
-// furnish lets a room look like a checkout in which `make build` and `make demo` have been run, and leads kubectl to a cluster.
+// furnish makes a room look like a checkout after `make build` and `make demo`, and configures kubectl.
 func (s *stage) furnish(t *testing.T, r *room, kubeconfig string) {
 	t.Helper()
 	s.copyParts(t, r.dir)
 	r.env = append(os.Environ(),
 		"KUBECONFIG="+kubeconfig, "HOME="+r.scratch, "TERM=dumb", "NO_COLOR=1",
 		"PATH="+strings.Join([]string{s.bin, filepath.Dir(s.local.Kubectl), os.Getenv("PATH")}, string(filepath.ListSeparator)),
-		// The home of this page is not the one with Go's caches.
+		// The page's home directory is not the one with Go's caches.
 		"GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"), "GOFLAGS="+goEnv(t, "GOFLAGS"),
 	)
 }
 
 var defaultModel = regexp.MustCompile(`(?m)^kind: ModelProvider\nmetadata:\n  name: default$`)
 
-// bringsModel says that a page has its readers create the model provider that everything else uses.
+// bringsModel reports whether a page creates the default model provider.
 func bringsModel(p *page.Page) bool {
 	return slices.ContainsFunc(p.Blocks, func(block page.Block) bool { return block.File() != "" && defaultModel.MatchString(block.Text) })
 }
@@ -83,7 +83,7 @@ func (s *stage) kubeconfig(t *testing.T, r room) string {
 	return path
 }
 
-// copied are the parts of the repository that pages refer to. They get copies: what a page does to its files stays in its room.
+// copied are the parts of the repository that pages use. They are copied, so that changes stay in the room.
 var copied = []string{"config", "charts", "hack/krew"}
 
 func (s *stage) copyParts(t *testing.T, dir string) {

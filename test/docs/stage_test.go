@@ -25,7 +25,7 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// stage is what the pages run on.
+// stage is the environment that all pages share.
 type stage struct {
 	once   sync.Once
 	err    error
@@ -39,7 +39,7 @@ type stage struct {
 
 var theStage stage
 
-// openStage starts what the pages run on, when the first one needs it.
+// openStage starts the shared environment when the first page needs it.
 func openStage(t *testing.T) *stage {
 	t.Helper()
 	theStage.once.Do(func() { theStage.err = theStage.open(context.Background()) })
@@ -51,7 +51,7 @@ func openStage(t *testing.T) *stage {
 
 func (s *stage) open(ctx context.Context) (err error) {
 	if s.dir, err = os.MkdirTemp("", "nestor-docs-"); err != nil {
-		return fmt.Errorf("make the suite's directory: %w", err)
+		return fmt.Errorf("create the suite's directory: %w", err)
 	}
 	if err := s.serve(); err != nil {
 		return err
@@ -67,8 +67,8 @@ func (s *stage) open(ctx context.Context) (err error) {
 	return parts.Wait()
 }
 
-// grant makes the roles and policies of an installation. The demo's operator is its administrator, so the policies let that one
-// through; pages that show them act as somebody else.
+// grant creates the roles and policies of an installation. The demo's operator runs as administrator, so the policies
+// exempt it; pages that show them act as other users.
 func (s *stage) grant(ctx context.Context) error {
 	objects, err := operator.Access()
 	if err != nil {
@@ -94,11 +94,11 @@ func (s *stage) grant(ctx context.Context) error {
 	return nil
 }
 
-// build puts the programs where the pages expect them. kubectl-nestor is this very binary.
+// build builds the programs where the pages expect them. kubectl-nestor is this test binary.
 func (s *stage) build(ctx context.Context) error {
 	s.bin = filepath.Join(s.dir, "bin")
 	if err := os.Mkdir(s.bin, 0o755); err != nil {
-		return fmt.Errorf("make a directory for the programs: %w", err)
+		return fmt.Errorf("create a directory for the programs: %w", err)
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *stage) build(ctx context.Context) error {
 	return stack.Build(ctx, s.bin, "./cmd/nestor-workspace")
 }
 
-// putHelm makes the pinned Helm answer to its usual name.
+// putHelm installs the pinned Helm under its usual name.
 func (s *stage) putHelm(ctx context.Context) error {
 	find := exec.CommandContext(ctx, "go", "tool", "-modfile=hack/tools/go.mod", "-n", "helm")
 	find.Dir = root
@@ -127,8 +127,8 @@ func (s *stage) putHelm(ctx context.Context) error {
 	return nil
 }
 
-// serve runs the servers that stand for those of the pages: a model that plays the pages' own script before the built-in ones, and
-// an office with tools.
+// serve runs the servers behind the endpoints of the pages: a model with the pages' own script before the built-in
+// ones, and an MCP server.
 func (s *stage) serve() error {
 	data, err := os.ReadFile("testdata/model.yaml")
 	if err != nil {

@@ -24,10 +24,10 @@ import (
 // root is the directory of the repository.
 const root = "../.."
 
-// plugin is the name under which this test binary is kubectl-nestor.
+// plugin is the name under which this test binary acts as kubectl-nestor.
 const plugin = "kubectl-nestor"
 
-// pagesAtOnce is more than there are cores on small machines: pages wait for agents most of the time.
+// pagesAtOnce exceeds the cores of small machines, because pages mostly wait for agents.
 const pagesAtOnce = "4"
 
 func TestMain(m *testing.M) {
@@ -83,7 +83,7 @@ func allPages(t *testing.T) []*page.Page {
 	return all
 }
 
-// title is a page's path in the repository, without what all of them have in common.
+// title returns a page's path in the repository without the common parts.
 func title(p *page.Page) string {
 	path, err := filepath.Rel(root, p.Path)
 	if err != nil {

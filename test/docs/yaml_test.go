@@ -23,17 +23,17 @@ import (
 	"github.com/nestor-dev/nestor/test/docs/page"
 )
 
-// The marks of yaml that is not a whole object of this cluster.
+// Marks of YAML that is not a complete object of this cluster.
 const (
 	partOf  = "part of"  // a kind of ours: its fields must exist
 	values  = "values"   // a chart: its schema must accept them
 	notOurs = "not ours" // a project: it must be yaml
 )
 
-// yamlNamespace is where the examples would stand.
+// yamlNamespace is the namespace of the examples.
 const yamlNamespace = "docs-yaml"
 
-// TestExamplesAreValid lets the API server judge every object that a page shows.
+// TestExamplesAreValid validates every object in a page with the API server.
 func TestExamplesAreValid(t *testing.T) {
 	s := openStage(t)
 	if err := s.local.Client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: yamlNamespace}}); err != nil {
@@ -76,7 +76,7 @@ func (s *stage) judge(t *testing.T, block page.Block, fields fields) error {
 	return nil
 }
 
-// template asks Helm whether a chart takes values.
+// template checks with Helm whether a chart accepts values.
 func (s *stage) template(t *testing.T, chart, text string) error {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(s.bin, "helm"), "template", "nestor", filepath.Join(root, filepath.FromSlash(chart)), "--values", "-")
@@ -87,12 +87,12 @@ func (s *stage) template(t *testing.T, chart, text string) error {
 	return nil
 }
 
-// tryOut asks the API server whether it would take an object. Whatever it names need not exist.
+// tryOut validates an object with a dry run. Objects that it refers to need not exist.
 func (s *stage) tryOut(t *testing.T, document map[string]any) error {
 	t.Helper()
 	object := &unstructured.Unstructured{Object: document}
 	if object.GetKind() == "" {
-		return errors.New("what is this yaml? Give it apiVersion and kind, or a mark; see the package page")
+		return errors.New("the YAML has neither apiVersion and kind nor a mark; see package page")
 	}
 	scoped, err := s.local.Client.IsObjectNamespaced(object)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *stage) tryOut(t *testing.T, document map[string]any) error {
 	return nil
 }
 
-// parts are the documents of a stream of yaml.
+// parts returns the documents of a YAML stream.
 func parts(text string) ([]map[string]any, error) {
 	var all []map[string]any
 	reader := utilyaml.NewYAMLReader(newBuffered(text))

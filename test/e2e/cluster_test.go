@@ -29,7 +29,7 @@ import (
 	"github.com/nestor-dev/nestor/test/e2e/realnode"
 )
 
-// Where things are in the cluster.
+// Names in the cluster.
 const (
 	systemNamespace = "nestor-system"
 	modelNamespace  = "models"
@@ -38,27 +38,27 @@ const (
 	operator        = "nestor-operator"
 )
 
-// tag is that of the images which make e2e builds.
+// tag is the tag of the images that make e2e builds.
 const tag = "e2e"
 
-// cluster is what the scenarios share.
+// cluster is shared by the scenarios.
 type cluster struct {
 	kubeconfig string
-	// registry begins the names of the images.
+	// registry is the prefix of the images' names.
 	registry string
-	// node is the cluster that the suite itself has started; nil if it was given one.
+	// node is the cluster that the suite started; nil if one was given.
 	node   *realnode.Node
 	config *rest.Config
-	// api is an administrator's client, core the same for logs and proxies.
+	// api is an administrator's client, and core the same for logs and proxies.
 	api  client.WithWatch
 	core *kubernetes.Clientset
-	// before is what was there before the installation.
+	// before lists the objects before the installation.
 	before map[string]bool
-	// made are the namespaces that scenarios made.
+	// made lists the namespaces that scenarios created.
 	made []string
 }
 
-// start finds a cluster, or makes one.
+// start connects to the given cluster, or starts one.
 func (c *cluster) start(ctx context.Context) {
 	c.kubeconfig, c.registry = os.Getenv("E2E_KUBECONFIG"), os.Getenv("E2E_REGISTRY")
 	if c.registry == "" {
@@ -70,7 +70,7 @@ func (c *cluster) start(ctx context.Context) {
 	var err error
 	c.config, err = clientcmd.BuildConfigFromFlags("", c.kubeconfig)
 	Expect(err).NotTo(HaveOccurred())
-	c.config.QPS, c.config.WarningHandler = -1, rest.NoWarnings{} // this looks at deprecated kinds too
+	c.config.QPS, c.config.WarningHandler = -1, rest.NoWarnings{} // this reads deprecated kinds too
 	c.core, err = kubernetes.NewForConfig(c.config)
 	Expect(err).NotTo(HaveOccurred())
 	c.api = c.clientOf(c.config)
@@ -99,14 +99,14 @@ func (c *cluster) clientOf(config *rest.Config) client.WithWatch {
 	return api
 }
 
-// as is the client of a person, with that person's rights and no others.
+// as returns a client with a person's permissions.
 func (c *cluster) as(user string) client.WithWatch {
 	config := rest.CopyConfig(c.config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
 	return c.clientOf(config)
 }
 
-// namespace makes a namespace in which only restricted pods may run, and lets people talk there.
+// namespace creates a namespace that enforces restricted pods, and grants users access to it.
 func (c *cluster) namespace(ctx context.Context, name string, users ...string) {
 	GinkgoHelper()
 	Expect(c.api.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
@@ -132,14 +132,14 @@ func (c *cluster) tryKubectl(ctx context.Context, args ...string) (string, error
 	return c.run(ctx, "", "kubectl", args...)
 }
 
-// apply creates what a manifest says.
+// apply creates the objects of a manifest.
 func (c *cluster) apply(ctx context.Context, manifest string) {
 	GinkgoHelper()
 	_, err := c.run(ctx, manifest, "kubectl", "apply", "-f", "-")
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// helm runs the project's own Helm, which must succeed.
+// helm runs the pinned Helm, which must succeed.
 func (c *cluster) helm(ctx context.Context, args ...string) string {
 	GinkgoHelper()
 	out, err := c.run(ctx, "", "go", append([]string{"tool", "-modfile=../../hack/tools/go.mod", "helm"}, args...)...)
@@ -159,7 +159,7 @@ func (c *cluster) run(ctx context.Context, input, program string, args ...string
 	return out.String(), nil
 }
 
-// tellOfFailure shows what a person would look at first.
+// tellOfFailure reports the state of the cluster after a failure.
 func (c *cluster) tellOfFailure(ctx context.Context) {
 	if !CurrentSpecReport().Failed() || c.api == nil {
 		return

@@ -12,7 +12,7 @@ import (
 )
 
 func survivesItsDeath(c *cluster) {
-	It("loses and doubles nothing when the operator is killed in the middle of a fan-out, twice", func(ctx SpecContext) {
+	It("loses and repeats nothing when the operator is killed twice during a fan-out", func(ctx SpecContext) {
 		t := c.startTally(ctx, "killed", 48)
 		t.awaitDone(ctx, 4)
 		By("SIGKILL")
@@ -25,8 +25,8 @@ func survivesItsDeath(c *cluster) {
 	})
 }
 
-// kill ends an operator as a machine does that runs out of memory, and waits until its container has ended. On a cluster that
-// is not the suite's own it can only delete the pod.
+// kill kills an operator like the OOM killer, and waits until its container has ended. On a given cluster it can only
+// delete the pod.
 func (c *cluster) kill(ctx context.Context, pod corev1.Pod) {
 	GinkgoHelper()
 	if c.node == nil {

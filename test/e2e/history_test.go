@@ -15,7 +15,7 @@ import (
 )
 
 func tellsItsHistory(c *cluster) {
-	It("serves histories through the API server, with each person's rights", func(ctx SpecContext) {
+	It("serves histories through the API server, with each person's permissions", func(ctx SpecContext) {
 		Expect(c.kubectl(ctx, "-n", "tour", "get", "transcripts")).To(And(
 			ContainSubstring("chat.tour"), ContainSubstring("security-reviewer"), ContainSubstring("tester")))
 		Expect(c.kubectl(ctx, "-n", "tour", "get", "--raw", "/apis/history.nestor.dev/v1alpha1/namespaces/tour/transcripts/chat.tour/log")).To(
@@ -27,7 +27,7 @@ func tellsItsHistory(c *cluster) {
 		Expect(apierrors.IsForbidden(c.as("dora").List(ctx, &transcripts, client.InNamespace("office")))).To(BeTrue())
 	})
 
-	It("makes a new certificate when the old one is deleted, and goes on serving", func(ctx SpecContext) {
+	It("creates a new certificate when the old one is deleted, without interruption", func(ctx SpecContext) {
 		bundle := func(ctx context.Context) (string, error) {
 			return c.tryKubectl(ctx, "get", "apiservice", "v1alpha1.history.nestor.dev", "-o", "jsonpath={.spec.caBundle}")
 		}

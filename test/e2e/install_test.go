@@ -13,16 +13,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// The charts, as seen from here.
+// Paths of the charts.
 const (
 	chart            = "../../charts/nestor"
 	definitionsChart = "../../charts/nestor-crds"
 )
 
-// modelURL is where the scripted model is, for pods.
+// modelURL is the address of the scripted model for pods.
 const modelURL = "http://scripted-model." + modelNamespace + ".svc.cluster.local:8089/v1"
 
-// values are what every installation here needs; more are added to them.
+// values returns the Helm values of every installation here, with more added.
 func (c *cluster) values(more ...string) []string {
 	set := []string{
 		"image.registry=" + c.registry, "image.repository=" + operator, "image.tag=" + tag,
@@ -36,7 +36,7 @@ func (c *cluster) values(more ...string) []string {
 	return args
 }
 
-// install installs both charts and returns what Helm says.
+// install installs both charts and returns Helm's output.
 func (c *cluster) install(ctx context.Context, more ...string) string {
 	GinkgoHelper()
 	c.helm(ctx, "install", definitions, definitionsChart, "--namespace", systemNamespace, "--wait")
@@ -45,7 +45,7 @@ func (c *cluster) install(ctx context.Context, more ...string) string {
 }
 
 func installs(c *cluster) {
-	It("is installed by its charts where only restricted pods may run", func(ctx SpecContext) {
+	It("is installed by its charts in a namespace for restricted pods", func(ctx SpecContext) {
 		c.before = c.everything(ctx)
 		c.namespace(ctx, systemNamespace)
 		c.serveModel(ctx)
@@ -58,7 +58,7 @@ func installs(c *cluster) {
 		Expect(c.helm(ctx, "test", release, "--namespace", systemNamespace)).To(MatchRegexp(`(?s)nestor-test.*Phase:\s+Succeeded`))
 	})
 
-	It("runs as little as it says", func(ctx SpecContext) {
+	It("runs with minimal permissions", func(ctx SpecContext) {
 		for _, pod := range c.operators(ctx) {
 			spec := pod.Spec
 			Expect(*spec.SecurityContext.RunAsNonRoot).To(BeTrue())
@@ -103,7 +103,7 @@ spec:
 	c.kubectl(ctx, "-n", modelNamespace, "rollout", "status", "deployment/scripted-model", "--timeout=2m")
 }
 
-// operators are the operator's pods.
+// operators returns the operator's pods.
 func (c *cluster) operators(ctx context.Context) []corev1.Pod {
 	GinkgoHelper()
 	var pods corev1.PodList
@@ -111,7 +111,7 @@ func (c *cluster) operators(ctx context.Context) []corev1.Pod {
 	return pods.Items
 }
 
-// expectRunning waits until so many operators are ready.
+// expectRunning waits until the given number of operators is ready.
 func (c *cluster) expectRunning(ctx context.Context, replicas int) {
 	GinkgoHelper()
 	c.kubectl(ctx, "-n", systemNamespace, "rollout", "status", "deployment/"+operator, "--timeout=3m")

@@ -12,7 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// asked is a request that the model got.
+// asked is a request to the model.
 type asked struct {
 	At             time.Time
 	Status         int
@@ -20,14 +20,14 @@ type asked struct {
 	IdempotencyKey string
 }
 
-// teach adds rules to what the model plays.
+// teach adds a script to the model.
 func (c *cluster) teach(ctx context.Context, script string) {
 	GinkgoHelper()
 	Expect(c.core.CoreV1().RESTClient().Post().Namespace(modelNamespace).Resource("services").Name("scripted-model:http").
 		SubResource("proxy").Suffix("_scripted", "script").Body([]byte(script)).Do(ctx).Error()).To(Succeed())
 }
 
-// requests are what the model was asked by agents whose UID begins so.
+// requests returns the model's requests of agents whose UID has a prefix.
 func (c *cluster) requests(ctx context.Context, prefix string) []asked {
 	GinkgoHelper()
 	text, err := c.core.CoreV1().RESTClient().Get().Namespace(modelNamespace).Resource("services").Name("scripted-model:http").

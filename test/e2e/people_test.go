@@ -15,20 +15,20 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// person is somebody who talks in a namespace, with the rights of a user and through the Kubernetes API alone.
+// person is a user of a namespace who uses only the Kubernetes API.
 type person struct {
 	client.WithWatch
 	name, namespace string
 }
 
-// person is a user of a namespace.
+// person returns a user of a namespace.
 func (c *cluster) person(name, namespace string) person { return person{c.as(name), name, namespace} }
 
 func (p person) meta(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: p.namespace, Name: name}
 }
 
-// openChat makes a chat.
+// openChat creates a chat.
 func (p person) openChat(ctx context.Context, name string, workspace *v1alpha1.Workspace) *v1alpha1.AgentChat {
 	GinkgoHelper()
 	chat := &v1alpha1.AgentChat{ObjectMeta: p.meta(name)}
@@ -37,7 +37,7 @@ func (p person) openChat(ctx context.Context, name string, workspace *v1alpha1.W
 	return chat
 }
 
-// say writes a message.
+// say sends a message.
 func (p person) say(ctx context.Context, spec v1alpha1.AgentMessageSpec) *v1alpha1.AgentMessage {
 	GinkgoHelper()
 	message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, GenerateName: "said-"}, Spec: spec}
@@ -45,7 +45,7 @@ func (p person) say(ctx context.Context, spec v1alpha1.AgentMessageSpec) *v1alph
 	return message
 }
 
-// approve lets a task make the call for which it waits.
+// approve approves the call that a task waits for.
 func (p person) approve(ctx context.Context, chat, task, call string) {
 	GinkgoHelper()
 	spec := v1alpha1.AgentMessageSpec{Chat: chat, User: p.name, Approval: &v1alpha1.Approval{Task: task, ToolCall: call, Decision: v1alpha1.DecisionApprove}}
@@ -55,7 +55,7 @@ func (p person) approve(ctx context.Context, chat, task, call string) {
 	p.say(ctx, spec)
 }
 
-// posts are what the operator has said in a chat.
+// posts returns the operator's messages in a chat.
 func (p person) posts(chat string) func(context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
 		var messages v1alpha1.AgentMessageList
@@ -70,7 +70,7 @@ func (p person) posts(chat string) func(context.Context) ([]string, error) {
 	}
 }
 
-// chat looks at a chat.
+// chat reads a chat.
 func (p person) chat(name string) func(context.Context) (*v1alpha1.AgentChat, error) {
 	return func(ctx context.Context) (*v1alpha1.AgentChat, error) {
 		var chat v1alpha1.AgentChat
@@ -78,7 +78,7 @@ func (p person) chat(name string) func(context.Context) (*v1alpha1.AgentChat, er
 	}
 }
 
-// task looks at a task.
+// task reads a task.
 func (p person) task(name string) func(context.Context) (*v1alpha1.AgentTask, error) {
 	return func(ctx context.Context) (*v1alpha1.AgentTask, error) {
 		var task v1alpha1.AgentTask
@@ -86,7 +86,7 @@ func (p person) task(name string) func(context.Context) (*v1alpha1.AgentTask, er
 	}
 }
 
-// tasks are the tasks of a chat, at every depth.
+// tasks returns the tasks of a chat, at every depth.
 func (p person) tasks(chat string) func(context.Context) ([]v1alpha1.AgentTask, error) {
 	return func(ctx context.Context) ([]v1alpha1.AgentTask, error) {
 		var tasks v1alpha1.AgentTaskList
@@ -95,7 +95,7 @@ func (p person) tasks(chat string) func(context.Context) ([]v1alpha1.AgentTask, 
 	}
 }
 
-// waitsFor matches a chat in which something waits for its user.
+// waitsFor matches a chat that waits for its user.
 func waitsFor(kind v1alpha1.WaitingKind) OmegaMatcher {
 	return HaveField("Status.Waiting", ContainElement(HaveField("Kind", kind)))
 }

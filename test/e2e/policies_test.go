@@ -14,7 +14,7 @@ import (
 )
 
 func refuses(c *cluster) {
-	It("refuses what only the operator may write, and what is written in another's name", func(ctx SpecContext) {
+	It("rejects what only the operator may write, and impersonation", func(ctx SpecContext) {
 		c.namespace(ctx, "court", "carol")
 		carol := c.person("carol", "court")
 		root := c.person("admin", "court")
@@ -53,7 +53,7 @@ func refuses(c *cluster) {
 		Expect(carol.Create(ctx, message(v1alpha1.AgentMessageSpec{User: "carol", Content: "Hello."}))).To(Succeed(), "her own name")
 	})
 
-	It("lets nobody look who has no rights", func(ctx SpecContext) {
+	It("denies access without permissions", func(ctx SpecContext) {
 		stranger := c.person("stranger", "court")
 		for _, list := range []client.ObjectList{&v1alpha1.AgentChatList{}, &v1alpha1.AgentMessageList{}, &v1alpha1.SubAgentList{}} {
 			Expect(apierrors.IsForbidden(stranger.List(ctx, list, client.InNamespace("court")))).To(BeTrue())

@@ -16,10 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// lease is what the operators elect a leader with.
+// lease is the operators' leader election lease.
 const lease = "nestor-operator.nestor.dev"
 
-// withPostgres are the values of an installation of two replicas.
+// withPostgres are the values of an installation with two replicas.
 var withPostgres = []string{"ledger.type=postgres", "ledger.postgres.existingSecret=ledger", "replicas=2", "log.format=text"}
 
 func replicates(c *cluster) {
@@ -33,7 +33,7 @@ func replicates(c *cluster) {
 		Expect(c.helm(ctx, "test", release, "--namespace", systemNamespace)).To(ContainSubstring("Succeeded"))
 	})
 
-	It("loses and doubles nothing when the leader is killed in the middle of a fan-out", func(ctx SpecContext) {
+	It("loses and repeats nothing when the leader is killed during a fan-out", func(ctx SpecContext) {
 		t := c.startTally(ctx, "led", 48)
 		t.awaitDone(ctx, 4)
 		before := c.leader(ctx)
@@ -45,7 +45,7 @@ func replicates(c *cluster) {
 		c.expectRunning(ctx, 2)
 	})
 
-	It("takes new values one replica after the other, with agents at work", func(ctx SpecContext) {
+	It("rolls out new values one replica at a time, with active agents", func(ctx SpecContext) {
 		t := c.startTally(ctx, "rolled", 40)
 		t.awaitDone(ctx, 4)
 		c.upgrade(ctx, append([]string{"podAnnotations.e2e=rolled"}, withPostgres...)...)
@@ -60,7 +60,7 @@ func replicates(c *cluster) {
 	})
 }
 
-// leader is the identity of the operator that leads.
+// leader returns the identity of the leader.
 func (c *cluster) leader(ctx context.Context) string {
 	GinkgoHelper()
 	var held coordinationv1.Lease
@@ -71,7 +71,7 @@ func (c *cluster) leader(ctx context.Context) string {
 	return *held.Spec.HolderIdentity
 }
 
-// leadingPod is the pod of a leader, whose identity begins with the pod's name.
+// leadingPod returns the pod of a leader, whose identity begins with the pod's name.
 func (c *cluster) leadingPod(ctx context.Context, identity string) corev1.Pod {
 	GinkgoHelper()
 	for _, pod := range c.operators(ctx) {
@@ -83,7 +83,7 @@ func (c *cluster) leadingPod(ctx context.Context, identity string) corev1.Pod {
 	return corev1.Pod{}
 }
 
-// servePostgres runs a PostgreSQL in the cluster, and tells the chart of it.
+// servePostgres runs PostgreSQL in the cluster, and creates the chart's Secret for it.
 func (c *cluster) servePostgres(ctx context.Context) {
 	GinkgoHelper()
 	c.namespace(ctx, "postgres")

@@ -22,7 +22,7 @@ func TestE2E(t *testing.T) {
 	}
 	RegisterFailHandler(Fail)
 	log.SetLogger(klog.Background())
-	// Pods must be scheduled and started on machines that may be busy: what takes long is not wrong.
+	// Pods are scheduled and started on machines that may be busy, so timeouts are long.
 	SetDefaultEventuallyTimeout(3 * time.Minute)
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
@@ -49,7 +49,7 @@ var _ = Describe("Nestor", Ordered, ContinueOnFailure, func() {
 	})
 })
 
-// How long everything took is a part of what is shown.
+// Print the time of each spec.
 var _ = ReportAfterSuite("times", func(report types.Report) {
 	fmt.Println() // Ginkgo may be in the middle of a line
 	for _, spec := range report.SpecReports {

@@ -17,7 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// tallyScript fans out to agents of which each makes a mark in a file, which cannot be undone, and says so.
+// tallyScript fans out to agents that each append a line to a file, which cannot be undone.
 const tallyScript = `
 name: tally
 defaults: {latency: 200ms, chunkDelay: 5ms}
@@ -35,7 +35,7 @@ rules:
   reply: {toolCalls: [{name: submit_result, arguments: {result: Step done.}}]}
 `
 
-// tallyRole lets agents run commands without asking, so that many do at once.
+// tallyRole lets agents run commands without approval, so that many run in parallel.
 const tallyRole = `
 apiVersion: nestor.dev/v1alpha1
 kind: AgentRole
@@ -48,7 +48,7 @@ metadata: {name: orchestrator, namespace: NAMESPACE}
 spec: {delegation: {roles: [tallyman]}}
 `
 
-// tally is a fan-out in which everything is counted.
+// tally is a fan-out whose effects are counted.
 type tally struct {
 	*cluster
 	person
@@ -56,7 +56,7 @@ type tally struct {
 	steps int
 }
 
-// startTally asks a chat of a namespace of its own for so many marks.
+// startTally starts a fan-out with the given number of steps in a new namespace.
 func (c *cluster) startTally(ctx context.Context, namespace string, steps int) *tally {
 	GinkgoHelper()
 	c.namespace(ctx, namespace, "erin")
@@ -68,11 +68,11 @@ func (c *cluster) startTally(ctx context.Context, namespace string, steps int) *
 	return t
 }
 
-// awaitDone waits until so many steps are done, in the middle of the others.
+// awaitDone waits until the given number of steps is done while others are still running.
 func (t *tally) awaitDone(ctx context.Context, steps int) {
 	GinkgoHelper()
 	Eventually(t.done).WithContext(ctx).Should(BeNumerically(">=", steps))
-	Expect(t.done(ctx)).To(BeNumerically("<", t.steps), "this should be the middle of the work")
+	Expect(t.done(ctx)).To(BeNumerically("<", t.steps), "the work should not be finished yet")
 }
 
 func (t *tally) done(ctx context.Context) (int, error) {
@@ -86,7 +86,7 @@ func (t *tally) done(ctx context.Context) (int, error) {
 	return n, err
 }
 
-// expectOnce waits for the end, and looks whether anything was lost or done twice.
+// expectOnce waits for the end, and checks that nothing was lost or repeated.
 func (t *tally) expectOnce(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(t.posts("tally")).WithContext(ctx).WithTimeout(6*time.Minute).Should(ContainElement("All steps are tallied."), "the end of the fan-out")
@@ -99,8 +99,8 @@ func (t *tally) expectOnce(ctx context.Context) {
 		t.steps, unknown, repeated), ReportEntryVisibilityAlways)
 }
 
-// expectMarks compares the file with what agents were told. A mark that is missing belongs to a call whose outcome is said to
-// be unknown; there is no mark twice.
+// expectMarks compares the file with the results of the agents. A missing line belongs to a call with an unknown
+// outcome; no line occurs twice.
 func (t *tally) expectMarks(ctx context.Context) (unknown int) {
 	GinkgoHelper()
 	marks := map[string]int{}
@@ -128,8 +128,8 @@ func (t *tally) expectMarks(ctx context.Context) (unknown int) {
 	return unknown
 }
 
-// expectPaidOnce compares the model's memory with the ledger's, which is read through the history API: a call that was
-// interrupted may be made again, one that was finished may not.
+// expectPaidOnce compares the model's requests with the ledger, read through the history API: an interrupted call may
+// be repeated, a finished one may not.
 func (t *tally) expectPaidOnce(ctx context.Context) (repeated int) {
 	GinkgoHelper()
 	var calls historyv1alpha1.ModelCallList
@@ -142,7 +142,7 @@ func (t *tally) expectPaidOnce(ctx context.Context) (repeated int) {
 	seen := map[string]int{}
 	for agent := range agentsOf(calls.Items) {
 		for _, r := range t.requests(ctx, agent+"/") {
-			// The key is UID/model/CALL/TRY, the name in the history UID.CALL.TRY.
+			// The key is UID/model/CALL/ATTEMPT, and the name in the history UID.CALL.ATTEMPT.
 			name := strings.ReplaceAll(strings.Replace(r.IdempotencyKey, "/model/", "/", 1), "/", ".")
 			end, known := ended[name]
 			Expect(known).To(BeTrue(), "the model was asked %s, which the ledger does not know", r.IdempotencyKey)

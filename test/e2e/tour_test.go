@@ -17,7 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// demo is where the demo keeps its roles and its sample project.
+// demo is the directory of the demo's roles and sample project.
 const demo = "../../internal/localmode"
 
 func tours(c *cluster) {
@@ -31,7 +31,7 @@ func tours(c *cluster) {
 
 		Eventually(alice.posts("tour")).WithContext(ctx).Should(ContainElement(ContainSubstring("Security Reviewer needs input")))
 		Eventually(alice.chat("tour")).WithContext(ctx).Should(waitsFor(v1alpha1.WaitingApproval))
-		Expect(c.inWorkspace(ctx, "tour", "ls docs 2>/dev/null || true")).To(BeEmpty(), "what was not approved is not done")
+		Expect(c.inWorkspace(ctx, "tour", "ls docs 2>/dev/null || true")).To(BeEmpty(), "an unapproved write was not run")
 		alice.say(ctx, v1alpha1.AgentMessageSpec{Chat: "tour", Content: "Only the shop's own network."})
 		chat, err := alice.chat("tour")(ctx)
 		Expect(err).NotTo(HaveOccurred())
@@ -52,7 +52,7 @@ func onClaim(name string) *v1alpha1.Workspace {
 	return &v1alpha1.Workspace{PersistentVolumeClaim: &v1alpha1.ClaimSource{ClaimName: name}}
 }
 
-// layOutSample puts the sample project on a volume, by way of a pod.
+// layOutSample copies the sample project to a volume, with a pod.
 func (c *cluster) layOutSample(ctx context.Context, namespace, claim string) {
 	GinkgoHelper()
 	files := map[string]string{}
@@ -91,7 +91,7 @@ spec:
 	c.kubectl(ctx, "-n", namespace, "delete", "pod/lay-out")
 }
 
-// inWorkspace runs a command beside the files of the only workspace of a namespace, as an administrator could.
+// inWorkspace runs a command in the pod of the only workspace of a namespace.
 func (c *cluster) inWorkspace(ctx context.Context, namespace, command string) string {
 	GinkgoHelper()
 	pods := strings.Fields(c.kubectl(ctx, "-n", namespace, "get", "pods", "-l", "app.kubernetes.io/name=nestor-workspace", "-o", "name"))

@@ -18,7 +18,7 @@ import (
 )
 
 func uninstalls(c *cluster) {
-	It("leaves nothing behind but what people made, and nothing at all when that is deleted", func(ctx SpecContext) {
+	It("leaves only users' objects behind, and nothing once those are deleted", func(ctx SpecContext) {
 		c.helm(ctx, "uninstall", release, "--namespace", systemNamespace, "--wait")
 		Expect(c.kubectl(ctx, "-n", systemNamespace, "get", "pvc", "-o", "name")).To(ContainSubstring("nestor-ledger"), "the ledger is kept")
 		Expect(c.kubectl(ctx, "-n", "tour", "get", "agentchats", "-o", "name")).To(ContainSubstring("agentchat.nestor.dev/tour"), "chats are kept")
@@ -27,18 +27,18 @@ func uninstalls(c *cluster) {
 	})
 }
 
-// expectNothing removes what the installation does not, and compares the cluster with what it was before.
+// expectNothing removes what the installation leaves behind, and compares the cluster with its earlier state.
 func (c *cluster) expectNothing(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(c.leftIn).WithContext(ctx).WithArguments(systemNamespace).Should(BeEmpty(), "what is left in the operator's namespace")
 	c.kubectl(ctx, "delete", "crd", "-l", "app.kubernetes.io/part-of=nestor", "--timeout=2m")
 	c.helm(ctx, "uninstall", definitions, "--namespace", systemNamespace, "--wait")
-	c.kubectl(ctx, append([]string{"delete", "namespace", "--timeout=2m"}, c.made...)...) // a cluster of yours has others
+	c.kubectl(ctx, append([]string{"delete", "namespace", "--timeout=2m"}, c.made...)...) // a given cluster has others
 	c.made = nil
 	Eventually(c.added).WithContext(ctx).Should(BeEmpty(), "what is left in the cluster")
 }
 
-// leftIn is what stands in a namespace, but for what every namespace has and Helm's record of the definitions.
+// leftIn returns the objects in a namespace, except those of every namespace and Helm's record of the definitions.
 func (c *cluster) leftIn(ctx context.Context, namespace string) []string {
 	GinkgoHelper()
 	var left []string
@@ -53,7 +53,7 @@ func (c *cluster) leftIn(ctx context.Context, namespace string) []string {
 	return left
 }
 
-// added is what there is now and was not before.
+// added returns the objects that did not exist before.
 func (c *cluster) added(ctx context.Context) []string {
 	GinkgoHelper()
 	var more []string
@@ -65,19 +65,19 @@ func (c *cluster) added(ctx context.Context) []string {
 	return more
 }
 
-// Objects of some kinds come and go by themselves: of the first everywhere, of the second in the cluster's own namespaces.
+// Objects of some kinds come and go by themselves: the first everywhere, the second in the cluster's own namespaces.
 var (
 	passing       = []string{"events", "componentstatuses", "csinodes"}
 	passingInside = []string{"leases", "pods", "replicasets", "endpoints", "endpointslices"}
 )
 
-// everything is all that the API server knows, as "resource namespace/name".
+// everything returns all objects of the API server, as "resource namespace/name".
 func (c *cluster) everything(ctx context.Context) map[string]bool {
 	GinkgoHelper()
 	finder, err := discovery.NewDiscoveryClientForConfig(c.config)
 	Expect(err).NotTo(HaveOccurred())
 	lists, err := finder.ServerPreferredResources()
-	if !discovery.IsGroupDiscoveryFailedError(err) { // an API that is just being removed
+	if !discovery.IsGroupDiscoveryFailedError(err) { // an API that is being removed
 		Expect(err).NotTo(HaveOccurred())
 	}
 	reader, err := metadata.NewForConfig(c.config)
@@ -87,13 +87,13 @@ func (c *cluster) everything(ctx context.Context) map[string]bool {
 		group, err := schema.ParseGroupVersion(list.GroupVersion)
 		Expect(err).NotTo(HaveOccurred())
 		for _, resource := range list.APIResources {
-			// What cannot be deleted is a view of something, and no object.
+			// Resources that cannot be deleted are views, not objects.
 			if !slices.Contains(resource.Verbs, "list") || !slices.Contains(resource.Verbs, "delete") || slices.Contains(passing, resource.Name) {
 				continue
 			}
 			found, err := reader.Resource(group.WithResource(resource.Name)).List(ctx, metav1.ListOptions{})
 			if apierrors.IsNotFound(err) {
-				continue // the kind went away while we looked
+				continue // the kind was removed meanwhile
 			}
 			Expect(err).NotTo(HaveOccurred())
 			for _, object := range found.Items {

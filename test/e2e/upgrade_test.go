@@ -22,7 +22,7 @@ rules:
 `
 
 func upgrades(c *cluster) {
-	It("takes new values with agents at work and agents waiting", func(ctx SpecContext) {
+	It("takes new values with active and waiting agents", func(ctx SpecContext) {
 		asked := c.startAsker(ctx)
 		t := c.startTally(ctx, "upgraded", 40)
 		t.awaitDone(ctx, 4)
@@ -57,7 +57,7 @@ spec: {systemPrompt: You ask first., tools: {allow: []}}
 	return frank
 }
 
-// upgrade gives the installation other values, and waits until they hold.
+// upgrade upgrades the installation with other values, and waits for the rollout.
 func (c *cluster) upgrade(ctx context.Context, more ...string) {
 	GinkgoHelper()
 	args := []string{"upgrade", release, chart, "--namespace", systemNamespace, "--wait", "--timeout", "5m"}

@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// clerkScript reads freely, and writes and runs commands when it is allowed to.
+// clerkScript reads without approval, and writes and runs commands after approval.
 const clerkScript = `
 name: clerk
 rules:
@@ -67,7 +67,7 @@ spec: {systemPrompt: You keep notes., tools: {allow: [read, write, bash]}}
 		Expect(done.Status.Result.Details+done.Status.Result.Summary).NotTo(ContainSubstring("TOKEN"), "commands do not see the workspace's token")
 	})
 
-	It("guards the pod and removes everything with its owner", func(ctx SpecContext) {
+	It("restricts the pod and deletes everything with its owner", func(ctx SpecContext) {
 		var pods corev1.PodList
 		Expect(c.api.List(ctx, &pods, client.InNamespace("office"))).To(Succeed())
 		Expect(pods.Items).To(HaveLen(1))

@@ -32,7 +32,7 @@ var update = flag.Bool("update", false, "rewrite the golden file")
 
 const namespace = "default"
 
-// wanted are objects and the status, and reason, of the condition that the operator gives them.
+// wanted are objects with the status and reason of their condition.
 var wanted = []struct{ kind, name, spec, verdict string }{
 	{"ModelProvider", "unreachable", "baseURL: http://127.0.0.1:1/v1", "False Unreachable"},
 	{"AgentRole", "helper", "systemPrompt: You help.", "True Ready"},
@@ -50,7 +50,7 @@ var wanted = []struct{ kind, name, spec, verdict string }{
 	{"SubAgent", "curious", "", "Unknown WaitingForUser"},
 }
 
-func TestGitOpsToolsSeeHowObjectsAre(t *testing.T) {
+func TestGitOpsToolsSeeTheHealthOfObjects(t *testing.T) {
 	s, err := stack.Start(t.Context(), stack.Options{Scripts: []string{filepath.Join("testdata", "curious.yaml"), "builtin:load"}})
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestGitOpsToolsSeeHowObjectsAre(t *testing.T) {
 	for _, w := range wanted {
 		object := makeObject(t, w.kind, w.name, w.spec)
 		if w.spec == "" {
-			continue // the operator makes it
+			continue // the operator creates it
 		}
 		if err := s.API.Create(t.Context(), object); err != nil {
 			t.Fatalf("create %s %s: %v", w.kind, w.name, err)
@@ -98,7 +98,7 @@ func makeObject(t *testing.T, kind, name, spec string) *unstructured.Unstructure
 	return object
 }
 
-// await waits until the operator has given its verdict on an object.
+// await waits until an object has the expected condition.
 func await(t *testing.T, s *stack.Stack, object *unstructured.Unstructured, verdict string) *unstructured.Unstructured {
 	t.Helper()
 	last := "nothing"
@@ -122,12 +122,12 @@ func await(t *testing.T, s *stack.Stack, object *unstructured.Unstructured, verd
 		return last == verdict, nil
 	})
 	if err != nil {
-		t.Fatalf("%s %s: %v: the verdict is %s, not %s", object.GetKind(), object.GetName(), err, last, verdict)
+		t.Fatalf("%s %s: %v: the condition is %s, not %s", object.GetKind(), object.GetName(), err, last, verdict)
 	}
 	return object
 }
 
-// judge asks the tools.
+// judge returns the report of the tools.
 func judge(t *testing.T, objects *bytes.Buffer) string {
 	t.Helper()
 	config, err := filepath.Abs(filepath.Join("..", "..", "config", "gitops"))

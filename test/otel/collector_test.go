@@ -23,10 +23,10 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// collector is an OpenTelemetry Collector that writes to files what it receives.
+// collector is an OpenTelemetry Collector that writes what it receives to files.
 type collector struct {
 	dir string
-	// http and grpc are where it receives OTLP.
+	// http and grpc are its OTLP endpoints.
 	http, grpc string
 }
 
@@ -72,14 +72,14 @@ func startCollector(t *testing.T) *collector {
 		stop()
 		_ = run.Wait()
 		if t.Failed() {
-			t.Logf("the collector said:\n%s", said.String())
+			t.Logf("the collector's output:\n%s", said.String())
 		}
 	})
 	for _, address := range []string{c.http, c.grpc} {
 		eventually(t, "the collector listens", func(ctx context.Context) (bool, error) {
 			connection, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 			if err != nil {
-				return false, nil //nolint:nilerr // it is not there yet
+				return false, nil //nolint:nilerr // it has not started yet
 			}
 			return true, connection.Close()
 		})
@@ -118,7 +118,7 @@ func (s span) startsAt() int64 {
 	return at
 }
 
-// spans returns everything that was received so far, by start.
+// spans returns everything received so far, by start time.
 func (c *collector) spans(t *testing.T) []span {
 	t.Helper()
 	var spans []span
@@ -143,7 +143,7 @@ func (c *collector) spans(t *testing.T) []span {
 	return spans
 }
 
-// lines yields the lines of a file that may not be there yet.
+// lines yields the lines of a file that may not exist yet.
 func (c *collector) lines(t *testing.T, name string) func(yield func(string) bool) {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(c.dir, name))

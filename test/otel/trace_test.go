@@ -28,8 +28,8 @@ import (
 
 const apiKey = "sk-nobody-may-see-this"
 
-// wholeTrace is what one message leads to, through all depths. Those with one parent are in the order of their names: by time, a control tool,
-// whose times are whole milliseconds, may come before the reply that asked for it.
+// wholeTrace is the trace of one message, through all depths. Siblings are sorted by name: sorted by time, a control
+// tool, whose times are whole milliseconds, may precede the reply that called it.
 const wholeTrace = `invoke_agent orchestrator
   chat scripted
   chat scripted
@@ -91,7 +91,7 @@ func (w *world) say(name string) {
 	w.create(&v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Content: "A private question."}})
 }
 
-// has waits until so many spans of a name have been received.
+// has waits until the given number of spans with a name was received.
 func (w *world) has(name string, count int) {
 	w.t.Helper()
 	eventually(w.t, fmt.Sprintf("%d spans %s", count, name), func(context.Context) (bool, error) {
@@ -99,7 +99,7 @@ func (w *world) has(name string, count int) {
 	})
 }
 
-// count is how many spans of a name have been received.
+// count returns the number of received spans with a name.
 func (w *world) count(name string) int {
 	w.t.Helper()
 	count := 0
@@ -111,7 +111,7 @@ func (w *world) count(name string) int {
 	return count
 }
 
-// asked is a request to the model, as far as it matters here.
+// asked has the relevant fields of a request to the model.
 type asked struct {
 	IdempotencyKey string `json:"idempotencyKey"`
 	Traceparent    string `json:"traceparent"`
@@ -169,11 +169,11 @@ func TestOneTraceSurvivesTheOperator(t *testing.T) {
 	w.restart("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY")
 	second := w.nextTrace("second")
 	if said := second[1].attribute("gen_ai.input.messages"); !strings.Contains(said, "A private question.") {
-		t.Errorf("content was asked for, and is not there: %q", said)
+		t.Errorf("content capture is enabled, but the content is missing: %q", said)
 	}
 	w.checkSecrecy(apiKey)
 
-	// By the other protocol.
+	// With the other protocol.
 	w.restart("OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+w.collector.grpc, "OTEL_SERVICE_NAME=by-grpc")
 	w.nextTrace("third")
 	for _, file := range []string{"traces.jsonl", "metrics.jsonl"} {
@@ -188,7 +188,7 @@ func TestOneTraceSurvivesTheOperator(t *testing.T) {
 	}
 }
 
-// restart lets another operator, with more in its environment, go on.
+// restart replaces the operator by one with additional environment variables.
 func (w *world) restart(env ...string) {
 	w.t.Helper()
 	ended, cancel := context.WithTimeout(w.t.Context(), time.Minute)
@@ -201,7 +201,7 @@ func (w *world) restart(env ...string) {
 	}
 }
 
-// nextTrace says something, and returns the spans of the whole trace that comes of it.
+// nextTrace sends a message, and returns the spans of its complete trace.
 func (w *world) nextTrace(message string) []span {
 	w.t.Helper()
 	before, turns := len(w.collector.spans(w.t)), w.count("invoke_agent orchestrator")
@@ -214,7 +214,7 @@ func (w *world) nextTrace(message string) []span {
 	return spans
 }
 
-// checkAttributes looks at what the conventions require of each kind of span.
+// checkAttributes checks the attributes that the conventions require.
 func (w *world) checkAttributes(spans []span) {
 	w.t.Helper()
 	required := map[string][]string{
@@ -236,7 +236,7 @@ func (w *world) checkAttributes(spans []span) {
 	}
 }
 
-// checkModelKnows holds that the model was told the span of each call that was answered.
+// checkModelKnows checks that the model received the span of each answered call.
 func (w *world) checkModelKnows(spans []span) {
 	w.t.Helper()
 	requests, err := w.asked(w.t.Context())
@@ -249,19 +249,19 @@ func (w *world) checkModelKnows(spans []span) {
 	}
 	for _, s := range spans {
 		if strings.HasPrefix(s.Name, "chat ") && !told["00-"+s.TraceID+"-"+s.SpanID+"-01"] {
-			w.t.Errorf("the model was never told %s of the trace %s; it was told %v", s.SpanID, s.TraceID, told)
+			w.t.Errorf("the model never received %s of the trace %s; it received %v", s.SpanID, s.TraceID, told)
 		}
 	}
 }
 
-// checkSecrecy holds that words are in nothing that was sent.
+// checkSecrecy checks that the given texts are in nothing that was sent.
 func (w *world) checkSecrecy(words ...string) {
 	w.t.Helper()
 	for _, file := range []string{"traces.jsonl", "metrics.jsonl"} {
 		for line := range w.collector.lines(w.t, file) {
 			for _, word := range words {
 				if strings.Contains(line, word) {
-					w.t.Errorf("%s tells %q", file, word)
+					w.t.Errorf("%s contains %q", file, word)
 				}
 			}
 		}
@@ -283,11 +283,11 @@ func (w *world) checkMetrics() {
 	})
 }
 
-// library are metrics that the operator has from its libraries, where the dashboard and the alerts name them.
+// library matches metrics of the operator's libraries in the dashboard and the alerts.
 var library = regexp.MustCompile(`\b(controller_runtime|workqueue|rest_client|process)_[a-z_]+`)
 
-// checkServed holds that the operator serves what the dashboard and the alerts take from its libraries. Its own metrics are held to
-// the reference by hack/monitoring.
+// checkServed checks that the operator serves the library metrics of the dashboard and the alerts. hack/monitoring
+// checks its own metrics.
 func (w *world) checkServed() {
 	w.t.Helper()
 	for _, file := range []string{"rules.yaml", "dashboard.json"} {
@@ -296,7 +296,7 @@ func (w *world) checkServed() {
 			w.t.Fatal(err)
 		}
 		for _, name := range library.FindAllString(string(content), -1) {
-			// Some are there only after the first time that they count, and the operator has just started.
+			// Some metrics exist only after their first use, and the operator has just started.
 			eventually(w.t, "the operator to serve "+name+", which "+file+" asks for", func(ctx context.Context) (bool, error) {
 				served, err := w.served(ctx)
 				return strings.Contains(served, "\n"+name), err
@@ -305,7 +305,7 @@ func (w *world) checkServed() {
 	}
 }
 
-// served is what Prometheus would read.
+// served returns the metrics that Prometheus would read.
 func (w *world) served(ctx context.Context) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+w.Metrics+"/metrics", nil)
 	if err != nil {
@@ -320,7 +320,7 @@ func (w *world) served(ctx context.Context) (string, error) {
 	return string(served), err
 }
 
-// render prints spans as a tree. It complains of ids that are there twice, and of parents that are not there.
+// render formats spans as a tree. It reports duplicate IDs and missing parents.
 func render(t *testing.T, spans []span) string {
 	t.Helper()
 	known := map[string]bool{"": true}
@@ -343,7 +343,7 @@ func render(t *testing.T, spans []span) string {
 	under("", "")
 	for _, s := range spans {
 		if !known[s.Parent] {
-			t.Errorf("nobody has seen the parent of %s", s.Name)
+			t.Errorf("the parent of %s is missing", s.Name)
 		}
 	}
 	return b.String()

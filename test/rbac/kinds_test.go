@@ -21,7 +21,7 @@ import (
 // spec is the spec of an object.
 type spec = map[string]any
 
-// kind is one of the eight, with an object of it that stands in the namespace and the spec of one that could.
+// kind is one of the eight kinds, with an existing object and the spec of another one.
 type kind struct {
 	resource, kind string
 	standing       string
@@ -47,7 +47,7 @@ func history(name string) schema.GroupVersionResource {
 	return historyv1alpha1.GroupVersion.WithResource(name)
 }
 
-// object makes one of a kind.
+// object returns an object of a kind.
 func object(kind, name string, s spec) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": v1alpha1.GroupVersion.String(), "kind": kind,
@@ -63,8 +63,8 @@ func standing(ctx context.Context, of, name string) *unstructured.Unstructured {
 	return found
 }
 
-// furnish puts an object of each kind into the namespace, and lets the operator work: a chat, and a task with an agent of its
-// own, so that there are histories.
+// furnish creates an object of each kind in the namespace, and lets the operator work on a chat and a task, so that
+// there are histories.
 func furnish(ctx context.Context) {
 	GinkgoHelper()
 	Expect(world.Provider(ctx, team, "default")).To(Succeed())
@@ -92,7 +92,7 @@ func furnish(ctx context.Context) {
 		err := world.API.List(ctx, &messages, client.InNamespace(team))
 		return messages.Items, err
 	}).WithContext(ctx).Should(ContainElement(HaveField("Spec.Role", v1alpha1.RoleAssistant)), "the chat is answered")
-	// A task of the chat, and one that the sub-agent asked for, as the operator makes them.
+	// A task of the chat, and one of the sub-agent, as the operator creates them.
 	for name, s := range map[string]spec{
 		"of-the-chat":     {"chat": "talk", "type": "Tool", "tool": "calculator", "arguments": spec{"expression": "1+1"}},
 		"of-the-research": {"type": "Tool", "tool": "calculator", "arguments": spec{"expression": "1+1"}},

@@ -14,15 +14,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// What becomes of a request.
+// Outcomes of a request.
 const (
 	allowed   = "yes"
-	refused   = "-"      // no role gives the right
-	forbidden = "policy" // a role does, a policy does not
+	refused   = "-"      // denied by RBAC
+	forbidden = "policy" // allowed by RBAC, denied by a policy
 )
 
 var _ = Describe("The matrix", func() {
-	It("lets everybody do what the table says, and nothing else", func(ctx SpecContext) {
+	It("matches the table", func(ctx SpecContext) {
 		t := newTable()
 		for _, k := range kinds {
 			for _, v := range verbs {
@@ -39,13 +39,13 @@ var _ = Describe("The matrix", func() {
 	})
 })
 
-// table is who may do what, for people to read.
+// table is the table of permissions.
 type table struct {
 	strings.Builder
 	cells int
 }
 
-// legend explains the table to who reads the file.
+// legend explains the table.
 const legend = `# Who may do what in a namespace. yes: it is done; -: no role allows it; policy: a role does, a policy refuses it.
 # outsider has nestor-user in another namespace; viewer, user, runner and admin have the chart's roles; view, edit and owner have
 # the cluster's own (owner: admin), to which the chart's are added.

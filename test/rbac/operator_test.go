@@ -14,7 +14,8 @@ import (
 	"github.com/nestor-dev/nestor/config/operator"
 )
 
-// asked is what the operator is asked about besides Nestor's own kinds: what it needs, and what it must not have.
+// asked lists what the operator's permissions are checked for besides Nestor's own kinds: what it needs, and what it
+// must not have.
 var asked = []struct{ group, resource, subresource, name string }{
 	{"", "configmaps", "", ""},
 	{"", "secrets", "", ""},
@@ -69,7 +70,7 @@ var _ = Describe("The operator", func() {
 		expectGolden("operator.txt", text.String())
 	})
 
-	It("is refused nothing while it works", func() {
+	It("is denied nothing while it works", func() {
 		Expect(world.Refusals()).To(BeEmpty())
 	})
 })

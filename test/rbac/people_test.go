@@ -17,16 +17,16 @@ import (
 	"github.com/nestor-dev/nestor/config/operator"
 )
 
-// The namespaces: everybody asks for what is in team.
+// Namespaces. All requests are for objects in team.
 const (
 	team      = "team"
 	elsewhere = "elsewhere"
 )
 
-// person is somebody who asks, named after the role that they have.
+// person is a user, named after their role.
 type person string
 
-// Everybody. The three in the middle have the cluster's own roles, to which the chart's are added.
+// All users. The three in the middle have the cluster's own roles, to which the chart's are aggregated.
 const (
 	nobody      person = "nobody"
 	outsider    person = "outsider" // a user of another namespace
@@ -42,7 +42,7 @@ const (
 
 var everybody = []person{nobody, outsider, viewer, user, runner, admin, view, edit, owner, theOperator}
 
-// roles are the ClusterRoles that people have in a namespace.
+// roles are the ClusterRoles of users in a namespace.
 var roles = map[person]struct{ namespace, role string }{
 	outsider: {elsewhere, "nestor-user"},
 	viewer:   {team, "nestor-viewer"},
@@ -68,7 +68,7 @@ func (p person) groups() []string {
 	return []string{"system:authenticated"}
 }
 
-// invite makes the namespaces and gives people their roles.
+// invite creates the namespaces and the role bindings.
 func invite(ctx context.Context) {
 	GinkgoHelper()
 	for _, namespace := range []string{team, elsewhere} {

@@ -16,7 +16,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1alpha1"
 )
 
-// policyCase is a request that roles allow. If there are words, a policy refuses it with them.
+// policyCase is a request that RBAC allows. If words is not empty, a policy rejects it with that message.
 type policyCase struct {
 	who   person
 	does  string
@@ -112,7 +112,7 @@ func policyCases() []policyCase {
 		deletes(owner, "a chat's task", "of-the-chat", ""),
 		deletes(theOperator, "a chat's task", "of-the-chat", ""),
 
-		// Nobody but the operator has a role that lets them make or change sub-agents: the policy is there for those who do anything.
+		// Only the operator has a role that allows creating or changing sub-agents; the policy is for administrators.
 		asRoot("a sub-agent", noSubAgent, func(ctx context.Context) error {
 			_, err := administrator().Resource(resource("subagents")).Namespace(team).Create(ctx, object("SubAgent", "new", kinds[3].spec), metav1.CreateOptions{DryRun: dry})
 			return err
@@ -128,7 +128,7 @@ func policyCases() []policyCase {
 	}
 }
 
-// repository is a workspace with a git repository, for which it has a Secret if that is not empty.
+// repository returns a workspace with a git repository, and a Secret if that is not empty.
 func repository(secret string) spec {
 	git := spec{"url": "https://git.example.com/team/app.git"}
 	if secret != "" {
@@ -137,10 +137,10 @@ func repository(secret string) spec {
 	return spec{"git": git}
 }
 
-// volume is a workspace on a claim.
+// volume returns a workspace on a claim.
 func volume(claim string) spec { return spec{"persistentVolumeClaim": spec{"claimName": claim}} }
 
-// work is a task of an agent.
+// work returns the spec of an agent's task.
 func work(s spec) spec {
 	s["type"], s["role"], s["instruction"] = "Agent", "general", "Count to three."
 	return s
@@ -167,7 +167,7 @@ func creates(who person, what, kind string, s spec, words string) policyCase {
 	}}
 }
 
-// adopts creates a task as if the sub-agent had asked for it.
+// adopts creates a task as if the sub-agent had delegated it.
 func adopts(who person, what, group, words string) policyCase {
 	return policyCase{who, "creates " + what, words, func(ctx context.Context) error {
 		task := object("AgentTask", "new", tool(spec{}))
@@ -212,10 +212,10 @@ var _ = Describe("The policies", func() {
 	for _, c := range policyCases() {
 		name := string(c.who) + " " + c.does
 		if c.words == "" {
-			It("let through: "+name, func(ctx SpecContext) { Expect(c.try(ctx)).To(Succeed()) })
+			It("allow: "+name, func(ctx SpecContext) { Expect(c.try(ctx)).To(Succeed()) })
 			continue
 		}
-		It("refuse: "+name, func(ctx SpecContext) {
+		It("reject: "+name, func(ctx SpecContext) {
 			err := c.try(ctx)
 			Expect(apierrors.IsForbidden(err)).To(BeTrue(), "%v", err)
 			Expect(err).To(MatchError(ContainSubstring(c.words)))

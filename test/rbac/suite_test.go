@@ -28,7 +28,7 @@ import (
 // update rewrites the golden files: go test ./test/rbac -update, then read the difference.
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// world is one stack with everybody in it; requests do not change it, so that specs share it.
+// world is a stack with all users; requests do not change it, so specs share it.
 var world *stack.Stack
 
 func TestRBAC(t *testing.T) {
@@ -53,8 +53,8 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	awaitPolicies(ctx)
 }, NodeTimeout(5*time.Minute))
 
-// registerHistory applies the chart's registration of the history API. Only the way to the operator is another: it is a
-// process on this machine. The operator itself makes the certificate, and says what vouches for it.
+// registerHistory applies the chart's registration of the history API, with the address of the operator's process on
+// this machine. The operator itself creates the certificate and the CA bundle.
 func registerHistory(ctx context.Context, port uint16) {
 	GinkgoHelper()
 	objects, err := operator.History()
@@ -70,7 +70,7 @@ func registerHistory(ctx context.Context, port uint16) {
 	}
 }
 
-// awaitPolicies waits until the API server has taken up the last of the policies.
+// awaitPolicies waits until the API server enforces the last of the policies.
 func awaitPolicies(ctx context.Context) {
 	GinkgoHelper()
 	for _, c := range policyCases() {
@@ -81,7 +81,7 @@ func awaitPolicies(ctx context.Context) {
 	}
 }
 
-// as returns a client that acts in somebody's name.
+// as returns a client with a user's identity.
 func as(who person) dynamic.Interface {
 	GinkgoHelper()
 	c, err := dynamic.NewForConfig(config(who))
@@ -96,7 +96,7 @@ func config(who person) *rest.Config {
 	return config
 }
 
-// administrator returns a client that may read everything. The policies hold for it, too.
+// administrator returns a client that may read everything. The policies apply to it, too.
 func administrator() dynamic.Interface {
 	GinkgoHelper()
 	c, err := dynamic.NewForConfig(world.Cluster.Config)

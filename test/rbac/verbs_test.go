@@ -16,13 +16,13 @@ import (
 	historyv1alpha1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
 )
 
-// Requests go all the way through authorization and admission; dry runs stop short of writing.
+// Requests pass authorization and admission; dry runs do not write.
 var (
 	dry   = []string{metav1.DryRunAll}
 	touch = []byte(`{"metadata":{"annotations":{"example.com/touched":"yes"}}}`)
 )
 
-// verb is something to try on a kind.
+// verb is a request on a kind.
 type verb struct {
 	name string
 	try  func(context.Context, person, kind) error
@@ -64,7 +64,7 @@ var verbs = []verb{
 	}},
 }
 
-// update writes back what stands there, which an administrator has read. The operator may write in between.
+// update writes back the existing object, read as an administrator. The operator may write in between.
 func (k kind) update(ctx context.Context, who person, subresources ...string) error {
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		standing, err := administrator().Resource(resource(k.resource)).Namespace(team).Get(ctx, k.standing, metav1.GetOptions{})
@@ -82,7 +82,7 @@ func (k kind) patch(ctx context.Context, who person, subresources ...string) err
 	return err
 }
 
-// histories are what can be tried on the history API, which only reads.
+// histories are the requests on the history API, which is read-only.
 var histories = []struct {
 	does string
 	try  func(context.Context, person) error

@@ -16,7 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// desk is a tool server that writes down what it does.
+// desk is a tool server that records its calls.
 type desk struct {
 	*httptest.Server
 
@@ -42,7 +42,7 @@ func openDesk(t *testing.T) *desk {
 	return d
 }
 
-// run is every tool. To sign the paper "hang" takes effect and is never answered.
+// run implements every tool. Signing the paper "hang" takes effect but is never answered.
 func (d *desk) run(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	var in struct{ Paper string }
 	if err := json.Unmarshal(r.Params.Arguments, &in); err != nil {
@@ -59,7 +59,7 @@ func (d *desk) run(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolRe
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf("%s %s", past, in.Paper)}}}, nil
 }
 
-// done is what was done, in order of the alphabet.
+// done returns the recorded calls, sorted.
 func (d *desk) done() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

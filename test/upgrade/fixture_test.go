@@ -28,20 +28,20 @@ import (
 	"github.com/nestor-dev/nestor/config/operator"
 )
 
-// fixture is what an operator has left behind.
+// fixture is the state that an operator left behind.
 type fixture struct {
 	Commit string `json:"commit"`
-	// Began and Stopped are when the older operator did.
+	// Began and Stopped are the start and stop times of the older operator.
 	Began   time.Time `json:"began"`
 	Stopped time.Time `json:"stopped"`
-	// Calls are the model calls that it had got answers to.
+	// Calls are the model calls that were answered.
 	Calls []string `json:"calls"`
-	// Objects are all that it knew, and Ledger all that it had written.
+	// Objects are all of its objects, and Ledger is a dump of its ledger.
 	Objects []json.RawMessage `json:"objects"`
 	Ledger  string            `json:"ledger"`
 }
 
-// The addresses that a fixture has in place of those of a test.
+// Placeholders for the addresses of a test.
 const (
 	modelPlace = "http://model.invalid"
 	deskPlace  = "http://desk.invalid"
@@ -51,7 +51,7 @@ func newObject() *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{}}
 }
 
-// capture makes a fixture of what is there. The operator must have stopped.
+// capture creates a fixture from the current state. The operator must have stopped.
 func (w *world) capture(ctx context.Context, t *testing.T, ledger, commit string, began time.Time) fixture {
 	t.Helper()
 	f := fixture{Commit: commit, Began: began, Stopped: time.Now(), Calls: w.model.calls()}
@@ -75,7 +75,7 @@ func (w *world) capture(ctx context.Context, t *testing.T, ledger, commit string
 	return f
 }
 
-// write keeps a fixture in a file.
+// write writes a fixture to a file.
 func (f fixture) write(t *testing.T, path string) {
 	t.Helper()
 	text, err := json.Marshal(f)
@@ -101,7 +101,7 @@ func (f fixture) write(t *testing.T, path string) {
 	}
 }
 
-// readFixture reads a fixture as if its operator had been stopped now, in this world.
+// readFixture reads a fixture and moves its times, so that its operator was stopped just now.
 func (w *world) readFixture(t *testing.T, path string) fixture {
 	t.Helper()
 	packed, err := os.ReadFile(path)
@@ -128,7 +128,7 @@ func (w *world) readFixture(t *testing.T, path string) fixture {
 	return f
 }
 
-// times are how times are written: in objects, in events (milliseconds) and in columns (microseconds).
+// times matches times in objects, in events (milliseconds) and in columns (microseconds).
 var times = regexp.MustCompile(`\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ|\b\d{13}\b|\b\d{16}\b`)
 
 // toNow moves the times of the fixture, and nothing else that looks like one.
@@ -160,7 +160,7 @@ func (f fixture) toNow(text string) string {
 	})
 }
 
-// restore puts the objects of a fixture into the cluster, and its ledger behind the operator.
+// restore creates the objects of a fixture in the cluster, and loads its ledger.
 func (w *world) restore(ctx context.Context, t *testing.T, ledger string, f fixture) {
 	t.Helper()
 	uids := map[types.UID]types.UID{}
@@ -177,7 +177,7 @@ func (w *world) restore(ctx context.Context, t *testing.T, ledger string, f fixt
 		object := waiting[0]
 		waiting = waiting[1:]
 		if !adopt(object, uids) {
-			waiting = append(waiting, object) // its owner comes later
+			waiting = append(waiting, object) // its owner is created later
 			continue
 		}
 		recreate(ctx, t, api, object, uids)
@@ -189,7 +189,7 @@ func (w *world) restore(ctx context.Context, t *testing.T, ledger string, f fixt
 	w.load(ctx, t, ledger, strings.NewReplacer(pairs...).Replace(f.Ledger))
 }
 
-// restorer may do everything, and counts as the operator: the policies let nobody else make what it has made.
+// restorer returns an administrator's client that counts as the operator, which the policies require.
 func (w *world) restorer(t *testing.T) client.Client {
 	t.Helper()
 	config := rest.CopyConfig(w.Cluster.Config)
@@ -203,7 +203,7 @@ func (w *world) restorer(t *testing.T) client.Client {
 	return api
 }
 
-// adopt gives an object its owner's new UID, if there is one yet.
+// adopt sets an object's owner reference to the owner's new UID. It reports false if the owner does not exist yet.
 func adopt(object *unstructured.Unstructured, uids map[types.UID]types.UID) bool {
 	owners := object.GetOwnerReferences()
 	for i := range owners {
@@ -217,7 +217,7 @@ func adopt(object *unstructured.Unstructured, uids map[types.UID]types.UID) bool
 	return true
 }
 
-// recreate creates an object with its status, and notes its new UID.
+// recreate creates an object with its status, and records its new UID.
 func recreate(ctx context.Context, t *testing.T, api client.Client, object *unstructured.Unstructured, uids map[types.UID]types.UID) {
 	t.Helper()
 	old, status := object.GetUID(), object.Object["status"]

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	_ "github.com/jackc/pgx/v5/stdlib" // reads a ledger from outside
+	_ "github.com/jackc/pgx/v5/stdlib" // for reading a ledger directly
 	_ "modernc.org/sqlite"             // the same
 
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
@@ -18,7 +18,7 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// openTables opens a ledger as plain tables, as no version of Nestor would.
+// openTables opens a ledger as plain SQL tables.
 func (w *world) openTables(t *testing.T) *sql.DB {
 	t.Helper()
 	driver, name := "pgx", w.LedgerURL
@@ -32,7 +32,7 @@ func (w *world) openTables(t *testing.T) *sql.DB {
 	return tables
 }
 
-// history is all in a ledger that must never change again: events, and calls that have finished.
+// history returns everything in a ledger that must never change: events and finished calls.
 func (w *world) history(ctx context.Context, t *testing.T) map[string]string {
 	t.Helper()
 	tables := w.openTables(t)
@@ -48,7 +48,7 @@ func (w *world) history(ctx context.Context, t *testing.T) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = rows.Close() }() // Err tells what went wrong
+	defer func() { _ = rows.Close() }() // Err reports errors
 	found := map[string]string{}
 	for rows.Next() {
 		var key, value string
@@ -64,7 +64,8 @@ func (w *world) history(ctx context.Context, t *testing.T) map[string]string {
 	return found
 }
 
-// readWhole reads calls through the ledger if this release has opened it: its tables may have references in place of texts.
+// readWhole reads calls through the ledger if this release has opened it, because its tables may contain references
+// instead of texts.
 func (w *world) readWhole(ctx context.Context, t *testing.T, tables *sql.DB, found map[string]string) {
 	t.Helper()
 	known, err := migrations.SQLite()
@@ -102,7 +103,7 @@ func (w *world) readWhole(ctx context.Context, t *testing.T, tables *sql.DB, fou
 	}
 }
 
-// expectKept expects that a ledger still has all of an earlier history, word for word.
+// expectKept checks that a ledger still has all of an earlier history, unchanged.
 func (w *world) expectKept(ctx context.Context, t *testing.T, before map[string]string) {
 	t.Helper()
 	after := w.history(ctx, t)
@@ -116,7 +117,7 @@ func (w *world) expectKept(ctx context.Context, t *testing.T, before map[string]
 	}
 }
 
-// dump writes the ledger down as SQL.
+// dump returns the ledger as SQL.
 func (w *world) dump(ctx context.Context, t *testing.T, ledger string) string {
 	t.Helper()
 	if ledger == stack.SQLite {

@@ -21,7 +21,7 @@ const root = "../.."
 // older is the source of an earlier commit.
 type older struct{ commit, dir string }
 
-// checkOut takes the sources of a commit from git, without touching the checkout.
+// checkOut extracts the sources of a commit from git, without touching the checkout.
 func checkOut(ctx context.Context, t *testing.T, name string) older {
 	t.Helper()
 	commit := strings.TrimSpace(command(ctx, t, root, "git", "rev-parse", "--verify", name+"^{commit}"))
@@ -32,7 +32,8 @@ func checkOut(ctx context.Context, t *testing.T, name string) older {
 	return o
 }
 
-// build puts the older operator into a directory, with the scripted model of today. UPGRADE_OPERATOR is one that was built before.
+// build builds the older operator in a directory, with the current scripted model. UPGRADE_OPERATOR is a prebuilt
+// one.
 func (o older) build(ctx context.Context, t *testing.T) string {
 	t.Helper()
 	programs := t.TempDir()
@@ -53,7 +54,7 @@ func install(ctx context.Context, t *testing.T, w *world, checkout string) {
 	command(ctx, t, checkout, w.Cluster.Kubectl, "--kubeconfig", w.Cluster.Kubeconfig, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
 }
 
-// command runs a program and returns what it prints.
+// command runs a program and returns its output.
 func command(ctx context.Context, t *testing.T, dir, program string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, program, args...)
@@ -67,7 +68,7 @@ func command(ctx context.Context, t *testing.T, dir, program string, args ...str
 	return string(out)
 }
 
-// skipWithout skips a test for which PostgreSQL is missing.
+// skipWithout skips a test if PostgreSQL is missing.
 func skipWithout(t *testing.T, err error) {
 	t.Helper()
 	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("CI") != "true" {

@@ -25,10 +25,10 @@ import (
 
 const namespace = "live"
 
-// patience is generous for busy machines.
+// patience is a generous timeout for busy machines.
 const patience = 90 * time.Second
 
-// scene is what the older operator is asked for. MODEL and DESK are where the model and the tools are.
+// scene has the objects for the older operator. MODEL and DESK are the addresses of the model and the tools.
 const scene = `
 kind: ModelProvider
 metadata: {name: default}
@@ -100,7 +100,7 @@ metadata: {name: pending}
 spec: {type: Agent, role: newcomer, instruction: Job pending}
 `
 
-// ending is what a person does once the newer operator runs.
+// ending has the objects that a person creates once the newer operator runs.
 const ending = `
 kind: AgentMessage
 metadata: {name: asking-answer}
@@ -119,7 +119,7 @@ metadata: {name: newcomer}
 spec: {systemPrompt: "You are new.", limits: {maxDurationSeconds: 86400}}
 `
 
-// middle is where everything stands when the older operator is stopped; end is where it must come to.
+// middle is the state when the older operator is stopped; end is the expected final state.
 var (
 	middle = []string{
 		"chat approving Waiting", "chat asking Waiting", "chat talking Idle",
@@ -134,14 +134,14 @@ var (
 	}
 )
 
-// world is where a scene takes place.
+// world is the environment of a scene.
 type world struct {
 	*stack.Stack
 	model *model
 	desk  *desk
 }
 
-// apply creates the objects of a text.
+// apply creates the objects of a manifest.
 func (w *world) apply(ctx context.Context, t *testing.T, text string, replace ...string) {
 	t.Helper()
 	text = strings.NewReplacer(replace...).Replace(text)
@@ -158,7 +158,7 @@ func (w *world) apply(ctx context.Context, t *testing.T, text string, replace ..
 	}
 }
 
-// picture tells where everything stands.
+// picture returns the state of all chats and tasks.
 func (w *world) picture(ctx context.Context) ([]string, error) {
 	var lines []string
 	var chats v1alpha1.AgentChatList
@@ -186,7 +186,7 @@ func (w *world) picture(ctx context.Context) ([]string, error) {
 	return lines, nil
 }
 
-// await waits until everything stands as it should.
+// await waits for a state.
 func (w *world) await(ctx context.Context, t *testing.T, want []string, also func() bool) {
 	t.Helper()
 	var got []string
@@ -200,7 +200,7 @@ func (w *world) await(ctx context.Context, t *testing.T, want []string, also fun
 	}
 }
 
-// waiting returns the message in which a chat has asked, and the tool call that waits for a decision.
+// waiting returns the message with a chat's question, and the tool call that waits for a decision.
 func (w *world) waiting(ctx context.Context, t *testing.T) (question, call string) {
 	t.Helper()
 	var messages v1alpha1.AgentMessageList
@@ -225,7 +225,7 @@ func (w *world) waiting(ctx context.Context, t *testing.T) (question, call strin
 	return question, call
 }
 
-// finish lets the newer operator end the scene, and checks that it did so once.
+// finish lets the newer operator complete the scene, and checks that nothing was repeated.
 func (w *world) finish(ctx context.Context, t *testing.T, before []string) {
 	t.Helper()
 	question, call := w.waiting(ctx, t)
@@ -248,7 +248,7 @@ func (w *world) finish(ctx context.Context, t *testing.T, before []string) {
 	}
 }
 
-// expectPosts expects that the chats have heard the ends of their work, and remember what was said before.
+// expectPosts checks that the chats received the results, and have their earlier history.
 func (w *world) expectPosts(ctx context.Context, t *testing.T) {
 	t.Helper()
 	want := []string{"approving: All is signed.", "asking: It is settled.", "talking: I will.", "talking: You said blue."}
@@ -277,7 +277,7 @@ func (w *world) expectPosts(ctx context.Context, t *testing.T) {
 	}
 }
 
-// makeNamespace is where the scene takes place.
+// makeNamespace creates the namespace of the scene.
 func (w *world) makeNamespace(ctx context.Context, t *testing.T) {
 	t.Helper()
 	object := newObject()
@@ -289,7 +289,7 @@ func (w *world) makeNamespace(ctx context.Context, t *testing.T) {
 	}
 }
 
-// newWorld is a control plane without an operator, a model whose gate is shut or open, and a desk.
+// newWorld returns a control plane without an operator, a model whose gate is shut or open, and a desk.
 func newWorld(ctx context.Context, t *testing.T, ledger, programs string, shut bool) *world {
 	t.Helper()
 	running, err := stack.Start(ctx, stack.Options{Ledger: ledger, Programs: programs, NoOperator: true})

@@ -19,7 +19,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/scripted"
 )
 
-// script is what the model plays. What to do is in the instruction, "Job NAME".
+// script is the model's script. The instruction "Job NAME" selects the behaviour.
 const script = `
 name: upgrade
 rules:
@@ -72,7 +72,7 @@ type model struct {
 	answered []string
 }
 
-// openModel serves the script. While the gate is shut, the calls that it holds are not answered.
+// openModel serves the script. While the gate is shut, the calls in held are not answered.
 func openModel(t *testing.T, shut bool) *model {
 	t.Helper()
 	parsed, err := scripted.Parse("upgrade.yaml", []byte(script))
@@ -128,7 +128,7 @@ func (m *model) hold(call string) bool {
 	return true
 }
 
-// open lets everything pass.
+// open opens the gate.
 func (m *model) open() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -138,14 +138,14 @@ func (m *model) open() {
 	}
 }
 
-// holds says whether all calls wait that the gate holds.
+// holds reports whether all held calls have arrived.
 func (m *model) holds() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.waiting) == len(held)
 }
 
-// calls are those that were answered.
+// calls returns the answered calls.
 func (m *model) calls() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -154,7 +154,7 @@ func (m *model) calls() []string {
 
 var jobs = regexp.MustCompile(`Job ([a-z]+)|(Please|Remember) ([a-z]+)`)
 
-// callOf names a request by its job and its turn.
+// callOf identifies a request by its job and its turn.
 func callOf(body []byte) string {
 	var request struct {
 		Messages []struct {
@@ -177,7 +177,7 @@ func callOf(body []byte) string {
 	return fmt.Sprintf("%s %d", job, turn)
 }
 
-// forget begins to count anew.
+// forget resets the recorded calls.
 func (m *model) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

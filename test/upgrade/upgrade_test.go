@@ -16,10 +16,10 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// files are where a fixture of each ledger is kept.
+// files are the names of the fixtures, by ledger.
 var files = map[string]string{stack.SQLite: "sqlite.json.gz", stack.PostgreSQL: "postgres.json.gz"}
 
-// perform lets an older operator bring the scene about, up to where it is stopped.
+// perform runs an older operator up to the state middle, and stops it.
 func perform(ctx context.Context, t *testing.T, o older, programs, ledger string) *world {
 	t.Helper()
 	w := newWorld(ctx, t, ledger, programs, true)
@@ -39,17 +39,17 @@ func perform(ctx context.Context, t *testing.T, o older, programs, ledger string
 	return w
 }
 
-// expectDone expects what the tools did, over both operators.
+// expectDone checks the tool calls over both operators.
 func expectDone(t *testing.T, before, after []string) {
 	t.Helper()
 	did := slices.Sorted(slices.Values(slices.Concat(before, after)))
 	if diff := cmp.Diff([]string{"look think", "sign approve", "sign hang"}, did); diff != "" {
-		t.Errorf("what the tools did, where once is right (-want +got):\n%s", diff)
+		t.Errorf("tool calls, each exactly once (-want +got):\n%s", diff)
 	}
 }
 
-// What an older operator has left behind is brought to its end, and nothing of it is lost or done twice.
-func TestAFixtureGoesOn(t *testing.T) {
+// TestFixtureIsCompleted checks that the work of an older operator is completed, without losing or repeating anything.
+func TestFixtureIsCompleted(t *testing.T) {
 	commits, err := filepath.Glob(filepath.Join("testdata", "*"))
 	if err != nil || len(commits) == 0 {
 		t.Fatalf("there are no fixtures: %v", err)
@@ -77,8 +77,8 @@ func TestAFixtureGoesOn(t *testing.T) {
 	}
 }
 
-// The same with the operator and the CRDs of an earlier commit, from git.
-func TestALiveUpgradeGoesOn(t *testing.T) {
+// TestLiveUpgrade does the same with the operator and the CRDs of an earlier commit, from git.
+func TestLiveUpgrade(t *testing.T) {
 	from := os.Getenv("UPGRADE_FROM")
 	if from == "" || os.Getenv("UPGRADE_WRITE") != "" {
 		t.Skip("make upgrade runs this with the operator of an earlier commit, UPGRADE_FROM")
@@ -106,7 +106,7 @@ func TestALiveUpgradeGoesOn(t *testing.T) {
 	}
 }
 
-// TestWriteFixture is no test but make upgrade-fixture.
+// TestWriteFixture is run by make upgrade-fixture.
 func TestWriteFixture(t *testing.T) {
 	from := os.Getenv("UPGRADE_FROM")
 	if from == "" || os.Getenv("UPGRADE_WRITE") == "" {

@@ -18,12 +18,12 @@ import (
 	"github.com/nestor-dev/nestor/internal/operator"
 )
 
-// callsInATurn is how many tools the long agent uses at a time: with the reply, eleven messages a turn.
+// callsInATurn is the number of tool calls per turn of the long agent: with the reply, eleven messages.
 const callsInATurn = 10
 
-// long makes a finished agent with a transcript of so many messages. Running one for real takes twenty minutes on a small
-// machine; here the core itself says what its events are, and they go to the ledger at once. The operator must be down, or
-// it would wonder whose task this is.
+// long creates a finished agent with a transcript of the given number of messages. A real run would take twenty
+// minutes on a small machine; here the core generates the events, which are written to the ledger directly. The
+// operator must be stopped, because it does not know the task.
 func (s *stack) long(ctx context.Context, namespace, chat string, messages int) (map[string]string, error) {
 	api, err := client.New(s.cluster.Config, client.Options{Scheme: operator.NewScheme()})
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *stack) long(ctx context.Context, namespace, chat string, messages int) 
 	})
 }
 
-// finishedAgent makes the objects of a chat whose one agent has ended.
+// finishedAgent creates the objects of a chat whose only agent has ended.
 func finishedAgent(ctx context.Context, api client.Client, namespace, chat string) (*v1alpha1.SubAgent, error) {
 	labels := map[string]string{v1alpha1.LabelChat: chat}
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: chat + "-1", Labels: labels}
@@ -64,7 +64,7 @@ func finishedAgent(ctx context.Context, api client.Client, namespace, chat strin
 	return sub, nil
 }
 
-// longLife are the events of an agent that uses tools until it has said and heard enough.
+// longLife returns the events of an agent that uses tools until it has the given number of messages.
 func longLife(name string, messages int) ([]ledger.Event, error) {
 	config := agent.Config{
 		Kind: agent.SubAgent, Name: name, Role: agent.Role{Name: "scribe", DisplayName: "Scribe"}, Depth: 1, MaxDepth: 2, Task: agent.Task{Instruction: "Keep a long record."},
@@ -89,7 +89,7 @@ func longLife(name string, messages int) ([]ledger.Event, error) {
 	return events, nil
 }
 
-// happenings are what becomes of effects.
+// happenings returns the facts that result from effects.
 func happenings(effects []agent.Effect, so, messages int) []agent.Fact {
 	var facts []agent.Fact
 	for _, effect := range effects {

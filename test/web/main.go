@@ -1,9 +1,9 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command web runs the real stack for the tests of the web page and for its screenshots: a control plane, the operator, a
-// scripted model, a tool server, and pages for several people. It says on standard output, in lines of JSON, what it did, and
-// takes commands on standard input:
+// Command web runs the real stack for the tests and screenshots of the web page: a control plane, the operator, a
+// scripted model, a tool server, and pages for several users. It prints its results as lines of JSON on standard
+// output, and reads commands from standard input:
 //
 //	open USER NAMESPACE   serve a page as USER (admin, alice, bob or nobody) and tell its link
 //	tokens                serve a page that people sign in to, and tell its address and a token
@@ -12,7 +12,7 @@
 //	down                  stop the operator
 //	up                    start it again
 //
-// It ends with its standard input, and leaves nothing behind.
+// It exits when its standard input is closed, and leaves nothing behind.
 package main
 
 import (
@@ -70,7 +70,7 @@ func say(answer map[string]string) {
 	fmt.Println(string(line))
 }
 
-// obey does what a command says.
+// obey runs a command.
 func (s *stack) obey(ctx context.Context, words []string) (map[string]string, error) {
 	switch {
 	case len(words) == 3 && words[0] == "open":

@@ -15,13 +15,13 @@ import (
 //go:embed script.yaml
 var script []byte
 
-// note is what the tool takes.
+// note is the input of the tool.
 type note struct {
 	Title string `json:"title" jsonschema:"what the note is called"`
 	Text  string `json:"text" jsonschema:"what it says"`
 }
 
-// newNotes is a tool server whose one tool changes something, and whose answers are markup that must do nothing.
+// newNotes returns a tool server with one writing tool, whose answers contain markup that must not be interpreted.
 func newNotes() http.Handler {
 	server := mcp.NewServer(&mcp.Implementation{Name: "notes", Version: "1"}, nil)
 	mcp.AddTool(server, &mcp.Tool{Name: "add", Description: "Add a note to the notebook. The title must be new."}, func(_ context.Context, _ *mcp.CallToolRequest, in note) (*mcp.CallToolResult, any, error) {

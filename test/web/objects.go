@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/role"
 )
 
-// userRole is what somebody needs who talks to agents.
+// userRole has the permissions of a user of agents.
 func userRole() client.Object {
 	read := []string{"get", "list", "watch"}
 	return &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "nestor-user"}, Rules: []rbacv1.PolicyRule{
@@ -24,7 +24,7 @@ func userRole() client.Object {
 	}}
 }
 
-// binding gives a person, and the robot, the rights in the namespace of the person's name.
+// binding grants a user, and the robot, access to the namespace with the user's name.
 func binding(name string) client.Object {
 	return &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "nestor-user"},
@@ -40,7 +40,7 @@ func serviceAccount(namespace, name string) client.Object {
 	return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 }
 
-// provider is the scripted model, with a price.
+// provider returns the provider of the scripted model, with a price.
 func provider(namespace, url string) client.Object {
 	p := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
 	p.Spec.BaseURL, p.Spec.DefaultModel = url, "scripted"
@@ -55,7 +55,7 @@ func toolServer(namespace, url string) client.Object {
 	return t
 }
 
-// scribe is a role that writes with a tool, and so asks for approval.
+// scribe returns a role that writes with a tool and so needs approval.
 func scribe(namespace string) client.Object {
 	r := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "scribe"}}
 	r.Spec = v1alpha1.AgentRoleSpec{
@@ -66,7 +66,7 @@ func scribe(namespace string) client.Object {
 	return r
 }
 
-// orchestrator may delegate to the scribe, too.
+// orchestrator returns an orchestrator role that may also delegate to the scribe.
 func orchestrator(namespace string) client.Object {
 	builtIn, _ := role.BuiltIn(role.Orchestrator)
 	r := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: role.Orchestrator}}

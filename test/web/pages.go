@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/server"
 )
 
-// open serves a page as one of the people.
+// open serves a page as one of the users.
 func (s *stack) open(ctx context.Context, user, namespace string) (map[string]string, error) {
 	config, ok := s.users[user]
 	if !ok {
@@ -33,7 +33,7 @@ func (s *stack) open(ctx context.Context, user, namespace string) (map[string]st
 	return map[string]string{"link": link}, nil
 }
 
-// tokens serves a page that people sign in to with tokens.
+// tokens serves a page with token sign-in.
 func (s *stack) tokens(ctx context.Context) (map[string]string, error) {
 	api, err := kubernetes.NewForConfig(s.cluster.Config)
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *stack) tokens(ctx context.Context) (map[string]string, error) {
 	}
 	request, err := api.CoreV1().ServiceAccounts("alice").CreateToken(ctx, "robot", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("make a token: %w", err)
+		return nil, fmt.Errorf("create a token: %w", err)
 	}
 	handler := server.New(server.Options{Identity: server.Tokens(s.cluster.Config, false), Namespace: "alice"})
 	return map[string]string{"url": s.serve(handler), "token": request.Status.Token}, nil

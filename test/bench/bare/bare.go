@@ -24,28 +24,28 @@ import (
 	"github.com/nestor-dev/nestor/test/bench/measure"
 )
 
-// gcPercent is the operator's.
+// gcPercent is the operator's GOGC.
 const gcPercent = 200
 
-// warmUpTurns is how many turns the agent makes that runs before anything is measured.
+// warmUpTurns is the number of turns of the warm-up agent.
 const warmUpTurns = 20
 
-// Role is the role of the agents, for those who read the ledger.
+// Role is the role of the agents in the ledger.
 const Role = "worker"
 
-// Load is what the engine has to do.
+// Load describes the work of the engine.
 type Load struct {
-	// Agents run in all, AtOnce of them at a time, with Turns tool turns each.
+	// Agents run in total, AtOnce of them in parallel, with Turns tool turns each.
 	Agents, AtOnce, Turns int
 	// ResultBytes is the size of each result of the tool.
 	ResultBytes int
-	// ContextTokens is the context of the model; 0 is that of a model of which nothing is known.
+	// ContextTokens is the context of the model; 0 means that of an unknown model.
 	ContextTokens int64
-	// SampleEvery is after how many tool calls of all agents a sample is taken; 0 takes none but the first and the last.
+	// SampleEvery is the number of tool calls between samples; 0 takes only the first and the last.
 	SampleEvery int64
 }
 
-// Sample is what the process has used and sent at a moment.
+// Sample has the CPU time and the sent bytes at a moment.
 type Sample struct {
 	At  time.Time
 	CPU time.Duration
@@ -53,26 +53,28 @@ type Sample struct {
 	Sent int64
 }
 
-// Outcome is what was measured.
+// Outcome is the result of a run.
 type Outcome struct {
-	// Began is just before the first agent, for those who read the ledger; Wall is until the last has ended.
+	// Began is the time before the first agent, for queries of the ledger; Wall ends with the last agent.
 	Began    time.Time
 	Wall     time.Duration
 	Failures int
 	// Took is the time of each agent.
 	Took []time.Duration
-	// CPU is that of this process while the agents ran, PeakRSS its memory at the highest.
+	// CPU is the CPU time of this process while the agents ran, and PeakRSS its peak memory.
 	CPU     time.Duration
 	PeakRSS int64
-	// UniqueBytes are what the agents have seen and said, each text once: the first request of each agent, the answers and the results.
+	// UniqueBytes is the size of all texts of the agents, each counted once: the first request of each agent, the
+	// replies and the results.
 	UniqueBytes int64
-	// Compactions counts the histories that were summed up.
+	// Compactions counts compacted histories.
 	Compactions int64
-	// Samples are in order; the first is of the beginning.
+	// Samples are in order; the first is taken at the start.
 	Samples []Sample
 }
 
-// Run opens the ledger at url, and has an engine do the load. One agent runs before anything is measured; ready is called after it.
+// Run opens the ledger at url and runs the load on an engine. It calls ready after a warm-up agent, before it
+// measures.
 func Run(ctx context.Context, url string, load Load, ready func(ctx context.Context) error) (outcome Outcome, err error) {
 	kept, err := connect.Open(ctx, url)
 	if err != nil {
@@ -97,13 +99,13 @@ func Run(ctx context.Context, url string, load Load, ready func(ctx context.Cont
 	return r.measure(ctx)
 }
 
-// run is an engine with a model and a tool of this process.
+// run is an engine with an in-process model and tool.
 type run struct {
 	load   Load
 	engine *engine.Engine
 	models *models
 	tools  *tools
-	// hold ends with the engine's tenure.
+	// hold ends the engine's ownership.
 	hold   context.CancelFunc
 	held   chan error
 	ended  chan ended
@@ -114,7 +116,7 @@ type run struct {
 	samples   []Sample
 }
 
-// ended is how an agent ended.
+// ended is the outcome of an agent.
 type ended struct {
 	uid       string
 	succeeded bool
@@ -186,11 +188,11 @@ func (r *run) measure(ctx context.Context) (Outcome, error) {
 	}, err
 }
 
-// agents runs n agents, some of them at a time.
+// agents runs n agents, atOnce of them in parallel.
 func (r *run) agents(ctx context.Context, prefix string, n, atOnce int) error {
 	began := map[string]time.Time{}
 	begin := func(i int) error {
-		uid := string(uuid.NewUUID()) // as long as those of objects
+		uid := string(uuid.NewUUID()) // as long as an object's UID
 		began[uid] = time.Now()
 		return r.begin(uid, fmt.Sprintf("%s-%d", prefix, i), i)
 	}
@@ -222,7 +224,7 @@ func (r *run) agents(ctx context.Context, prefix string, n, atOnce int) error {
 
 const namespaceUID = "6f1c1c5e-8f0e-4b6e-9d53-3f0f8a1f2b6d"
 
-// begin starts an agent with what the controllers resolve for a standalone task.
+// begin starts an agent with the configuration that controllers resolve for a standalone task.
 func (r *run) begin(uid, name string, number int) error {
 	context := r.load.ContextTokens
 	if context == 0 {
@@ -240,12 +242,12 @@ func (r *run) begin(uid, name string, number int) error {
 	}})
 }
 
-// ran takes the samples. Only a load of one agent at a time has samples in between, so that there is nothing to guard.
+// ran takes the samples. Only loads with a single agent at a time have samples in between, so it needs no lock.
 func (r *run) ran(call int64) {
 	if every := r.load.SampleEvery; !r.measuring || every == 0 || call%every != 0 {
 		return
 	}
-	if s, err := r.sample(); err == nil { // the first sample has shown that it can be taken
+	if s, err := r.sample(); err == nil { // the first sample has checked for errors
 		r.samples = append(r.samples, s)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/test/bench/bare"
 )
 
-// run does a load on a new ledger and returns the tool calls of its agents.
+// run runs a load on a new ledger and returns the tool calls of its agents.
 func run(t *testing.T, load bare.Load) (bare.Outcome, []ledger.ToolCall) {
 	t.Helper()
 	url := "sqlite:" + filepath.Join(t.TempDir(), "ledger.db")
@@ -38,7 +38,7 @@ func run(t *testing.T, load bare.Load) (bare.Outcome, []ledger.ToolCall) {
 	}
 	for _, a := range agents.Items {
 		if !strings.HasPrefix(a.Name, "agent-") {
-			continue // it was to warm up
+			continue // the warm-up agent
 		}
 		list, err := kept.ToolCalls(t.Context(), a.UID, ledger.Page{Limit: ledger.MaxLimit})
 		if err != nil {
@@ -73,7 +73,7 @@ func TestEveryAgentMakesItsTurnsWithIntents(t *testing.T) {
 	if len(results) != len(calls) {
 		t.Errorf("%d different results of %d calls", len(results), len(calls))
 	}
-	// Each result once, and less than another half for what was asked and said.
+	// Each result once, and less than half as much for requests and replies.
 	if least := int64(len(calls) << 10); outcome.UniqueBytes < least || outcome.UniqueBytes > least*3/2+6*2048 {
 		t.Errorf("%d unique bytes for %d of results", outcome.UniqueBytes, least)
 	}

@@ -25,16 +25,17 @@ const (
 	summaryBytes = 2 << 10
 )
 
-// models is a model that answers in this process: the transport of the real client. It asks for the tool as often as the load says, then
-// submits a result.
+// models is an in-process model, implemented as the transport of the real client. It calls the tool as often as the
+// load requires, then submits a result.
 type models struct {
 	client *model.Client
 
 	mu    sync.Mutex
 	turns int            // of each agent
-	asked map[string]int // what each agent has asked so far, by its UID
+	asked map[string]int // calls so far, by agent UID
 
-	// sent counts the bytes of requests, said those of the answers' texts and calls. first is the size of the last agent's first request.
+	// sent counts the bytes of requests, said those of the replies' texts and calls. first is the size of the last
+	// agent's first request.
 	sent, said, first, compactions atomic.Int64
 }
 
@@ -45,7 +46,7 @@ func newModels() (*models, error) {
 	return m, err
 }
 
-// askFor sets how many tool turns the agents make that begin from now on.
+// askFor sets the number of tool turns of agents that start from now on.
 func (m *models) askFor(turns int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -60,7 +61,7 @@ func (m *models) Endpoint(context.Context, ledger.Agent, string) (engine.Endpoin
 	return engine.Endpoint{Client: m.client, Model: modelName}, nil
 }
 
-// asking is what the transport knows of a call besides its bytes, so that it does not have to read them.
+// asking identifies a call for the transport, so that it does not have to parse the request.
 type asking struct {
 	agent   string
 	purpose agent.Purpose
@@ -68,7 +69,7 @@ type asking struct {
 
 type askingKey struct{}
 
-// scope is the engine's Scope: it passes on which call a request belongs to.
+// scope is the engine's Scope: it adds the call to the context of a request.
 func (m *models) scope(ctx context.Context, a ledger.Agent, _ agent.State, e agent.Effect) context.Context {
 	if call, ok := e.(agent.CallModel); ok {
 		return context.WithValue(ctx, askingKey{}, asking{agent: a.UID, purpose: call.Purpose})
@@ -76,7 +77,7 @@ func (m *models) scope(ctx context.Context, a ledger.Agent, _ agent.State, e age
 	return ctx
 }
 
-// RoundTrip implements http.RoundTripper. The answer is a stream of events, like that of real providers.
+// RoundTrip implements http.RoundTripper. The answer is an event stream, like that of real providers.
 func (m *models) RoundTrip(request *http.Request) (*http.Response, error) {
 	size, err := io.Copy(io.Discard, request.Body)
 	if err != nil {
@@ -114,7 +115,7 @@ func (m *models) answer(call asking, size int64) []byte {
 	return stream(size, fmt.Sprintf(`"tool_calls":[{"index":0,"id":%q,"type":"function","function":{"name":%q,"arguments":%q}}]`, id, name, arguments), "tool_calls")
 }
 
-// stream is the answer to a request of so many bytes as server-sent events.
+// stream returns the answer to a request of the given size as server-sent events.
 func stream(size int64, delta, finish string) []byte {
 	const bytesPerToken = 4
 	var b bytes.Buffer

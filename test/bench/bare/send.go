@@ -14,11 +14,12 @@ import (
 	"github.com/nestor-dev/nestor/test/bench/measure"
 )
 
-// sends is how often a request is sent to measure what that takes.
+// sends is the number of requests for measuring the cost of sending.
 const sends = 20
 
-// SendCost is the processor time that the model client alone takes for a request of about so many bytes, which is a history of tool calls
-// with results of resultBytes: what a turn cannot do without, because every request carries the whole history.
+// SendCost returns the CPU time that the model client alone needs for a request of about the given size, a history of
+// tool calls with results of resultBytes: the minimum cost of a turn, because every request contains the whole
+// history.
 func SendCost(ctx context.Context, bytes int64, resultBytes int) (time.Duration, error) {
 	m, err := newModels()
 	if err != nil {
@@ -31,7 +32,7 @@ func SendCost(ctx context.Context, bytes int64, resultBytes int) (time.Duration,
 		request.Messages = append(request.Messages,
 			model.Message{Role: model.RoleAssistant, ToolCalls: []model.ToolCall{{ID: id, Name: toolName, Arguments: `{"item":"Item"}`}}},
 			model.Message{Role: model.RoleTool, ToolCallID: id, Text: result})
-		size += int64(len(result)) + 250 // what is around it
+		size += int64(len(result)) + 250 // overhead
 	}
 	ctx = context.WithValue(ctx, askingKey{}, asking{agent: "send", purpose: agent.PurposeTurn})
 	runtime.GC()

@@ -17,7 +17,7 @@ import (
 
 const toolName = "bench__lookup"
 
-// tools is one read-only tool in this process. It takes the way of every tool that users add: its intent is durable before it runs.
+// tools is one read-only in-process tool. Like every tool that users add, its intent is durable before it runs.
 type tools struct {
 	set  tool.Set
 	size int
@@ -50,13 +50,14 @@ func (t *tools) run(_ context.Context, call tool.Call) (tool.Output, error) {
 	return tool.Output{Text: output}, nil
 }
 
-// known is the tool as an agent's configuration has it.
+// known returns the tool for an agent's configuration.
 func (t *tools) known() []agent.Tool {
 	spec := t.set.Tools()[0].Spec()
 	return []agent.Tool{{Name: spec.Name, Description: spec.Description, Parameters: spec.Parameters, ReadOnly: spec.ReadOnly}}
 }
 
-// text makes a text of words that is the same for the same seed and different for another, so that no ledger can keep two of them as one.
+// text returns a text that is the same for the same seed and different for another, so that a ledger cannot
+// deduplicate two of them.
 func text(seed string, size int) string {
 	const syllables = "ba be bi bo bu da de di do du ka ke ki ko ku la le li lo lu ma me mi mo mu na ne ni no nu ra re ri ro ru sa se si so su ta te ti to tu "
 	hash := fnv.New64a()

@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package drive asks the API server for as much as it can give while using little itself: bodies that were encoded before,
-// answers that are not decoded, and a watch that reads no more than a few fields.
+// Package drive loads the API server with little overhead: request bodies are encoded in advance, responses are not
+// decoded, and a watch reads only a few fields.
 package drive
 
 import (
@@ -19,10 +19,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// patience is how long to wait when the API server asks for it; it says a second itself.
+// patience is the pause after a 429 of the API server.
 const patience = time.Second
 
-// Writers is how many requests are under way at a time when many are made.
+// Writers is the number of parallel requests.
 const Writers = 50
 
 // Client is a bare client of the API server, without limits.
@@ -31,7 +31,7 @@ type Client struct {
 	base string
 }
 
-// NewClient makes a client from how an administrator reaches the API server.
+// NewClient returns a client for an administrator's configuration.
 func NewClient(config *rest.Config) (*Client, error) {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -44,7 +44,7 @@ func NewClient(config *rest.Config) (*Client, error) {
 	return &Client{http: client, base: strings.TrimSuffix(base, "/")}, nil
 }
 
-// Write sends a body with POST or PUT and returns the answer's.
+// Write sends a body with POST or PUT and returns the response body.
 func (c *Client) Write(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	answer, err := c.do(ctx, method, path, body)
 	if err != nil {
@@ -63,7 +63,7 @@ func (c *Client) Open(ctx context.Context, path string) (io.ReadCloser, error) {
 	return c.do(ctx, http.MethodGet, path, nil)
 }
 
-// do makes a request, and again when the API server asks for patience: it does while it gets to know a new kind.
+// do sends a request and retries after 429, which the API server returns while it installs a new kind.
 func (c *Client) do(ctx context.Context, method, path string, body []byte) (io.ReadCloser, error) {
 	for {
 		request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
@@ -93,7 +93,7 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) (io.R
 	}
 }
 
-// CreateAll creates one object for each body, and returns when each request was begun.
+// CreateAll creates one object for each body, and returns the start time of each request.
 func (c *Client) CreateAll(ctx context.Context, path string, bodies [][]byte) ([]time.Time, error) {
 	begun := make([]time.Time, len(bodies))
 	next := make(chan int)

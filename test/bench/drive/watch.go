@@ -9,7 +9,7 @@ import (
 	"fmt"
 )
 
-// Object is what the driver reads of an object.
+// Object has the fields of an object that the driver reads.
 type Object struct {
 	Metadata struct {
 		Name            string `json:"name"`
@@ -26,8 +26,8 @@ type Object struct {
 	} `json:"status"`
 }
 
-// Watch calls see with each object of a collection now, and again when one changes, until ctx ends or see returns true.
-// A watch that the API server ends is begun again, so an object may be seen twice.
+// Watch calls see with each object of a collection, and again after changes, until ctx ends or see returns true. A
+// watch that the API server ends is restarted, so an object may be seen twice.
 func (c *Client) Watch(ctx context.Context, path string, see func(Object) (done bool)) error {
 	for {
 		version, done, err := c.list(ctx, path, see)
@@ -61,7 +61,8 @@ func (c *Client) list(ctx context.Context, path string, see func(Object) bool) (
 	return all.Metadata.ResourceVersion, done, nil
 }
 
-// follow reads one watch to its end. What ends it, other than ctx, is no error: the caller lists and begins another.
+// follow reads one watch to its end. Errors other than the end of ctx are dropped: the caller lists and watches
+// again.
 func (c *Client) follow(ctx context.Context, path, version string, see func(Object) bool) (bool, error) {
 	body, err := c.Open(ctx, path+"?watch=true&resourceVersion="+version)
 	if err != nil {

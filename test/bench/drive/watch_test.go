@@ -15,9 +15,9 @@ import (
 	"github.com/nestor-dev/nestor/test/bench/drive"
 )
 
-// TestAWatchThatEndsIsBegunAgain has the first list refused for now, the first watch end after one event, and the
-// second one tell the rest.
-func TestAWatchThatEndsIsBegunAgain(t *testing.T) {
+// TestWatchIsRestarted: the first list is rejected, the first watch ends after one event, and the second one sends
+// the rest.
+func TestWatchIsRestarted(t *testing.T) {
 	var requests, watches atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if requests.Add(1) == 1 {
@@ -50,7 +50,7 @@ func TestAWatchThatEndsIsBegunAgain(t *testing.T) {
 	}
 }
 
-func TestCreatesStopAtTheFirstRefusal(t *testing.T) {
+func TestCreatesStopAtTheFirstError(t *testing.T) {
 	var asked atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if asked.Add(1) > 100 {

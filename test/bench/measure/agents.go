@@ -19,8 +19,9 @@ import (
 
 const ours = "/apis/nestor.dev/v1alpha1/namespaces/default/"
 
-// agentRate has as many agents begin and end as the API server takes: with the writes that an agent of five tool turns costs, made by
-// those who make them, while as many watch as do in a scenario. Nobody does any work, so no operator that makes these writes could be faster.
+// agentRate measures how many agents per second the API server can start and end: with the writes of an agent of five
+// tool turns, made by the same users and with as many watches as in a scenario, but without any work. No operator
+// that makes these writes can be faster.
 func agentRate(ctx context.Context, person, operator *drive.Client, name string, each time.Duration) (float64, error) {
 	watching, stop := context.WithCancel(ctx)
 	watchers, watching := errgroup.WithContext(watching)
@@ -84,7 +85,7 @@ func owned(kind, name, uid string) string {
 		kind, name, uid)
 }
 
-// ended is what the statuses of a task and of a sub-agent that have succeeded have in common.
+// ended is the common part of the statuses of a succeeded task and sub-agent.
 const ended = `"iterations":6,"result":{"summary":"Work done."},"startTime":"2026-01-01T00:00:00Z","completionTime":"2026-01-01T00:00:01Z",` +
 	`"usage":{"promptTokens":921,"completionTokens":55,"totalTokens":976,"modelCalls":6},` +
 	`"conditions":[{"type":"Succeeded","status":"True","reason":"Succeeded","message":"The run ended with a result.","observedGeneration":1,"lastTransitionTime":"2026-01-01T00:00:01Z"}]`
@@ -93,7 +94,7 @@ func taskStatus(name string) string {
 	return ended + `,"phase":"Success","durationMillis":1000,"subAgent":"` + name + `"`
 }
 
-// subAgentStatus has as many messages and calls as that of an agent of five tool turns.
+// subAgentStatus returns a status with as many messages and calls as that of an agent of five tool turns.
 func subAgentStatus() string {
 	var messages, calls []string
 	for i := range 4 {

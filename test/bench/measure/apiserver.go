@@ -14,8 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/test/bench/drive"
 )
 
-// APIServer is what the API server's metrics say: how often it was asked to write, by verb and resource, and how large its
-// storage is.
+// APIServer has metrics of the API server: its writes by verb and resource, and the size of its storage.
 type APIServer struct {
 	Writes       map[string]int64
 	StorageBytes int64
@@ -58,8 +57,8 @@ func parseMetrics(body io.Reader) (APIServer, error) {
 	return found, nil
 }
 
-// writeKey names a write that Nestor or somebody on its behalf made. Refused ones count too: they cost as much. The leases
-// and the other chores of the control plane do not.
+// writeKey returns a key for a write by or for Nestor. Rejected ones count too, because they cost as much. Leases and
+// other housekeeping of the control plane do not.
 func writeKey(labels map[string]string) (string, bool) {
 	ours := labels["group"] == "nestor.dev" || labels["resource"] == "events"
 	if !ours || !writing[labels["verb"]] {
@@ -75,7 +74,7 @@ func writeKey(labels map[string]string) (string, bool) {
 	return key, true
 }
 
-// parseSample reads a line of the text format. The label values of the API server have no escapes.
+// parseSample parses a line of the text format. The API server's label values have no escapes.
 func parseSample(line string) (name string, labels map[string]string, value float64, ok bool) {
 	if !strings.HasPrefix(line, "apiserver_request_total{") && !strings.HasPrefix(line, "apiserver_storage_size_bytes{") {
 		return "", nil, 0, false

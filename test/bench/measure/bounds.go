@@ -23,11 +23,11 @@ import (
 	"github.com/nestor-dev/nestor/test/bench/report"
 )
 
-// blobs is where the bounds are measured: a kind whose status takes anything of any size.
+// blobs is the kind for measuring bounds, whose status accepts anything of any size.
 const blobs = "/apis/bench.nestor.dev/v1/namespaces/default/blobs"
 
-// Bounds measures what the control plane can do at most. Nothing else may run meanwhile, and the operator whose
-// credentials these are does not.
+// Bounds measures the maximum performance of the control plane. Nothing else may run meanwhile, including the
+// operator whose credentials these are.
 func Bounds(ctx context.Context, config, operator *rest.Config, each time.Duration) (report.Bounds, error) {
 	var b report.Bounds
 	if err := installBlobs(config); err != nil {
@@ -37,7 +37,7 @@ func Bounds(ctx context.Context, config, operator *rest.Config, each time.Durati
 	if err != nil {
 		return b, err
 	}
-	// What is done for the first time is slow: the first round is thrown away.
+	// The first round is slow and is discarded.
 	if _, err := putRate(ctx, client, 1<<10, each/2); err != nil {
 		return b, err
 	}
@@ -92,7 +92,7 @@ func createRate(ctx context.Context, client *drive.Client, each time.Duration) (
 	})
 }
 
-// putRate has each writer update the status of an object of its own.
+// putRate measures status updates, with one object per writer.
 func putRate(ctx context.Context, client *drive.Client, size int, each time.Duration) (float64, error) {
 	versions := make([]string, drive.Writers)
 	for i := range versions {
@@ -116,14 +116,14 @@ func putRate(ctx context.Context, client *drive.Client, size int, each time.Dura
 
 func resourceVersion(answer []byte) string { return textOf(answer, "resourceVersion") }
 
-// textOf finds a field of the metadata without decoding: it comes before the data.
+// textOf finds a field of the metadata without decoding: it precedes the data.
 func textOf(answer []byte, name string) string {
 	_, rest, _ := bytes.Cut(answer, []byte(`"`+name+`":"`))
 	value, _, _ := bytes.Cut(rest, []byte(`"`))
 	return string(value)
 }
 
-// rate counts what many writers get done in a time.
+// rate returns the operations per second of many writers.
 func rate(ctx context.Context, each time.Duration, do func(ctx context.Context, writer, turn int) error) (float64, error) {
 	var done atomic.Int64
 	began := time.Now()

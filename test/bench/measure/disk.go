@@ -15,10 +15,10 @@ import (
 	"github.com/nestor-dev/nestor/test/bench/report"
 )
 
-// groupSize is how many rows share a transaction: about what the ledger groups under load.
+// groupSize is the number of rows per transaction: about what the ledger groups under load.
 const groupSize = 100
 
-// Disk measures what a bare SQLite file in dir takes at most, and adds it to the bounds.
+// Disk measures the maximum performance of a bare SQLite file in dir, and adds it to the bounds.
 func Disk(ctx context.Context, dir string, each time.Duration, b *report.Bounds) (err error) {
 	if b.SQLiteRows2KB, err = sqliteRate(ctx, filepath.Join(dir, "rows.db"), groupSize, each); err != nil {
 		return err
@@ -27,7 +27,8 @@ func Disk(ctx context.Context, dir string, each time.Duration, b *report.Bounds)
 	return err
 }
 
-// sqliteRate is how many rows of 2 KB a second a bare SQLite file takes with synchronous=FULL, so many in a transaction.
+// sqliteRate returns how many rows of 2 KB per second a bare SQLite file stores with synchronous=FULL and the given
+// number of rows per transaction.
 func sqliteRate(ctx context.Context, path string, group int, each time.Duration) (rate float64, err error) {
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(wal)&_pragma=synchronous(full)")
 	if err != nil {

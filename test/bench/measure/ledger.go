@@ -13,24 +13,24 @@ import (
 	"strings"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver of database/sql, for a reader beside the operator
+	_ "github.com/jackc/pgx/v5/stdlib" // driver for reading beside the operator
 	_ "modernc.org/sqlite"             // the same
 )
 
-// Ledger reads the operator's ledger beside it.
+// Ledger reads the operator's ledger while the operator runs.
 type Ledger struct {
 	db   *sql.DB
 	size string
-	// server says that the database is a server's and not a file.
+	// server means that the database is a server, not a file.
 	server bool
 }
 
-// OpenLedger connects to the ledger that --ledger names. The operator must have made its tables.
+// OpenLedger connects to the ledger at url. The operator must have created its tables.
 func OpenLedger(url string) (*Ledger, error) {
 	l := &Ledger{size: "SELECT pg_database_size(current_database())", server: true}
 	driver, name := "pgx", url
 	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
-		// The pages count and not the files: a part of the newest ones is still in the log beside them.
+		// Count pages, not file sizes: some of the newest ones are still in the write-ahead log.
 		l.server = false
 		l.size = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
 		driver, name = "sqlite", "file:"+path+"?_pragma=query_only(1)&_pragma=busy_timeout(10000)"
@@ -45,28 +45,28 @@ func OpenLedger(url string) (*Ledger, error) {
 // Close ends the connection.
 func (l *Ledger) Close() error { return l.db.Close() }
 
-// Bytes is the size of the database.
+// Bytes returns the size of the database.
 func (l *Ledger) Bytes(ctx context.Context) (int64, error) { return l.number(ctx, l.size) }
 
-// Turns counts the tool calls that ended well since a time: one for each tool turn.
+// Turns counts the successful tool calls since a time: one per tool turn.
 func (l *Ledger) Turns(ctx context.Context, since time.Time) (int64, error) {
 	return l.number(ctx, fmt.Sprintf("SELECT COUNT(*) FROM tool_calls WHERE status = 'Success' AND started_at >= %d", since.UnixMicro()))
 }
 
-// ModelCalls counts the calls of models that ended well since a time.
+// ModelCalls counts the successful model calls since a time.
 func (l *Ledger) ModelCalls(ctx context.Context, since time.Time) (int64, error) {
 	return l.number(ctx, fmt.Sprintf("SELECT COUNT(*) FROM model_calls WHERE status = 'Success' AND started_at >= %d", since.UnixMicro()))
 }
 
-// FailedCalls counts calls of models and tools that did not end well, and calls whose end nobody recorded. That a person cancelled one is
-// no failure; an agent that was cancelled and should not have been does not end as it should.
+// FailedCalls counts failed and unfinished model and tool calls. Cancelled calls do not count; an agent that was
+// cancelled wrongly fails otherwise.
 func (l *Ledger) FailedCalls(ctx context.Context, since time.Time) (int64, error) {
 	const query = "SELECT (SELECT COUNT(*) FROM model_calls WHERE status NOT IN ('Success', 'Cancelled') AND started_at >= %d)" +
 		" + (SELECT COUNT(*) FROM tool_calls WHERE status NOT IN ('Success', 'Cancelled') AND started_at >= %[1]d)"
 	return l.number(ctx, fmt.Sprintf(query, since.UnixMicro()))
 }
 
-// Started counts the agents that have had at least one answer of the model.
+// Started counts the agents that have received at least one reply.
 func (l *Ledger) Started(ctx context.Context, since time.Time) (int64, error) {
 	return l.number(ctx, fmt.Sprintf(
 		"SELECT COUNT(DISTINCT agent_uid) FROM model_calls WHERE finished_at IS NOT NULL AND started_at >= %d", since.UnixMicro()))
@@ -87,8 +87,7 @@ type Turn struct {
 	Took   time.Duration
 }
 
-// EachTurn reads all turns of a role's agents since a time: what the model took, what the tool took and all that Nestor did
-// between.
+// EachTurn returns all turns of a role's agents since a time, including the model, the tool and Nestor's own work.
 func (l *Ledger) EachTurn(ctx context.Context, role string, since time.Time) (turns []Turn, err error) {
 	rows, err := l.db.QueryContext(ctx, fmt.Sprintf(
 		"SELECT agent_uid, started_at FROM model_calls WHERE role = '%s' AND started_at >= %d ORDER BY agent_uid, started_at, key", role, since.UnixMicro()))
@@ -116,7 +115,7 @@ func (l *Ledger) EachTurn(ctx context.Context, role string, since time.Time) (tu
 	return turns, rows.Err()
 }
 
-// FirstEvents is when each agent had its first event since a time, but for the named types.
+// FirstEvents returns the time of each agent's first event since a time, except the given type.
 func (l *Ledger) FirstEvents(ctx context.Context, since time.Time, but string) (first map[string]time.Time, err error) {
 	rows, err := l.db.QueryContext(ctx, fmt.Sprintf(
 		"SELECT agent_uid, MIN(at) FROM events WHERE at >= %d AND type <> '%s' GROUP BY agent_uid", since.UnixMicro(), but))
@@ -136,20 +135,20 @@ func (l *Ledger) FirstEvents(ctx context.Context, since time.Time, but string) (
 	return first, rows.Err()
 }
 
-// MostAtWork is how many agents of a role that began since a time were at work at the same time, at most.
+// MostAtWork returns the maximum number of concurrently active agents of a role since a time.
 func (l *Ledger) MostAtWork(ctx context.Context, role string, since time.Time) (most int, err error) {
 	rows, err := l.db.QueryContext(ctx, fmt.Sprintf(
 		"SELECT MIN(started_at), MAX(COALESCE(finished_at, %d)) FROM model_calls WHERE role = '%s' AND started_at >= %d GROUP BY agent_uid",
 		int64(math.MaxInt64), role, since.UnixMicro()))
 	if err != nil {
-		return 0, fmt.Errorf("read when the agents were at work: %w", err)
+		return 0, fmt.Errorf("read when the agents were active: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	var begins, ends []int64
 	for rows.Next() {
 		var began, ended int64
 		if err := rows.Scan(&began, &ended); err != nil {
-			return 0, fmt.Errorf("read when the agents were at work: %w", err)
+			return 0, fmt.Errorf("read when the agents were active: %w", err)
 		}
 		begins, ends = append(begins, began), append(ends, ended)
 	}
@@ -165,10 +164,10 @@ func (l *Ledger) MostAtWork(ctx context.Context, role string, since time.Time) (
 	return most, rows.Err()
 }
 
-// Call is when a call of a model was intended, and when its answer was there.
+// Call has the times of a model call's intent and of its reply.
 type Call struct{ Started, Finished time.Time }
 
-// CallsOf reads the model calls of a chat and its agents that have ended, by role and in order.
+// CallsOf returns the finished model calls of a chat and its agents, by role and in order.
 func (l *Ledger) CallsOf(ctx context.Context, chat string) (calls map[string][]Call, err error) {
 	rows, err := l.db.QueryContext(ctx, fmt.Sprintf(
 		"SELECT c.role, c.started_at, c.finished_at FROM model_calls c JOIN agents a ON a.uid = c.agent_uid WHERE a.chat = '%s' AND c.finished_at IS NOT NULL ORDER BY c.started_at", chat))

@@ -18,7 +18,7 @@ import (
 	"github.com/nestor-dev/nestor/test/bench/measure"
 )
 
-// write has an agent make calls of a model 100 ms apart, each with a tool but the last.
+// write records model calls of an agent 100 ms apart, each with a tool call except the last.
 func write(ctx context.Context, l ledger.Ledger, uid string, began time.Time, calls int) error {
 	batch := ledger.Batch{Agent: uid, Create: &ledger.Agent{UID: uid, Kind: "SubAgent", Namespace: "bench", Name: uid, Role: "worker", Root: uid, CreatedAt: began}}
 	for i := range calls {
@@ -36,7 +36,7 @@ func write(ctx context.Context, l ledger.Ledger, uid string, began time.Time, ca
 	return l.Append(ctx, batch)
 }
 
-func TestTheLedgerIsReadAsItIsWritten(t *testing.T) {
+func TestLedgerQueries(t *testing.T) {
 	url := "sqlite:" + filepath.Join(t.TempDir(), "ledger.db")
 	written, err := connect.Open(t.Context(), url)
 	if err != nil {

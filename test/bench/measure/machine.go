@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/test/bench/report"
 )
 
-// Machine describes the machine that this runs on. What cannot be found out stays empty.
+// Machine describes this machine. Unknown fields stay empty.
 func Machine() report.Machine {
 	m := report.Machine{Cores: runtime.NumCPU(), Go: runtime.Version(), Processor: runtime.GOARCH}
 	if name := field("/proc/cpuinfo", "model name"); name != "" {
@@ -31,7 +31,7 @@ func Machine() report.Machine {
 	return m
 }
 
-// field finds the first line "key: value" of a file.
+// field returns the value of the first line "key: value" of a file.
 func field(path, key string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// OwnCPU is the processor time that this process has used. It is finer than CPUSeconds, which counts hundredths of a second.
+// OwnCPU returns the CPU time of this process. It is more precise than CPUSeconds, which counts hundredths of a
+// second.
 func OwnCPU() (time.Duration, error) {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
@@ -19,10 +20,10 @@ func OwnCPU() (time.Duration, error) {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano()), nil
 }
 
-// ResetPeak lets the highest memory of this process count from now on.
+// ResetPeak resets the peak memory of this process.
 func ResetPeak() error {
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
-		return fmt.Errorf("reset the highest memory: %w", err)
+		return fmt.Errorf("reset the peak memory: %w", err)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func TestMemory(t *testing.T) {
 		t.Errorf("%+v (%v)", m, err)
 	}
 	if _, err := parseMemory("Name:\tzombie\n"); err == nil {
-		t.Error("a process without memory has some")
+		t.Error("memory was parsed from a status without any")
 	}
 }
 

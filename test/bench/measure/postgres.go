@@ -13,13 +13,14 @@ import (
 	"strings"
 )
 
-// Server is what a PostgreSQL server has used: processor time in seconds, and bytes of its log, which is written before the database is.
+// Server has the resources used by a PostgreSQL server: CPU seconds, and bytes of its write-ahead log.
 type Server struct {
 	CPUSeconds float64
 	LogBytes   int64
 }
 
-// PostgreSQL reads what the server of the ledger has used; nothing if the ledger is a file. The server must be on this machine.
+// PostgreSQL returns the usage of the ledger's server; it reports false if the ledger is a file. The server must run
+// on this machine.
 func (l *Ledger) PostgreSQL(ctx context.Context) (used Server, is bool, err error) {
 	if !l.server {
 		return used, false, nil
@@ -35,7 +36,7 @@ func (l *Ledger) PostgreSQL(ctx context.Context) (used Server, is bool, err erro
 	return used, true, err
 }
 
-// family is the processor time of a process and of its children, those that have ended included.
+// family returns the CPU time of a process and its children, including those that have ended.
 func family(pid int) (float64, error) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -45,7 +46,7 @@ func family(pid int) (float64, error) {
 	for _, path := range stats {
 		text, err := os.ReadFile(path)
 		if errors.Is(err, os.ErrNotExist) || err != nil && strings.Contains(err.Error(), "no such process") {
-			continue // it has ended by now
+			continue // it has ended
 		}
 		if err != nil {
 			return 0, fmt.Errorf("read the processor time of a process: %w", err)
@@ -66,7 +67,7 @@ func family(pid int) (float64, error) {
 	return sum, nil
 }
 
-// parentOf takes field 4 of a stat file, and endedChildren fields 16 and 17; see parseStat.
+// parentOf returns field 4 of a stat file, and endedChildren fields 16 and 17; see parseStat.
 func parentOf(text string) int {
 	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
 	if len(fields) < 2 {

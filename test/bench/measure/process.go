@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package measure reads what a run costs from the processes, the API server and the ledger, from outside.
+// Package measure reads the cost of a run from the processes, the API server and the ledger.
 package measure
 
 import (
@@ -14,7 +14,7 @@ import (
 // clockTicks is the unit of the times in /proc: USER_HZ, which Linux fixes at 100 for programs.
 const clockTicks = 100
 
-// CPUSeconds is the processor time that a process has used, in user and kernel mode.
+// CPUSeconds returns the CPU time of a process, in user and kernel mode.
 func CPUSeconds(pid int) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -23,12 +23,12 @@ func CPUSeconds(pid int) (float64, error) {
 	return parseStat(string(text))
 }
 
-// parseStat takes fields 14 and 15. The second field is a name that may hold spaces and parentheses.
+// parseStat returns fields 14 and 15. The second field is a name that may contain spaces and parentheses.
 func parseStat(text string) (float64, error) {
 	end := strings.LastIndexByte(text, ')')
 	fields := strings.Fields(text[end+1:])
 	if end < 0 || len(fields) < 13 {
-		return 0, fmt.Errorf("read a processor time: %q is not what /proc/PID/stat looks like", text)
+		return 0, fmt.Errorf("read a processor time: %q is not in the format of /proc/PID/stat", text)
 	}
 	user, err := strconv.ParseInt(fields[11], 10, 64)
 	if err != nil {
@@ -41,7 +41,7 @@ func parseStat(text string) (float64, error) {
 	return float64(user+system) / clockTicks, nil
 }
 
-// MachineCPUSeconds is the processor time that everything on the machine has used, and what a hypervisor gave to others.
+// MachineCPUSeconds returns the CPU time of everything on the machine, including time stolen by a hypervisor.
 func MachineCPUSeconds() (float64, error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -70,7 +70,7 @@ func parseMachine(text string) (float64, error) {
 	return float64(busy) / clockTicks, nil
 }
 
-// Memory is the resident memory of a process in bytes: now, and at its highest.
+// Memory is the resident memory of a process in bytes: current and peak.
 type Memory struct{ Now, Peak int64 }
 
 // ResidentMemory reads the memory of a process.

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Writers is how many writers the bounds are measured with.
+// Writers returns the number of writers with which the bounds are measured.
 func (r *Report) Writers() int { return 50 }
 
 // Bound is one of the bounds with its name.
@@ -20,7 +20,7 @@ type Bound struct {
 	Rate float64
 }
 
-// Rows lists the bounds that were measured, for people.
+// Rows returns the measured bounds.
 func (b Bounds) Rows() []Bound {
 	rows := []Bound{
 		{"status PUTs of 2 KB", b.StatusPut2KB}, {"status PUTs of 20 KB", b.StatusPut20KB}, {"status PUTs of 100 KB", b.StatusPut100KB},
@@ -31,7 +31,7 @@ func (b Bounds) Rows() []Bound {
 	return slices.DeleteFunc(rows, func(row Bound) bool { return row.Rate == 0 })
 }
 
-// String is one line for people who wait.
+// String formats the bounds as one line.
 func (b Bounds) String() string {
 	var parts []string
 	for _, row := range b.Rows() {
@@ -40,10 +40,11 @@ func (b Bounds) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// TurnsAtMost is how many turns a second an operator could make that costs nothing, if agents make so many each.
+// TurnsAtMost returns the maximum turns per second of an operator without any cost, for agents with the given number
+// of turns.
 func (r *Report) TurnsAtMost(each int) float64 { return r.Bounds.Agents * float64(each) }
 
-// Shares is who used the processors in a scenario, and how much of them; nothing if they had little to do.
+// Shares formats the CPU shares in a scenario; empty if the CPUs were mostly idle.
 func (r *Report) Shares(result Result) string {
 	const busy = 0.5
 	whole := result.WallSeconds * float64(r.Machine.Cores)

@@ -11,14 +11,15 @@ import (
 	"strings"
 )
 
-// noise is how far two runs of the same program differ on a busy machine: less is not worth a word.
+// noise is the usual difference between two runs of the same program on a busy machine; smaller changes are not
+// rated.
 const noise = 0.10
 
-// measure is a figure that two reports are compared by.
+// measure is a figure of the comparison.
 type measure struct {
 	name string
 	of   func(Result) float64
-	// more says that more is better.
+	// more means that higher is better.
 	more bool
 }
 
@@ -38,7 +39,7 @@ var measures = []measure{
 	{"failures", func(r Result) float64 { return float64(r.Failures) }, false},
 }
 
-// Compare tells in Markdown what is better and what is worse in the newer report, scenario by scenario.
+// Compare returns a Markdown comparison of two reports, scenario by scenario.
 func Compare(older, newer *Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s compared with %s\n\n", newer.Version, older.Version)

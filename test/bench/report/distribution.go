@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Distribution sums up many measurements of one thing.
+// Distribution summarizes measurements.
 type Distribution struct {
 	Count int     `json:"count"`
 	P50   float64 `json:"p50"`
@@ -17,7 +17,7 @@ type Distribution struct {
 	Max   float64 `json:"max"`
 }
 
-// Distribute sums up measurements, and sorts them on the way. Nothing measured is nil, not zero.
+// Distribute summarizes measurements and sorts them. It returns nil without measurements.
 func Distribute(values []float64) *Distribution {
 	if len(values) == 0 {
 		return nil
@@ -28,7 +28,7 @@ func Distribute(values []float64) *Distribution {
 	}
 }
 
-// quantile is the nearest rank: a value that was really measured, at or above which at most 1-q of the others lie.
+// quantile returns the nearest rank: a measured value, above which at most 1-q of the others lie.
 func quantile(sorted []float64, q float64) float64 {
 	rank := int(math.Ceil(q * float64(len(sorted))))
 	return sorted[min(max(rank, 1), len(sorted))-1]

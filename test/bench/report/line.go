@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// String is one line for people who wait.
+// String formats the result as one line.
 func (r Result) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%.2f s", r.WallSeconds)
@@ -30,7 +30,7 @@ func (r Result) String() string {
 	return b.String() + r.rest()
 }
 
-// rest is what the scenario alone has, and why it failed.
+// rest formats the scenario's own figures, and its error.
 func (r Result) rest() string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(r.Latencies)) {

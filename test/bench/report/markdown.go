@@ -39,7 +39,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"indent":   func(text string) string { return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ") },
 }).Parse(pageText))
 
-// page is what the template sees.
+// page is the data of the template.
 type page struct {
 	*Report
 	Plot string
@@ -69,10 +69,10 @@ func (r *Report) markdown(plot string) (string, error) {
 	return b.String(), nil
 }
 
-// OnStack are the results of scenarios that ran on all of Nestor.
+// OnStack returns the results of scenarios on the whole stack.
 func (p page) OnStack() []Result { return p.where(func(r Result) bool { return !r.Bare }) }
 
-// Alone are the results of the engine and the ledger without Kubernetes.
+// Alone returns the results of the engine and the ledger without Kubernetes.
 func (p page) Alone() []Result { return p.where(func(r Result) bool { return r.Bare }) }
 
 func (p page) where(fits func(Result) bool) (some []Result) {
@@ -84,17 +84,17 @@ func (p page) where(fits func(Result) bool) (some []Result) {
 	return some
 }
 
-// WritesToBound is how much of the API server's writing a scenario used up.
+// WritesToBound returns the share of the API server's write capacity that a scenario used.
 func (p page) WritesToBound(r Result) string {
 	return ratio(over(float64(r.AllWrites()), r.WallSeconds), p.Bounds.StatusPut2KB)
 }
 
-// TurnsToBound is the throughput in a unit that a busy machine does not change much.
+// TurnsToBound returns the throughput relative to the bound, which depends little on the machine's load.
 func (p page) TurnsToBound(r Result) string {
 	return ifTurns(r, ratio(r.TurnsPerSecond(), p.Bounds.StatusPut2KB))
 }
 
-// RowsToBound is how much of the disk's writing a scenario used up.
+// RowsToBound returns the share of the disk's write capacity that a scenario used.
 func (p page) RowsToBound(r Result) string {
 	const row = 2 << 10
 	return ratio(over(float64(r.LedgerBytes)/row, r.WallSeconds), p.Bounds.SQLiteRows2KB)
@@ -107,7 +107,7 @@ func ratio(value, bound float64) string {
 	return fmt.Sprintf("%.2f", value/bound)
 }
 
-// ifTurns leaves figures for each turn to scenarios that have turns.
+// ifTurns returns text for scenarios with turns, and "-" for others.
 func ifTurns(r Result, text string) string {
 	if r.Turns == 0 {
 		return "-"

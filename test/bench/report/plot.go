@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// The plot's measures, in pixels.
+// Dimensions of the plot in pixels.
 const (
 	plotWidth, plotHeight = 460, 320
 	marginLeft, marginTop = 60, 36
@@ -63,7 +63,8 @@ func (r Result) overhead(of func(Distribution) float64) float64 {
 	return of(*r.OverheadMillis)
 }
 
-// line takes the runs of five tool turns with a kind of tool and a latency. A logarithmic axis has no place for zero.
+// line returns the runs of five tool turns with a kind of tool and a latency, without zeros, which a logarithmic axis
+// cannot show.
 func (r *Report) line(name string, mcp bool, latency float64, value func(Result) float64) line {
 	l := line{name: name}
 	for _, result := range r.Results {

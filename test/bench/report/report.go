@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package report is what a benchmark found: its types, and how they become a page, a plot and a comparison.
+// Package report has the results of a benchmark, and renders them as a page, a plot and a comparison.
 package report
 
 import (
@@ -17,82 +17,84 @@ type Report struct {
 	At      time.Time `json:"at"`
 	Version string    `json:"version"`
 	Ledger  string    `json:"ledger"`
-	// OperatorFlags are those that are not the default.
+	// OperatorFlags are the non-default flags.
 	OperatorFlags string   `json:"operatorFlags,omitempty"`
 	Machine       Machine  `json:"machine"`
 	Bounds        Bounds   `json:"bounds"`
 	Results       []Result `json:"results"`
 }
 
-// Machine is what everything ran on.
+// Machine describes the machine of a run.
 type Machine struct {
 	Processor   string `json:"processor"`
 	Cores       int    `json:"cores"`
 	MemoryBytes int64  `json:"memoryBytes"`
 	Kernel      string `json:"kernel"`
 	Go          string `json:"go"`
-	// Load is the load average of the last minute before the run: what others did on the machine.
+	// Load is the load average of the last minute before the run.
 	Load float64 `json:"load"`
 }
 
-// Bounds are what the control plane and the disk of this run can do at most, in operations a second.
+// Bounds are the maximum performance of the control plane and the disk in this run, in operations per second.
 type Bounds struct {
 	StatusPut2KB   float64 `json:"statusPut2KB"`
 	StatusPut20KB  float64 `json:"statusPut20KB"`
 	StatusPut100KB float64 `json:"statusPut100KB"`
 	Create2KB      float64 `json:"create2KB"`
 	SQLiteRows2KB  float64 `json:"sqliteRows2KB"`
-	// SQLiteCommits are of one row each, one after the other.
+	// SQLiteCommits are sequential commits of one row each.
 	SQLiteCommits float64 `json:"sqliteCommits"`
-	// Agents begin and end with the writes that each costs, and do nothing.
+	// Agents start and end with the writes of a real agent, but do nothing.
 	Agents float64 `json:"agents"`
 }
 
-// Result is what one scenario came to.
+// Result is the result of one scenario.
 type Result struct {
 	Name  string `json:"name"`
 	Title string `json:"title"`
-	// Agents, ToolTurns (of each agent) and LatencyMillis (of the model) are what was asked for.
+	// Agents, ToolTurns (of each agent) and LatencyMillis (of the model) are the scenario's parameters.
 	Agents        int     `json:"agents"`
 	ToolTurns     int     `json:"toolTurns"`
 	LatencyMillis float64 `json:"latencyMillis"`
-	// Bare says that the engine and the ledger ran alone, without Kubernetes.
+	// Bare means that the engine and the ledger ran alone, without Kubernetes.
 	Bare bool `json:"bare,omitempty"`
-	// Error says why the scenario could not be measured. What was measured before it stands.
+	// Error is why the scenario failed. Earlier measurements are kept.
 	Error string `json:"error,omitempty"`
-	// Failures counts agents that did not end as they should, and calls of models and tools that failed.
+	// Failures counts agents with a wrong outcome, and failed model and tool calls.
 	Failures int `json:"failures"`
-	// WallSeconds is from the first create to the last end that a watch showed. Turns are the tool turns that were made.
+	// WallSeconds is the time from the first create to the last observed end. Turns is the number of tool turns.
 	WallSeconds float64 `json:"wallSeconds"`
 	Turns       int64   `json:"turns"`
-	// ModelCalls are all of those that ended well: the last call of each agent, which submits the result, is no tool turn.
+	// ModelCalls counts all successful calls, including the last call of each agent, which submits the result and is
+	// not a tool turn.
 	ModelCalls int64 `json:"modelCalls"`
-	// OverheadMillis is the time of a turn beyond the model's latency, CompletionMillis the time from a create to its end.
+	// OverheadMillis is the time of a turn beyond the model's latency, CompletionMillis the time from a create to its
+	// end.
 	OverheadMillis   *Distribution `json:"overheadMillis,omitempty"`
 	CompletionMillis *Distribution `json:"completionMillis,omitempty"`
-	// Latencies are those of scenarios that measure something else than turns, by name, in milliseconds.
+	// Latencies are the results of scenarios that do not measure turns, by name, in milliseconds.
 	Latencies map[string]*Distribution `json:"latencies,omitempty"`
-	// Writes counts the API server's requests that write, by verb and resource; Created of them are the driver's own.
+	// Writes counts the write requests to the API server by verb and resource, of which Created are the driver's own.
 	Writes  map[string]int64 `json:"writes,omitempty"`
 	Created int64            `json:"created"`
-	// LedgerBytes and EtcdBytes are by how much they grew.
+	// LedgerBytes and EtcdBytes are the growth in bytes.
 	LedgerBytes int64 `json:"ledgerBytes"`
 	EtcdBytes   int64 `json:"etcdBytes"`
 	// CPUSeconds is by process. PeakRSSBytes is the operator's.
 	CPUSeconds   map[string]float64 `json:"cpuSeconds,omitempty"`
 	PeakRSSBytes int64              `json:"peakRSSBytes"`
-	// Figures are those that only this scenario has.
+	// Figures are specific to this scenario.
 	Figures []Figure `json:"figures,omitempty"`
 }
 
-// Figure is a measurement that is not common to all scenarios.
+// Figure is a measurement that not all scenarios have.
 type Figure struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 	Unit  string  `json:"unit"`
 }
 
-// Figure finds a figure by its name.
+// Figure returns the figure with a name.
 func (r Result) Figure(name string) (float64, bool) {
 	for _, f := range r.Figures {
 		if f.Name == name {
@@ -102,18 +104,18 @@ func (r Result) Figure(name string) (float64, bool) {
 	return 0, false
 }
 
-// TurnsPerSecond is the throughput over the whole wall time, creates included.
+// TurnsPerSecond returns the throughput over the whole wall time, including creates.
 func (r Result) TurnsPerSecond() float64 { return over(float64(r.Turns), r.WallSeconds) }
 
-// CallsPerSecond is the throughput if all calls of the model count, as other projects count turns.
+// CallsPerSecond returns the throughput of model calls, which other projects count as turns.
 func (r Result) CallsPerSecond() float64 { return over(float64(r.ModelCalls), r.WallSeconds) }
 
-// CPUPerTurn is the processor time of the operator for a turn, or that of the engine where it ran alone, in milliseconds.
+// CPUPerTurn returns the CPU time of the operator per turn, or that of the engine if it ran alone, in milliseconds.
 func (r Result) CPUPerTurn() float64 {
 	return 1000 * over(r.CPUSeconds["operator"]+r.CPUSeconds["engine"], float64(r.Turns))
 }
 
-// AllWrites counts the writes to the API server, the driver's included.
+// AllWrites returns the number of writes to the API server, including the driver's.
 func (r Result) AllWrites() int64 {
 	sum := int64(0)
 	for _, n := range r.Writes {
@@ -122,18 +124,18 @@ func (r Result) AllWrites() int64 {
 	return sum
 }
 
-// WritesPerTurn leaves the driver's creates out.
+// WritesPerTurn returns the writes per turn without the driver's creates.
 func (r Result) WritesPerTurn() float64 {
 	return over(float64(r.AllWrites()-r.Created), float64(r.Turns))
 }
 
-// WritesPerAgent includes the create of the agent's task.
+// WritesPerAgent returns the writes per agent, including the create of its task.
 func (r Result) WritesPerAgent() float64 { return over(float64(r.AllWrites()), float64(r.Agents)) }
 
-// LedgerBytesPerTurn is what a turn leaves in the ledger.
+// LedgerBytesPerTurn returns the growth of the ledger per turn.
 func (r Result) LedgerBytesPerTurn() float64 { return over(float64(r.LedgerBytes), float64(r.Turns)) }
 
-// MarshalJSON adds the figures that follow from the others.
+// MarshalJSON adds the derived figures.
 func (r Result) MarshalJSON() ([]byte, error) {
 	type plain Result
 	return json.Marshal(struct {

@@ -55,7 +55,7 @@ func TestFiguresComeFromCounts(t *testing.T) {
 	}
 }
 
-// fast is a result that reaches what 1,000 agents are to reach.
+// fast returns a result that reaches the targets for 1,000 agents.
 func fast() report.Result {
 	return report.Result{
 		Name: "agents-1000x5-mcp", Agents: 1000, ToolTurns: 5, WallSeconds: 5, Turns: 5000, ModelCalls: 6000, Created: 1000, LedgerBytes: 5000 << 11, PeakRSSBytes: 100 << 20,
@@ -72,7 +72,7 @@ func verdict(t *testing.T, r report.Result, what string) report.Verdict {
 			return v
 		}
 	}
-	t.Fatalf("nothing is to be reached that is called %q", what)
+	t.Fatalf("there is no target %q", what)
 	return report.Verdict{}
 }
 
@@ -116,7 +116,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// alone is a result of the engine and the ledger without Kubernetes.
+// alone returns a result of the engine and the ledger without Kubernetes.
 func alone() report.Result {
 	return report.Result{
 		Name: "bare-50", Bare: true, Agents: 500, ToolTurns: 20, WallSeconds: 4, Turns: 10_000, ModelCalls: 10_500, LedgerBytes: 10_000 << 11, PeakRSSBytes: 50 << 20,
@@ -124,7 +124,7 @@ func alone() report.Result {
 	}
 }
 
-func TestTheEngineAloneIsJudgedByAllOfItsFigures(t *testing.T) {
+func TestBareTargetChecksAllFigures(t *testing.T) {
 	const what = "engine and ledger alone, SQLite, 50 agents"
 	if got := verdict(t, alone(), what); got.Verdict != "reached" || got.Figure != "2500 turns/s, 0.40 ms, 2.0 KB, 0 failures" {
 		t.Errorf("%+v", got)
@@ -151,7 +151,7 @@ func whole() *report.Report {
 	}
 }
 
-func TestAReportIsWrittenAndReadBack(t *testing.T) {
+func TestReportRoundTrips(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "bench")
 	if err := whole().Write(dir, "r"); err != nil {
 		t.Fatal(err)
@@ -181,7 +181,7 @@ func TestAReportIsWrittenAndReadBack(t *testing.T) {
 	}
 }
 
-func TestThePlotIsWellFormed(t *testing.T) {
+func TestPlotIsWellFormed(t *testing.T) {
 	for name, r := range map[string]*report.Report{"empty": {}, "whole": whole()} {
 		decoder := xml.NewDecoder(strings.NewReader(r.Plot()))
 		circles := 0
@@ -231,15 +231,15 @@ func TestComparing(t *testing.T) {
 		}
 	}
 	if strings.Contains(got, "different machines") {
-		t.Error("the same machine is said to be another")
+		t.Error("the same machine is reported as different")
 	}
 	newer.Ledger = "PostgreSQL"
 	if !strings.Contains(report.Compare(older, newer), "different machines") {
-		t.Error("another ledger is not told")
+		t.Error("a different ledger is not reported")
 	}
 }
 
-func TestWhoUsedTheProcessors(t *testing.T) {
+func TestCPUShares(t *testing.T) {
 	r := report.Report{Machine: report.Machine{Cores: 2}}
 	for want, cpu := range map[string]map[string]float64{
 		"a: 90 % of all processors were busy: API server 67 %, operator 33 %": {"operator": 6, "API server": 12, "driver": 0.01, "machine": 99},

@@ -5,23 +5,23 @@ package report
 
 import "fmt"
 
-// criterion reads a figure from the result of a scenario, and says whether it is reached. An empty figure was not measured. The report has the
-// bounds that were measured in the same run.
+// criterion returns a figure of a scenario's result, and whether it reaches the target. An empty figure was not
+// measured. The report has the bounds of the same run.
 type criterion func(r *Report, result Result) (figure string, reached bool)
 
-// target is a figure to reach, in the words of the issue that asked for it. Tool turns are those with an MCP tool, which users have.
+// target is a figure to reach, as stated in its issue. Tool turns use an MCP tool, like users' tools.
 type target struct {
 	what, reach string
 	scenario    string
 	judge       criterion
 }
 
-// Names of the figures that targets look for. The scenarios that measure them use these.
+// Names of the figures of targets, shared with the scenarios that measure them.
 const (
 	FigureWaitingRSS = "operator memory while all wait"
 	FigureProgress   = "all progress again after"
 	FigureGrowth     = "cost of a turn at the end / at the beginning"
-	// FigureLedgerRatio is what an agent left in the ledger by what it has seen and said.
+	// FigureLedgerRatio is the ledger's growth relative to the texts of the agent.
 	FigureLedgerRatio = "ledger ÷ seen and said"
 )
 
@@ -65,7 +65,7 @@ var targets = []target{
 	{"growth with the history: time of a turn after 180 turns", "at most 1.5 x that of the first (the request itself is longer)", "growth-history-mcp", figure(FigureGrowth, 1.5, "x")},
 }
 
-// throughput is of tool turns, calls of all calls of the model.
+// throughput counts tool turns, and calls all model calls.
 func throughput(least float64) criterion {
 	return func(_ *Report, r Result) (string, bool) {
 		return fmt.Sprintf("%.0f turns/s, %d failures", r.TurnsPerSecond(), r.Failures), r.TurnsPerSecond() >= least && r.Failures == 0
@@ -74,14 +74,14 @@ func throughput(least float64) criterion {
 
 func calls(least float64) criterion {
 	return func(_ *Report, r Result) (string, bool) {
-		if r.ModelCalls == 0 { // a report of before they were counted
+		if r.ModelCalls == 0 { // a report from before they were counted
 			return "", false
 		}
 		return fmt.Sprintf("%.0f calls/s, %d failures", r.CallsPerSecond(), r.Failures), r.CallsPerSecond() >= least && r.Failures == 0
 	}
 }
 
-// alone judges the engine without Kubernetes.
+// alone checks the engine without Kubernetes.
 func alone(turns, cpu, kilobytes float64) criterion {
 	return func(_ *Report, r Result) (string, bool) {
 		kept := r.LedgerBytesPerTurn() / 1024
@@ -96,7 +96,7 @@ func cpuPerTurn(most float64) criterion {
 	}
 }
 
-// agentsToBound compares the agents a second with those that do nothing, which were measured in the same run.
+// agentsToBound compares the agents per second with the bound of the same run.
 func agentsToBound(least float64) criterion {
 	return func(report *Report, r Result) (string, bool) {
 		share := over(over(float64(r.Agents), r.WallSeconds), report.Bounds.Agents)
@@ -162,13 +162,13 @@ func figure(name string, most float64, unit string) criterion {
 	}
 }
 
-// NotMeasured is the verdict on a target whose scenario did not run, or did not come to the figure.
+// NotMeasured is the verdict on a target whose figure was not measured.
 const NotMeasured = "not measured"
 
 // Verdict is one row of the table of targets.
 type Verdict struct{ What, Reach, Figure, Verdict string }
 
-// Verdicts judges the report by the targets.
+// Verdicts compares the report with the targets.
 func (r *Report) Verdicts() []Verdict {
 	var rows []Verdict
 	for _, t := range targets {
@@ -179,7 +179,7 @@ func (r *Report) Verdicts() []Verdict {
 				row.Figure = value
 			}
 			switch {
-			case reached && result.Error == "": // a scenario that broke off reaches nothing
+			case reached && result.Error == "": // a failed scenario reaches nothing
 				row.Verdict = "reached"
 			case value != "" || result.Error != "":
 				row.Verdict = "**not reached**"

@@ -11,7 +11,7 @@ import (
 	"github.com/nestor-dev/nestor/test/bench/report"
 )
 
-// Agents has n standalone tasks make tool turns, all at the same time.
+// Agents runs n standalone tasks with tool turns in parallel.
 func Agents(n, turns int, latency time.Duration, tool Tool) Scenario {
 	s := Scenario{
 		Name: fmt.Sprintf("agents-%dx%d", n, turns), Title: fmt.Sprintf("%d agents x %d tool turns with %s, latency %d ms", n, turns, tool.words, latency.Milliseconds()),

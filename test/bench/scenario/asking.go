@@ -35,7 +35,8 @@ func AskLatency(agents, turns int) Scenario {
 	return s
 }
 
-// DelegateLatency measures how long it takes until a delegated agent begins, and until the one that asked goes on with its result.
+// DelegateLatency measures how long it takes until a delegated agent starts, and until its parent continues with its
+// result.
 func DelegateLatency(agents, turns int) Scenario {
 	s := latencyScenario("delegate-latency", "from a delegation to the agent's first model call, and from its result to its parent's next one", agents, turns, func(ctx context.Context, r *rig, chat string) ([]sample, error) {
 		if err := r.converse(ctx, chat, "Delegate to lead: Delegate to helper: Submit"); err != nil {

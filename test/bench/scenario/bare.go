@@ -18,13 +18,13 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// bareTurns is how many tool turns an agent of the bare scenarios makes, and bareResult the size of each result.
+// bareTurns is the number of tool turns of an agent in the bare scenarios, and bareResult the size of each result.
 const (
 	bareTurns  = 20
 	bareResult = 1 << 10
 )
 
-// Bare has n agents at a time work on the engine and the ledger alone.
+// Bare runs n agents in parallel on the engine and the ledger alone.
 func Bare(n, turns int, ledger string) Scenario {
 	s := Scenario{
 		Name:  fmt.Sprintf("bare-%d", n),
@@ -43,11 +43,11 @@ func Bare(n, turns int, ledger string) Scenario {
 	return s
 }
 
-// bareAgents is how many agents run in all. The next begins when one has ended, so that there are always as many as the scenario says; one
-// at a time would be over too soon to be measured.
+// bareAgents returns the total number of agents. The next one starts when one has ended, which keeps their number
+// constant; a single round would be too short to measure.
 func bareAgents(atOnce int) int { return max(2*atOnce, min(50*atOnce, 500)) }
 
-// measureBare runs a load on a ledger of its own.
+// measureBare runs a load on a new ledger.
 func measureBare(ctx context.Context, env Environment, ledger string, load bare.Load, result *report.Result) (outcome bare.Outcome, err error) {
 	url, remove, err := emptyLedger(ctx, ledger)
 	if err != nil {
@@ -59,7 +59,7 @@ func measureBare(ctx context.Context, env Environment, ledger string, load bare.
 	return outcome, errors.Join(err, w.close(ctx, outcome, err == nil, result))
 }
 
-// bareWindow is the time in which the engine alone is measured: what stood at its beginning.
+// bareWindow has the counters at the start of a measurement of the engine alone.
 type bareWindow struct {
 	url         string
 	ledger      *measure.Ledger
@@ -86,7 +86,7 @@ func (w *bareWindow) open(ctx context.Context, env Environment, name string) (er
 	return err
 }
 
-// close adds what was measured to a result, if the load was done.
+// close adds the measurement to a result, if the load was completed.
 func (w *bareWindow) close(ctx context.Context, outcome bare.Outcome, done bool, result *report.Result) (err error) {
 	if w.stopProfile != nil {
 		err = w.stopProfile()
@@ -123,7 +123,7 @@ func (w *bareWindow) readLedger(ctx context.Context, outcome bare.Outcome, resul
 	return errors.Join(sizeErr, turnsErr, callsErr, failedErr, eachErr)
 }
 
-// readServer adds what a PostgreSQL server used besides the process with the engine.
+// readServer adds the usage of a PostgreSQL server.
 func (w *bareWindow) readServer(ctx context.Context, result *report.Result) error {
 	after, is, err := w.ledger.PostgreSQL(ctx)
 	if err != nil || !is || result.Turns == 0 {
@@ -137,7 +137,7 @@ func (w *bareWindow) readServer(ctx context.Context, result *report.Result) erro
 	return nil
 }
 
-// emptyLedger makes a ledger for one scenario.
+// emptyLedger creates a ledger for one scenario.
 func emptyLedger(ctx context.Context, ledger string) (url string, remove func() error, err error) {
 	if ledger == stack.PostgreSQL {
 		server, err := pgserver.New(ctx)
@@ -152,12 +152,12 @@ func emptyLedger(ctx context.Context, ledger string) (url string, remove func() 
 	}
 	dir, err := os.MkdirTemp("", "nestor-bench-")
 	if err != nil {
-		return "", nil, fmt.Errorf("make a directory for the ledger: %w", err)
+		return "", nil, fmt.Errorf("create a directory for the ledger: %w", err)
 	}
 	return "sqlite:" + filepath.Join(dir, "ledger.db"), func() error { return os.RemoveAll(dir) }, nil
 }
 
-// profileOwn begins a profile of this process, if profiles are wanted.
+// profileOwn starts a profile of this process, if profiles are enabled.
 func profileOwn(env Environment, name string) (stop func() error, err error) {
 	stop = func() error { return nil }
 	if env.Profiles == "" {

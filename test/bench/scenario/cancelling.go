@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// sleeperRole is the role of the agents whose model never answers, slowProvider where that model is.
+	// sleeperRole is the role of the agents whose model never answers, and slowProvider that model's provider.
 	sleeperRole  = "sleeper"
 	slowProvider = "slow"
 )
@@ -70,13 +70,13 @@ func await(ctx context.Context, at <-chan time.Time) (time.Time, error) {
 	}
 }
 
-// slowModel never answers, and says when a request came and when its client left.
+// slowModel never answers, and reports when a request arrives and when its client disconnects.
 type slowModel struct {
 	mu       sync.Mutex
-	requests map[string]chan time.Time // by chat; the first time is that of the request, the second that of its end
+	requests map[string]chan time.Time // by chat; receives the times of the request and of its end
 }
 
-// expect says when the request of a chat comes, and then when it is aborted.
+// expect returns a channel that receives the time of a chat's request, and then that of its end.
 func (m *slowModel) expect(chat string) <-chan time.Time {
 	times := make(chan time.Time, 2)
 	m.mu.Lock()
@@ -94,7 +94,7 @@ func (m *slowModel) serve(r *rig) (string, error) {
 	r.ends = append(r.ends, server.Close)
 	go func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			r.say("  the slow model has ended: %s", err)
+			r.say("  the slow model ended: %s", err)
 		}
 	}()
 	return "http://" + listener.Addr().String() + "/v1", nil
@@ -102,7 +102,7 @@ func (m *slowModel) serve(r *rig) (string, error) {
 
 // ServeHTTP implements http.Handler.
 func (m *slowModel) ServeHTTP(w http.ResponseWriter, request *http.Request) {
-	if request.Method == http.MethodGet { // the operator looks whether the provider is there
+	if request.Method == http.MethodGet { // the operator's probe
 		_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"slow","object":"model"}]}`)
 		return
 	}
@@ -115,7 +115,7 @@ func (m *slowModel) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	times := m.requests[chat]
 	m.mu.Unlock()
 	if times == nil {
-		http.Error(w, "nobody expects a request of "+chat, http.StatusBadRequest)
+		http.Error(w, "unexpected request of "+chat, http.StatusBadRequest)
 		return
 	}
 	times <- time.Now()
@@ -123,7 +123,7 @@ func (m *slowModel) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	times <- time.Now()
 }
 
-// chatOf reads from the last message of a request which chat it belongs to.
+// chatOf returns the chat of a request from its last message.
 func chatOf(body io.Reader) (string, error) {
 	var request struct {
 		Messages []struct {

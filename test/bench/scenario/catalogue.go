@@ -15,10 +15,10 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// modelLatency is a quick model's.
+// modelLatency is the latency of a fast model.
 const modelLatency = 200 * time.Millisecond
 
-// All are the scenarios of a full run, in order.
+// All returns the scenarios of a full run, in order.
 func All() []Scenario {
 	var all []Scenario
 	for _, ledger := range []string{stack.SQLite, stack.PostgreSQL} {
@@ -43,8 +43,8 @@ func All() []Scenario {
 		AskLatency(busyAgents, busyTurns), DelegateLatency(busyAgents, busyTurns), CancelDepth3(busyAgents, busyTurns), Chat(1000), Waiting(10_000))
 }
 
-// Choose picks scenarios by names or globs, separated by spaces or commas; nothing picks all. A name may also have numbers of
-// its own, as in agents-50x2-1s-mcp or fanout-20.
+// Choose returns scenarios by names or globs, separated by spaces or commas; empty means all. A name may also have
+// custom numbers, as in agents-50x2-1s-mcp or fanout-20.
 func Choose(patterns string) ([]Scenario, error) {
 	globs := strings.FieldsFunc(patterns, func(r rune) bool { return r == ',' || r == ' ' })
 	if len(globs) == 0 {
@@ -93,7 +93,7 @@ var (
 	customLive = regexp.MustCompile(`^live-([1-9]\d{0,5})(?:x([1-9]\d{0,2}))?-(\d+m?s)$`)
 )
 
-// custom makes a scenario with numbers of its own.
+// custom returns a scenario with custom numbers.
 func custom(name string) (Scenario, bool) {
 	if words := customBare.FindStringSubmatch(name); words != nil {
 		return Bare(numberOr(0, words[1]), numberOr(bareTurns, words[2]), map[string]string{"": stack.SQLite, "-postgres": stack.PostgreSQL}[words[3]]), true
@@ -128,7 +128,7 @@ func custom(name string) (Scenario, bool) {
 	return Recovery(n, tool), true
 }
 
-// numberOr is the number that a part of a name is, or another if the name leaves it out.
+// numberOr parses a number, or returns other if the name omits it.
 func numberOr(other int, digits string) int {
 	n, err := strconv.Atoi(digits)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/test/bench/report"
 )
 
-// FanOut has a chat start n agents with two tool turns each, and wait for all of their results.
+// FanOut starts n agents with two tool turns each from a chat, and waits for all results.
 func FanOut(n int, latency time.Duration, tool Tool) Scenario {
 	const turns = 2
 	s := Scenario{
@@ -30,7 +30,7 @@ func FanOut(n int, latency time.Duration, tool Tool) Scenario {
 	return s
 }
 
-// Chat has a person say n things in a chat, each after the answer to the one before.
+// Chat sends n messages to a chat, each after the answer to the previous one.
 func Chat(n int) Scenario {
 	s := Scenario{
 		Name: fmt.Sprintf("chat-%d", n), Title: fmt.Sprintf("a chat of %d messages, each sent after the answer to the one before, latency 0 ms", n),
@@ -56,7 +56,7 @@ func Chat(n int) Scenario {
 	return s
 }
 
-// growth compares the first tenth of what was measured with the last.
+// growth compares the first tenth of the measurements with the last.
 func growth(what string, took []float64) []report.Figure {
 	tenth := max(1, len(took)/10)
 	first, last := report.Distribute(slices.Clone(took[:tenth])), report.Distribute(slices.Clone(took[len(took)-tenth:]))

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// endlessTurns is how many tool calls the one agent makes, and endlessResult the size of each result.
+	// endlessTurns is the number of tool calls of the agent, and endlessResult the size of each result.
 	endlessTurns  = 1000
 	endlessResult = 5 << 10
 	// wholeContext is a context that no history of these scenarios fills.
 	wholeContext = 1 << 40
 )
 
-// Endless has one agent make many tool calls, each with a result of its own, on the engine and the ledger alone. Without compaction every
-// request carries the whole history; with it the context is that of a model of which nothing is known.
+// Endless runs one agent with many tool calls, each with a different result, on the engine and the ledger alone.
+// Without compaction every request contains the whole history; with it the context is that of an unknown model.
 func Endless(turns int, compaction bool) Scenario {
 	s := Scenario{Name: "endless", Agents: 1, ToolTurns: turns}
 	load := bare.Load{Agents: 1, AtOnce: 1, Turns: turns, ResultBytes: endlessResult, SampleEvery: int64(turns / 10)}
@@ -53,7 +53,7 @@ func endlessFigures(o bare.Outcome, ledgerBytes int64, tenth int) []report.Figur
 		{Name: report.FigureLedgerRatio, Value: float64(ledgerBytes) / float64(o.UniqueBytes)},
 		{Name: "compactions", Value: float64(o.Compactions)},
 	}
-	// The first sample is of the beginning, and one follows after each tenth of the tool calls.
+	// The first sample is taken at the start, and one after each tenth of the tool calls.
 	first, last := span(o.Samples[0], o.Samples[1], tenth), span(o.Samples[9], o.Samples[10], tenth)
 	return append(figures,
 		report.Figure{Name: fmt.Sprintf("turns/s, first %d", tenth), Value: first.rate}, report.Figure{Name: fmt.Sprintf("turns/s, last %d", tenth), Value: last.rate},
@@ -62,8 +62,8 @@ func endlessFigures(o bare.Outcome, ledgerBytes int64, tenth int) []report.Figur
 		report.Figure{Name: report.FigureGrowth, Value: last.cpu / first.cpu})
 }
 
-// reportSending adds what the model client alone takes for requests as long as those of the first and of the last turns, and how the rest of
-// a turn has grown: the work that has no reason to grow with the history.
+// reportSending adds the cost of the model client alone for requests as long as those of the first and last turns,
+// and the growth of the rest of a turn, which should not depend on the history.
 func reportSending(ctx context.Context, o bare.Outcome, tenth int, result *report.Result) error {
 	var rest []float64
 	for _, end := range []struct {
@@ -77,13 +77,13 @@ func reportSending(ctx context.Context, o bare.Outcome, tenth int, result *repor
 		result.Figures = append(result.Figures, report.Figure{Name: fmt.Sprintf("CPU of the model client alone for such a request, %s %d", end.name, tenth), Value: milliseconds(used), Unit: "ms"})
 		rest = append(rest, span(end.from, end.to, tenth).cpu-milliseconds(used))
 	}
-	if rest[0] > 0 && rest[1] > 0 { // else the client has nothing to do with what the engine sends
+	if rest[0] > 0 && rest[1] > 0 { // otherwise the figures are not comparable
 		result.Figures = append(result.Figures, report.Figure{Name: "the same without the model client's part", Value: rest[1] / rest[0]})
 	}
 	return nil
 }
 
-// cost is what turns took: so many a second, milliseconds of CPU and KiB sent for each.
+// cost is the cost of turns: turns per second, and milliseconds of CPU and KiB sent per turn.
 type cost struct{ rate, cpu, sent float64 }
 
 func span(from, to bare.Sample, turns int) cost {

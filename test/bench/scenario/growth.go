@@ -14,7 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/test/bench/report"
 )
 
-// FinishedAgents runs the same load again and again while what is finished piles up. The cost is the operator's CPU.
+// FinishedAgents repeats the same load while finished agents accumulate. The cost is the operator's CPU.
 func FinishedAgents(n, rounds int, tool Tool) Scenario {
 	const turns = 5
 	s := Scenario{
@@ -39,7 +39,7 @@ func FinishedAgents(n, rounds int, tool Tool) Scenario {
 	return s
 }
 
-// round runs n agents and returns the CPU seconds that the operator used.
+// round runs n agents and returns the CPU seconds of the operator.
 func (r *rig) round(ctx context.Context, name string, n int, result *report.Result) (float64, error) {
 	before, err := measure.CPUSeconds(r.stack.Operator.Pid)
 	if err != nil {
@@ -56,7 +56,7 @@ func (r *rig) round(ctx context.Context, name string, n int, result *report.Resu
 	return after - before, err
 }
 
-// LongHistories has few agents make many turns. The cost is the median time of a turn.
+// LongHistories runs few agents with many turns. The cost is the median time of a turn.
 func LongHistories(n, turns int, tool Tool) Scenario {
 	s := Agents(n, turns, 0, tool)
 	s.Name = "growth-history" + tool.suffix

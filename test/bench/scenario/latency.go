@@ -22,14 +22,15 @@ import (
 )
 
 const (
-	// busyAgents are at work while a latency is measured, and busyTurns is how many tool turns each makes: enough for some dozens of samples.
+	// busyAgents is the number of active agents while a latency is measured, and busyTurns their tool turns: enough
+	// for some dozens of samples.
 	busyAgents = 100
 	busyTurns  = 100
-	// conversations is how many chats are measured at a time.
+	// conversations is the number of chats measured in parallel.
 	conversations = 4
 )
 
-// chain lets agents do what they are told: delegate, ask, or submit.
+// chain makes agents follow their instruction: delegate, ask, or submit.
 const chain = `- {match: {from: user, lastMessage: '/(?s)^Delegate to (?P<whom>[a-z-]+): (?P<task>.*)$/'}, reply: {toolCalls: [{name: delegate_to_agent, arguments: {role: '{{.whom}}', task: '{{.task}}'}}]}}
 - {match: {from: user, lastMessage: /^Ask$/}, reply: {toolCalls: [{name: ask_user, arguments: {question: 'Which of the two?'}}]}}
 - {match: {from: user, lastMessage: /^Submit$/}, reply: {toolCalls: [{name: submit_result, arguments: {result: Work done.}}]}}
@@ -38,10 +39,10 @@ const chain = `- {match: {from: user, lastMessage: '/(?s)^Delegate to (?P<whom>[
 - {match: {lastMessage: '/(?s)^\[Results of task /'}, reply: {text: It is done.}}
 `
 
-// conversation measures something in a chat that does not exist yet.
+// conversation measures something in a new chat.
 type conversation func(ctx context.Context, r *rig, chat string) ([]sample, error)
 
-// latencyScenario measures something in chats of their own, one after the other, as long as other agents are at work.
+// latencyScenario measures something in new chats, one after the other, while other agents are active.
 func latencyScenario(name, title string, agents, turns int, one conversation) Scenario {
 	s := Scenario{
 		Name: name, Title: fmt.Sprintf("%s, with %d agents at work with an MCP tool, latency %d ms", title, agents, modelLatency.Milliseconds()),
@@ -65,7 +66,7 @@ type sample struct {
 	took time.Duration
 }
 
-// samples are gathered from several conversations.
+// samples collects the samples of several conversations.
 type samples struct {
 	mu     sync.Mutex
 	values map[string][]float64
@@ -87,7 +88,8 @@ func (s *samples) distributions() map[string]*report.Distribution {
 	return all
 }
 
-// whileBusy begins conversations until the busy agents have ended. Those under way then end too, but do not count: fewer were at work.
+// whileBusy starts conversations until the busy agents have ended. Conversations in flight at that time are completed
+// but not counted.
 func whileBusy(ctx context.Context, r *rig, busy *tasks, one conversation) (*samples, error) {
 	all := &samples{values: map[string][]float64{}}
 	var over atomic.Bool
@@ -109,12 +111,12 @@ func whileBusy(ctx context.Context, r *rig, busy *tasks, one conversation) (*sam
 	}
 	err := group.Wait()
 	if err == nil && len(all.values) == 0 {
-		err = errors.New("nothing was measured while the agents were at work")
+		err = errors.New("nothing was measured while the agents were active")
 	}
 	return all, err
 }
 
-// makeChain makes roles that delegate to each other: the orchestrator of the chats to the first, that to the next, and so on.
+// makeChain creates roles that delegate to each other: the orchestrator to the first, that to the next, and so on.
 func makeChain(ctx context.Context, r *rig, names ...string) error {
 	for i, name := range append([]string{chiefRole}, names...) {
 		made := role(name, "You pass on.")
@@ -134,7 +136,7 @@ func makeChain(ctx context.Context, r *rig, names ...string) error {
 // chiefRole is the role of the chats' orchestrators.
 const chiefRole = "chief"
 
-// converse makes a chat and says something in it.
+// converse creates a chat and sends a message to it.
 func (r *rig) converse(ctx context.Context, name, words string) error {
 	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	chat.Spec.Role, chat.Spec.Limits.MaxDepth, chat.Spec.AutoAnswer.Enabled = chiefRole, 3, ptr.To(false)
@@ -146,7 +148,7 @@ func (r *rig) converse(ctx context.Context, name, words string) error {
 	return err
 }
 
-// awaitMessage waits for a message of the operator in a chat, and returns when it was seen.
+// awaitMessage waits for a message of the operator in a chat, and returns when it was observed.
 func (r *rig) awaitMessage(ctx context.Context, chat string, fits func(drive.Object) bool) (seen time.Time, err error) {
 	err = r.api.Watch(ctx, messagesPath, func(o drive.Object) bool {
 		if o.Spec.Chat == chat && o.Spec.Role != string(v1alpha1.RoleUser) && fits(o) {

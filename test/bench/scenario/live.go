@@ -12,11 +12,11 @@ import (
 	"github.com/nestor-dev/nestor/test/bench/report"
 )
 
-// fewTurns is how many tool turns agents make where the name of a scenario does not say.
+// fewTurns is the default number of tool turns of agents.
 const fewTurns = 3
 
-// Live has n agents at work at the same time with a model as slow as real ones. Nothing is short of processors then: what counts is how
-// little the operator adds to a turn, and what it costs while the agents wait.
+// Live runs n agents in parallel with a model as slow as real ones. CPUs are then not scarce: what counts is how
+// little the operator adds to a turn, and its cost while agents wait.
 func Live(n, turns int, latency time.Duration) Scenario {
 	s := Agents(n, turns, latency, MCPTool)
 	s.Name = fmt.Sprintf("live-%dx%d-%s", n, turns, latency)

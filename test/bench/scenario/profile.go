@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// slice is how many seconds one processor profile covers. They follow each other until the scenario ends;
-// `go tool pprof` takes several files at once.
+// slice is the length of one CPU profile in seconds. Profiles follow each other until the scenario ends; `go tool
+// pprof` merges several files.
 const slice = 5
 
-// profiles are being taken of a program while a scenario runs.
+// profiles takes profiles of a program while a scenario runs.
 type profiles struct {
 	dir    string
 	open   func(ctx context.Context, path string) (io.ReadCloser, error)
@@ -26,7 +26,7 @@ type profiles struct {
 	done   chan error
 }
 
-// startProfiles begins to take profiles of the operator and of the API server, if they are wanted.
+// startProfiles starts profiling the operator and the API server, if enabled.
 func startProfiles(ctx context.Context, env Environment, r *rig, name string) []*profiles {
 	if r.pprof == "" {
 		return nil
@@ -48,12 +48,12 @@ func (p *profiles) take(ctx context.Context) error {
 		return fmt.Errorf("save profiles: %w", err)
 	}
 	for i := 1; ctx.Err() == nil; i++ {
-		// The profile under way when the scenario ends is finished: it may be the only one.
+		// Finish the current profile when the scenario ends: it may be the only one.
 		err := p.save(context.WithoutCancel(ctx), fmt.Sprintf("profile?seconds=%d", slice), fmt.Sprintf("cpu-%02d.pprof", i))
 		if err == nil {
 			continue
 		}
-		// An operator that is killed takes its profile with it. If there is none for good, the heap's profile tells.
+		// A killed operator loses its profile. If there is never one, the heap profile reports the error.
 		select {
 		case <-time.After(time.Second):
 		case <-ctx.Done():
@@ -62,7 +62,7 @@ func (p *profiles) take(ctx context.Context) error {
 	return nil
 }
 
-// stopProfiles ends the profiles, and saves one of the memory of each program.
+// stopProfiles stops profiling, and saves a heap profile of each program.
 func stopProfiles(ctx context.Context, all []*profiles) error {
 	var errs []error
 	for _, p := range all {

@@ -11,7 +11,7 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// built is a directory of this process, so that the programs are linked once and not for each scenario.
+// built is a shared directory, so that the programs are linked only once.
 var built struct {
 	sync.Once
 	dir string
@@ -21,7 +21,7 @@ var built struct {
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if built.dir != "" {
-		_ = os.RemoveAll(built.dir) // a leftover in the temporary directory harms nobody
+		_ = os.RemoveAll(built.dir) // a leftover in the temporary directory is harmless
 	}
 	os.Exit(code)
 }

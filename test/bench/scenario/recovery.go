@@ -15,7 +15,8 @@ import (
 	"github.com/nestor-dev/nestor/test/bench/report"
 )
 
-// Recovery kills the operator while n agents are alive, and measures until each of them has got further under a new one.
+// Recovery kills the operator while n agents are active, and measures until each of them has progressed under a new
+// one.
 func Recovery(n int, tool Tool) Scenario {
 	const turns = 40
 	const latency = 200 * time.Millisecond
@@ -41,16 +42,16 @@ func Recovery(n int, tool Tool) Scenario {
 	return s
 }
 
-// replaceOperator waits until n agents are at work, kills the operator and starts another.
+// replaceOperator waits until n agents are active, kills the operator and starts another.
 func (r *rig) replaceOperator(ctx context.Context, n int, since time.Time) (launched, ready time.Time, err error) {
 	err = wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		started, err := r.ledger.Started(ctx, since)
 		return started >= int64(n), err
 	})
 	if err != nil {
-		return launched, ready, fmt.Errorf("not all agents were at work at the same time: %w", err)
+		return launched, ready, fmt.Errorf("not all agents were active at the same time: %w", err)
 	}
-	r.say("  all %d agents are at work: killing the operator", n)
+	r.say("  all %d agents are active: killing the operator", n)
 	if err := r.stack.Operator.Kill(); err != nil {
 		return launched, ready, err
 	}
@@ -61,8 +62,8 @@ func (r *rig) replaceOperator(ctx context.Context, n int, since time.Time) (laun
 	return launched, time.Now(), nil
 }
 
-// reportRecovery reads from the ledger when each agent that was alive went on. That an operator has taken an agent over is an
-// event by itself; progress is the answer of a model or a tool after it.
+// reportRecovery reads from the ledger when each active agent progressed. The takeover by an operator is an event
+// itself; progress is the next reply of a model or result of a tool.
 func (r *rig) reportRecovery(ctx context.Context, launched, ready time.Time, result *report.Result) error {
 	if ready.IsZero() {
 		return nil

@@ -22,23 +22,23 @@ import (
 )
 
 const (
-	// namespace is where everything that is measured stands.
+	// namespace is the namespace of all measured objects.
 	namespace = "bench"
 	// workerRole is the role of the agents whose turns are measured.
 	workerRole = "worker"
 )
 
-// rig is a stack together with what drives and measures it.
+// rig is a stack with its driver and measurements.
 type rig struct {
 	stack  *stack.Stack
 	api    *drive.Client
 	ledger *measure.Ledger
 	say    func(format string, args ...any)
-	// toolServer is the MCP server of scenarios that have one.
+	// toolServer is the MCP server, in scenarios that have one.
 	toolServer *stack.Process
-	// ends stop what a scenario has started besides.
+	// ends are the cleanups of a scenario.
 	ends []func() error
-	// pprof is where the operator serves its profiles; empty: nowhere.
+	// pprof is the address of the operator's profiles; empty if disabled.
 	pprof string
 }
 
@@ -54,7 +54,7 @@ func startRig(ctx context.Context, env Environment, s Scenario) (r *rig, err err
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.Remove(script)) }()
-	// Recording and checking requests is for tests: here the model should use little of the machine.
+	// Recording and validating requests is for tests: here the model should use little CPU.
 	options := stack.Options{
 		Ledger: env.Ledger, Programs: env.Programs, Scripts: []string{script},
 		ModelFlags: []string{"--record=-1", "--strict=false"}, OperatorFlags: env.OperatorFlags,
@@ -68,7 +68,7 @@ func startRig(ctx context.Context, env Environment, s Scenario) (r *rig, err err
 	}
 	started, err := stack.Start(ctx, options)
 	if err != nil {
-		return r, err // it has stopped itself
+		return r, err // it was stopped
 	}
 	r.stack = started
 	if r.api, err = drive.NewClient(r.stack.Cluster.Config); err != nil {
@@ -92,7 +92,7 @@ func (r *rig) stop() error {
 	return errors.Join(errs...)
 }
 
-// prepare makes what agents need, and has one of them run, so that nothing is done for the first time while it is measured.
+// prepare creates what agents need, and runs a warm-up agent.
 func (r *rig) prepare(ctx context.Context, s Scenario) error {
 	limited, cancel := context.WithTimeoutCause(ctx, warmTimeout, fmt.Errorf("the first agent did not end within %s", warmTimeout))
 	defer cancel()
@@ -121,7 +121,7 @@ func (r *rig) prepare(ctx context.Context, s Scenario) error {
 	return s.prepare(limited, r)
 }
 
-// role has no limit that a scenario could meet.
+// role returns a role without limits that a scenario could reach.
 func role(name, prompt string, tools ...v1alpha1.ToolGlob) *v1alpha1.AgentRole {
 	r := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	r.Spec.SystemPrompt = prompt
@@ -130,13 +130,13 @@ func role(name, prompt string, tools ...v1alpha1.ToolGlob) *v1alpha1.AgentRole {
 	return r
 }
 
-// processes are those of the stack, by the name that the report uses.
+// processes returns the processes of the stack, by their names in the report.
 func (r *rig) processes() (map[string]int, error) {
 	pids := map[string]int{"operator": r.stack.Operator.Pid, "model": r.stack.Model.Pid, "driver": os.Getpid()}
 	if r.toolServer != nil {
 		pids["tool server"] = r.toolServer.Pid
 	}
-	run := filepath.Join(filepath.Dir(r.stack.Cluster.Kubeconfig), "run") // where the cluster's guard keeps the ids
+	run := filepath.Join(filepath.Dir(r.stack.Cluster.Kubeconfig), "run") // where the cluster's guard stores the process IDs
 	for name, program := range map[string]string{"API server": "kube-apiserver", "etcd": "etcd", "garbage collector": "kube-controller-manager"} {
 		text, err := os.ReadFile(filepath.Join(run, program+".pid"))
 		if err != nil {

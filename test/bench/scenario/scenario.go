@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package scenario has what the benchmark does to Nestor: each scenario on a stack of its own, measured from outside.
+// Package scenario has the scenarios of the benchmark, each on a separate stack, measured from outside.
 package scenario
 
 import (
@@ -13,44 +13,44 @@ import (
 	"github.com/nestor-dev/nestor/test/bench/report"
 )
 
-// Scenario is one thing to measure.
+// Scenario is one measurement.
 type Scenario struct {
 	Name, Title string
-	// Agents do ToolTurns each, of a model that takes Latency for an answer.
+	// Agents do ToolTurns each, with a model of the given Latency.
 	Agents, ToolTurns int
 	Latency           time.Duration
-	// Tool is the tool of the turns; CalculatorTool if there is none.
+	// Tool is the tool of the turns; the default is CalculatorTool.
 	Tool Tool
-	// script is what the model plays; warm is the phase that a first agent must reach before anything is measured.
+	// script is the model's script; warm is the phase that the warm-up agent must reach.
 	script string
 	warm   string
-	// prepare is done before the measuring begins, run is what is measured.
+	// prepare runs before the measurement, and run is measured.
 	prepare func(ctx context.Context, r *rig) error
 	run     func(ctx context.Context, r *rig, result *report.Result) error
-	// bare is what is measured instead if the scenario needs no stack: the engine and the ledger alone.
+	// bare is measured instead if the scenario needs no stack: the engine and the ledger alone.
 	bare func(ctx context.Context, env Environment, result *report.Result) error
 }
 
-// NeedsStack says whether the scenario runs on a whole stack, with a control plane.
+// NeedsStack reports whether the scenario runs on a whole stack, with a control plane.
 func (s Scenario) NeedsStack() bool { return s.bare == nil }
 
-// Environment is what all scenarios of a run share.
+// Environment is shared by all scenarios of a run.
 type Environment struct {
 	// Ledger is stack.SQLite or stack.PostgreSQL.
 	Ledger string
-	// Programs is a directory with the programs to measure; empty: they are built for each scenario.
+	// Programs is a directory with the programs to measure; empty builds them for each scenario.
 	Programs string
-	// OperatorFlags are added to the operator's.
+	// OperatorFlags are additional flags of the operator.
 	OperatorFlags []string
-	// Profiles is a directory for profiles of the operator; empty: none are taken.
+	// Profiles is a directory for profiles; empty disables them.
 	Profiles string
-	// Timeout bounds a scenario; its start and its end are not counted.
+	// Timeout bounds a scenario, not counting its start and its end.
 	Timeout time.Duration
-	// Say tells people what is going on.
+	// Say prints progress.
 	Say func(format string, args ...any)
 }
 
-// Run measures a scenario. A scenario that fails says so in its result.
+// Run measures a scenario. Errors are in its result.
 func (s Scenario) Run(ctx context.Context, env Environment) report.Result {
 	result := report.Result{
 		Name: s.Name, Title: s.Title, Agents: s.Agents, ToolTurns: s.ToolTurns, LatencyMillis: float64(s.Latency.Milliseconds()),

@@ -71,7 +71,7 @@ func TestGrowthComparesTheFirstTenthWithTheLast(t *testing.T) {
 	}
 }
 
-func TestTheWallEndsWithTheLastThatGotThere(t *testing.T) {
+func TestWallEndsWithTheLastTaskThatReachedItsPhase(t *testing.T) {
 	now := time.Now()
 	some := newTasks("agent", 3, "Success")
 	if wall := some.wall(); wall != 0 {

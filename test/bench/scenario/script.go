@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The loop detection of agents is not what is measured, so no two calls of an agent are the same.
+// No two calls of an agent are the same, so that loop detection is not triggered.
 const turnsOf = `- {match: {turn: %d}, reply: {toolCalls: [{name: submit_result, arguments: {result: Work done.}}]}}
 - {reply: {toolCalls: [%s]}}
 `
@@ -27,7 +27,7 @@ const question = `- {match: {turn: 1}, reply: {toolCalls: [{name: ask_user, argu
 - {reply: {toolCalls: [{name: submit_result, arguments: {result: Work done.}}]}}
 `
 
-// turnsScript has each agent make tool turns and submit.
+// turnsScript makes each agent do tool turns and submit a result.
 func turnsScript(tool Tool, turns int, latency time.Duration) string {
 	return head(latency) + fmt.Sprintf(turnsOf, turns+1, tool.call)
 }
@@ -37,7 +37,7 @@ func chatScript(tool Tool, turns int, latency time.Duration) string {
 	return head(latency) + orchestration + fmt.Sprintf(turnsOf, turns+1, tool.call)
 }
 
-// questionScript has each agent ask a person at once.
+// questionScript makes each agent ask a person at once.
 func questionScript() string { return head(0) + question }
 
 func head(latency time.Duration) string {

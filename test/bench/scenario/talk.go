@@ -16,7 +16,7 @@ import (
 	"github.com/nestor-dev/nestor/test/bench/drive"
 )
 
-// openChat makes the chat and waits for a first answer in it.
+// openChat creates the chat and waits for a first answer.
 func openChat(ctx context.Context, r *rig) error {
 	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "bench"}}
 	chat.Spec.Limits.MaxParallelTasks = 1000
@@ -29,7 +29,7 @@ func openChat(ctx context.Context, r *rig) error {
 	return errors.Join(err, talk.end())
 }
 
-// talk is a person in the chat who waits for answers.
+// talk sends messages to the chat and waits for answers.
 type talk struct {
 	ctx     context.Context
 	rig     *rig
@@ -72,7 +72,7 @@ func (t *talk) say(name, content string) (time.Duration, error) {
 	}
 }
 
-// end stops the watch. That it was stopped is no error.
+// end stops the watch and ignores the resulting cancellation.
 func (t *talk) end() error {
 	t.cancel()
 	if err := <-t.watched; !errors.Is(err, context.Canceled) {

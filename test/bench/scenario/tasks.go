@@ -29,14 +29,14 @@ type tasks struct {
 	prefix string
 	want   string
 	bodies [][]byte
-	// begun is when each was created, reached when it was seen in the wanted phase, or in one that is final.
+	// begun is the time of each create, and reached the time at which the wanted or a final phase was observed.
 	begun, reached []time.Time
 	phases         []string
-	// left counts those that have not got there.
+	// left counts those that have not reached it.
 	left int
 }
 
-// newTasks encodes n tasks with names that begin with prefix. want is the phase to wait for.
+// newTasks encodes n tasks whose names have the prefix. want is the phase to wait for.
 func newTasks(prefix string, n int, want string) *tasks {
 	t := &tasks{prefix: prefix + "-", want: want, reached: make([]time.Time, n), phases: make([]string, n), left: n}
 	for i := range n {
@@ -47,7 +47,7 @@ func newTasks(prefix string, n int, want string) *tasks {
 	return t
 }
 
-// final are the phases after which nothing comes.
+// final are the final phases.
 var final = []string{string(v1alpha1.TaskSuccess), string(v1alpha1.TaskFailed), string(v1alpha1.TaskCancelled)}
 
 // run creates the tasks and waits for all of them.
@@ -82,7 +82,7 @@ func (t *tasks) watch(ctx context.Context, r *rig) error {
 	})
 }
 
-// report adds what became of the tasks to a result.
+// report adds the results of the tasks.
 func (t *tasks) report(result *report.Result) {
 	result.Created += int64(len(t.bodies))
 	var took []float64
@@ -96,7 +96,7 @@ func (t *tasks) report(result *report.Result) {
 	result.CompletionMillis = report.Distribute(took)
 }
 
-// wall is from the first create to the last task that was seen in its phase.
+// wall is the time from the first create to the last task that reached its phase.
 func (t *tasks) wall() time.Duration {
 	var first, last time.Time
 	for i, begun := range t.begun {

@@ -14,26 +14,27 @@ import (
 
 // Tool is the tool that the agents of a scenario use in their turns.
 type Tool struct {
-	// suffix ends the names of scenarios with it, words are in their titles.
+	// suffix is appended to the names of scenarios, and words are part of their titles.
 	suffix, words string
-	// allow is what the role allows, call what the model asks for.
+	// allow is the role's allow list, and call the model's tool call.
 	allow v1alpha1.ToolGlob
 	call  string
-	// server says that the tool is on the benchmark's MCP server.
+	// server means that the tool is on the benchmark's MCP server.
 	server bool
 }
 
 var (
-	// MCPTool is on an MCP server in a process of its own: its intent is durable before the call, as for every tool that users add.
+	// MCPTool is on an MCP server in a separate process: its intent is durable before the call, as for every tool
+	// that users add.
 	MCPTool = Tool{
 		suffix: "-mcp", words: "an MCP tool", allow: toolServer + "__*", server: true,
 		call: "{name: " + toolServer + "__lookup, arguments: {item: 'Item {{.turn}}'}}",
 	}
-	// CalculatorTool is answered within the step that asks for it, without an intent of its own.
+	// CalculatorTool is answered within the step that calls it, without an intent.
 	CalculatorTool = Tool{words: "calculator", allow: "calculator", call: "{name: calculator, arguments: {expression: '{{.turn}} * 7'}}"}
 )
 
-// toolServer is the name of the ToolServer, toolProgram that of its program, which toolPackage has.
+// toolServer is the name of the ToolServer, and toolProgram that of its program.
 const (
 	toolServer  = "bench"
 	toolProgram = "toolserver"
@@ -41,7 +42,7 @@ const (
 	ToolPackage = "./test/bench/toolserver"
 )
 
-// serveTool runs the MCP server of a scenario that has one, and tells Nestor of it.
+// serveTool runs the MCP server of a scenario that has one, and creates its ToolServer.
 func (r *rig) serveTool(ctx context.Context, tool Tool) error {
 	if !tool.server {
 		return nil

@@ -12,10 +12,10 @@ import (
 	"github.com/nestor-dev/nestor/test/bench/report"
 )
 
-// rest is how long all agents wait before the memory is read: what their start needed has been given back by then.
+// rest is how long all agents wait before the memory is read, so that memory of their start is released.
 const rest = 10 * time.Second
 
-// Waiting has n agents ask a person, and then answers a hundred of them.
+// Waiting makes n agents ask a person, and then answers a hundred of them.
 func Waiting(n int) Scenario {
 	s := Scenario{
 		Name: fmt.Sprintf("waiting-%d", n), Title: fmt.Sprintf("%d agents wait for a person, then 100 of them are answered", n),

@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/test/bench/report"
 )
 
-// window is the time in which a scenario is measured: what stood at its beginning.
+// window has the counters at the start of a measurement.
 type window struct {
 	rig    *rig
 	began  time.Time
@@ -36,7 +36,7 @@ func openWindow(ctx context.Context, r *rig) (*window, error) {
 	return w, err
 }
 
-// processorTime is what each process has used. One that was started in between has used nothing before.
+// processorTime returns the CPU time of each process.
 func (w *window) processorTime() (map[string]float64, error) {
 	pids, err := w.rig.processes()
 	if err != nil {
@@ -53,11 +53,11 @@ func (w *window) processorTime() (map[string]float64, error) {
 	return used, err
 }
 
-// theMachine stands for all processes together.
+// theMachine is the key for all processes together.
 const theMachine = "machine"
 
-// settled reads the API server's counters when nobody has written for a while: the operator may still be about to write
-// what nobody waits for. If it never rests, it is measured as it is.
+// settled reads the API server's counters once there were no writes for a while, because the operator may still write
+// deferred statuses. After a timeout it reads them anyway.
 func (w *window) settled(ctx context.Context) (measure.APIServer, error) {
 	const quiet, patience = time.Second, 20 * time.Second
 	last, err := measure.ReadAPIServer(ctx, w.rig.api)
@@ -75,7 +75,7 @@ func (w *window) settled(ctx context.Context) (measure.APIServer, error) {
 	return last, err
 }
 
-// close adds what was measured to a result. The processors are read first, so that waiting is not counted.
+// close adds the measurement to a result. CPU times are read first, so that waiting is not counted.
 func (w *window) close(ctx context.Context, result *report.Result, latency time.Duration) error {
 	cpu, err := w.processorTime()
 	if err != nil {
@@ -84,7 +84,7 @@ func (w *window) close(ctx context.Context, result *report.Result, latency time.
 	result.CPUSeconds = map[string]float64{}
 	for name, used := range cpu {
 		result.CPUSeconds[name] = used - w.cpu[name]
-		if result.CPUSeconds[name] < 0 { // another process by now
+		if result.CPUSeconds[name] < 0 { // the process was replaced
 			result.CPUSeconds[name] = used
 		}
 	}
@@ -108,7 +108,7 @@ func (w *window) close(ctx context.Context, result *report.Result, latency time.
 	return w.readLedger(ctx, result, latency)
 }
 
-// others is what processes used that have nothing to do with the benchmark; PostgreSQL counts among them.
+// others returns the CPU time of processes outside the benchmark, including PostgreSQL.
 func others(used map[string]float64) float64 {
 	left := used[theMachine]
 	for name, seconds := range used {
@@ -128,15 +128,15 @@ func (w *window) readLedger(ctx context.Context, result *report.Result, latency 
 	result.LedgerBytes, result.Turns, result.ModelCalls = bytes-w.ledger, made, calls
 	result.Failures += int(failed)
 	if missing := result.Agents*result.ToolTurns - int(made); result.Failures == 0 && missing > 0 {
-		result.Failures = missing // an agent of a fan-out that did not do its work
+		result.Failures = missing // agents of a fan-out that did not finish
 	}
-	if result.ToolTurns > 0 { // else the time between two calls is a person's
+	if result.ToolTurns > 0 { // otherwise the time between two calls is a person's
 		result.OverheadMillis = report.Distribute(overheads(turns, latency))
 	}
 	return errors.Join(sizeErr, turnsErr, callsErr, failedErr, eachErr)
 }
 
-// overheads are what turns took beyond the model's latency, in milliseconds.
+// overheads returns the time of turns beyond the model's latency, in milliseconds.
 func overheads(turns []measure.Turn, latency time.Duration) []float64 {
 	over := make([]float64, 0, len(turns))
 	for _, turn := range turns {

@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command toolserver is the MCP server of the benchmark: one read-only tool that answers at once, over streamable HTTP. It prints the URL
-// at which it listens.
+// Command toolserver is the MCP server of the benchmark: one read-only tool that answers at once, over streamable
+// HTTP. It prints its URL.
 package main
 
 import (

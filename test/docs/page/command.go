@@ -16,15 +16,15 @@ import (
 type Command struct {
 	Line int
 	Text string
-	// Code is the exit code that the page tells to expect.
+	// Code is the exit code that the page states.
 	Code int
-	// Serves says that it runs until it is stopped.
+	// Serves means that it runs until it is stopped.
 	Serves bool
-	// Want is what it prints, if the page shows it.
+	// Want is its output, if the page shows it.
 	Want *string
 }
 
-// IsShell says that a block is commands.
+// IsShell reports whether a block has commands.
 func (b Block) IsShell() bool {
 	switch b.Language {
 	case "sh", "shell", "bash", "console":
@@ -33,7 +33,7 @@ func (b Block) IsShell() bool {
 	return false
 }
 
-// Commands are the commands of a block, in order.
+// Commands returns the commands of a block, in order.
 func (b Block) Commands() ([]Command, error) {
 	if b.Language != "console" {
 		return statements(b.Text, b.Line)
@@ -41,7 +41,7 @@ func (b Block) Commands() ([]Command, error) {
 	return b.session()
 }
 
-// session reads what a person typed and saw. A command may go on over several lines, as far as the shell would ask for more.
+// session parses a console session. A command may span several lines if the shell would prompt for more.
 func (b Block) session() ([]Command, error) {
 	var commands []Command
 	lines := strings.SplitAfter(b.Text, "\n")
@@ -65,7 +65,7 @@ func (b Block) session() ([]Command, error) {
 			return nil, err
 		}
 		if len(found) != 1 {
-			return nil, fmt.Errorf("line %d: one command after a prompt, please, not %d", b.Line+first, len(found))
+			return nil, fmt.Errorf("line %d: a prompt must be followed by one command, not %d", b.Line+first, len(found))
 		}
 		found[0].Want = new(string)
 		commands = append(commands, found...)
@@ -75,7 +75,7 @@ func (b Block) session() ([]Command, error) {
 
 var exitCode = regexp.MustCompile(`exit code (\d+)`)
 
-// statements parts a shell script into its statements.
+// statements splits a shell script into its statements.
 func statements(script string, line int) ([]Command, error) {
 	file, err := syntax.NewParser(syntax.KeepComments(true), syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(script), "")
 	if err != nil {
@@ -94,7 +94,7 @@ func statements(script string, line int) ([]Command, error) {
 	return commands, nil
 }
 
-// endOf is where a statement ends, with the here-documents that follow it.
+// endOf returns the end of a statement, including its here-documents.
 func endOf(statement *syntax.Stmt, script string) int {
 	end := int(statement.End().Offset())
 	syntax.Walk(statement, func(node syntax.Node) bool {
@@ -108,7 +108,7 @@ func endOf(statement *syntax.Stmt, script string) int {
 	return end
 }
 
-// expect takes the comment behind a command at its word.
+// expect parses the comment after a command.
 func (c *Command) expect(rest string) {
 	rest, _, _ = strings.Cut(rest, "\n")
 	_, remark, found := strings.Cut(rest, "#")
@@ -123,7 +123,7 @@ func (c *Command) expect(rest string) {
 
 var fileName = regexp.MustCompile(`^# ([a-zA-Z0-9_-]+\.(?:yaml|yml|json|md|txt))\n`)
 
-// File is the name of the file that a block is to be saved as, or empty.
+// File returns the name of the file that a block is to be saved as, or "".
 func (b Block) File() string {
 	if found := fileName.FindStringSubmatch(b.Text); found != nil && !b.IsShell() {
 		return found[1]

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// What differs from run to run, and what stands for it on both sides: ages, and the ends of names that the API server made up.
+// Texts that differ between runs and their placeholders: ages, and generated name suffixes.
 var differs = []struct {
 	what *regexp.Regexp
 	as   string
@@ -19,8 +19,8 @@ var differs = []struct {
 	{regexp.MustCompile(`(?m) $`), ""},
 }
 
-// Matches says whether a command printed what a page shows. In the page "..." stands for anything within a line, and on a line of
-// its own for any number of lines.
+// Matches reports whether a command printed what a page shows. In the page "..." stands for anything within a line,
+// and on a separate line for any number of lines.
 func Matches(want, got string) bool {
 	return matchLines(strings.Split(level(want), "\n"), strings.Split(level(got), "\n"))
 }

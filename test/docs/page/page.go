@@ -20,16 +20,16 @@ import (
 type Page struct {
 	Path   string
 	Blocks []Block
-	// Marks are the comments that stand before no block, and so for the whole page.
+	// Marks are the comments that do not precede a block and so apply to the whole page.
 	Marks map[string]string
-	// Links are the destinations of links and images, Anchors the places in this page that a link can lead to.
+	// Links are the destinations of links and images, and Anchors the link targets in this page.
 	Links   []Link
 	Anchors map[string]bool
-	// Code is what stands as code in the running text.
+	// Code is the inline code in the text.
 	Code []string
 }
 
-// Link is where a link leads.
+// Link is the destination of a link.
 type Link struct {
 	Line        int
 	Destination string
@@ -38,9 +38,9 @@ type Link struct {
 // Block is a block of code.
 type Block struct {
 	Line int
-	// Language is empty for a block that is indented and not fenced, or says none.
+	// Language is empty for an indented block, or a fenced one without a language.
 	Language, Text string
-	// Marks are the comments before the block, by what stands before their colon.
+	// Marks are the comments before the block, by the text before their colon.
 	Marks map[string]string
 }
 
@@ -57,7 +57,7 @@ func Read(path string) (*Page, error) {
 	return r.page, ast.Walk(root, r.visit)
 }
 
-// reader gathers what a page holds.
+// reader collects the content of a page.
 type reader struct {
 	source []byte
 	page   *Page
@@ -101,7 +101,7 @@ func (r *reader) addBlock(n ast.Node, language string) {
 	r.page.Blocks = append(r.page.Blocks, block)
 }
 
-// beforeBlock says whether a comment stands before a block of code, perhaps with others in between.
+// beforeBlock reports whether a comment precedes a code block, possibly with other comments in between.
 func beforeBlock(n ast.Node) bool {
 	for n = n.NextSibling(); n != nil && n.Kind() == ast.KindHTMLBlock; n = n.NextSibling() {
 	}
@@ -131,7 +131,7 @@ func (r *reader) read(html *ast.HTMLBlock, marks map[string]string) {
 
 var notInAnchor = regexp.MustCompile(`[^\p{L}\p{N}\- _]`)
 
-// anchor is the name that GitHub gives a heading; a second heading of the same words gets a number.
+// anchor returns GitHub's anchor of a heading; a second heading with the same text gets a number.
 func (r *reader) anchor(heading ast.Node) string {
 	base := strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(words(heading, r.source)), ""), " ", "-")
 	name := base
@@ -141,7 +141,7 @@ func (r *reader) anchor(heading ast.Node) string {
 	return name
 }
 
-// words are the text of a node without its markup.
+// words returns the text of a node without its markup.
 func words(n ast.Node, source []byte) string {
 	var all strings.Builder
 	for child := n.FirstChild(); child != nil; child = child.NextSibling() {
@@ -157,7 +157,7 @@ func words(n ast.Node, source []byte) string {
 	return all.String()
 }
 
-// lineOf is the line on which the block begins that holds an inline node.
+// lineOf returns the line on which the block of an inline node begins.
 func (r *reader) lineOf(n ast.Node) int {
 	for ; n != nil; n = n.Parent() {
 		if n.Type() == ast.TypeBlock && n.Lines().Len() > 0 {

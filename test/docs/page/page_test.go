@@ -55,7 +55,7 @@ func readSample(t *testing.T) *page.Page {
 	return p
 }
 
-func TestAPageIsRead(t *testing.T) {
+func TestRead(t *testing.T) {
 	p := readSample(t)
 	if diff := cmp.Diff(map[string]bool{"a-page--its-parts": true, "a-page--its-parts-1": true}, p.Anchors); diff != "" {
 		t.Error(diff)
@@ -77,7 +77,7 @@ func TestAPageIsRead(t *testing.T) {
 	}
 }
 
-func TestCommandsAreParted(t *testing.T) {
+func TestCommandsAreSplit(t *testing.T) {
 	p := readSample(t)
 	shown, nothing := "x\n", ""
 	want := [][]page.Command{
@@ -102,7 +102,7 @@ func TestCommandsAreParted(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadIsToldWithItsLine(t *testing.T) {
+func TestParseErrorsHaveALine(t *testing.T) {
 	for text, want := range map[string]string{
 		"output first\n":   "begins with",
 		"$ one; two\n":     "one command after a prompt",
@@ -115,7 +115,7 @@ func TestWhatCannotBeReadIsToldWithItsLine(t *testing.T) {
 	}
 }
 
-func TestOutputIsComparedAsAPersonWould(t *testing.T) {
+func TestMatches(t *testing.T) {
 	for _, c := range []struct {
 		want, got string
 		same      bool
@@ -136,7 +136,7 @@ func TestOutputIsComparedAsAPersonWould(t *testing.T) {
 	}
 }
 
-func TestAShellKeepsItsState(t *testing.T) {
+func TestShellKeepsItsState(t *testing.T) {
 	dir := t.TempDir()
 	shell, err := page.NewShell(t.Context(), dir, t.TempDir(), os.Environ())
 	if err != nil {

@@ -17,8 +17,7 @@ import (
 	"syscall"
 )
 
-// Shell is the terminal in which a page is followed: a bash that keeps its variables, functions and directory from one command to
-// the next.
+// Shell runs the commands of a page: a bash that keeps its variables, functions and directory between commands.
 type Shell struct {
 	cmd     *exec.Cmd
 	scratch string
@@ -27,15 +26,15 @@ type Shell struct {
 	count   int
 }
 
-// loop reads one command after the other from the file that it is told, and says how it ended. What runs in the background must not
-// hold the way back open.
+// loop sources the files whose names it reads, and prints their exit codes. Background processes must not keep the
+// pipes open.
 const loop = `set -o pipefail
 while IFS= read -r page_order <&3; do
 	. "$page_order" >"$page_order.out" 2>&1 </dev/null 3<&- 4>&-
 	echo $? >&4
 done`
 
-// NewShell starts a shell in a directory. It keeps what it needs in scratch, and ends with ctx.
+// NewShell starts a shell in a directory. It stores its files in scratch, and ends with ctx.
 func NewShell(ctx context.Context, dir, scratch string, env []string) (*Shell, error) {
 	theirs, orders, err := os.Pipe()
 	if err != nil {
@@ -55,29 +54,29 @@ func NewShell(ctx context.Context, dir, scratch string, env []string) (*Shell, e
 	return &Shell{cmd: cmd, scratch: scratch, orders: orders, codes: bufio.NewReader(back)}, errors.Join(theirs.Close(), codes.Close())
 }
 
-// Run runs a command and waits for its end. It returns what it printed and its exit code.
+// Run runs a command, waits for its end, and returns its output and exit code.
 func (s *Shell) Run(command string) (output string, code int, err error) {
 	s.count++
 	order := filepath.Join(s.scratch, strconv.Itoa(s.count))
 	if err := os.WriteFile(order, []byte(command+"\n"), 0o600); err != nil {
-		return "", 0, fmt.Errorf("hand the command to the shell: %w", err)
+		return "", 0, fmt.Errorf("pass the command to the shell: %w", err)
 	}
 	if _, err := fmt.Fprintln(s.orders, order); err != nil {
-		return "", 0, fmt.Errorf("hand the command to the shell: %w", err)
+		return "", 0, fmt.Errorf("pass the command to the shell: %w", err)
 	}
 	said, err := s.codes.ReadString('\n')
 	printed, _ := os.ReadFile(order + ".out") // a command that ended the shell may have printed nothing
 	if errors.Is(err, io.EOF) {
-		return string(printed), 0, errors.New("it ended the shell, or its time was up")
+		return string(printed), 0, errors.New("it ended the shell, or timed out")
 	}
 	if err != nil {
-		return string(printed), 0, fmt.Errorf("hear from the shell: %w", err)
+		return string(printed), 0, fmt.Errorf("read from the shell: %w", err)
 	}
 	code, err = strconv.Atoi(strings.TrimSpace(said))
 	return string(printed), code, err
 }
 
-// Close ends the shell, and everything that was started in it and still runs.
+// Close kills the shell and everything that still runs in it.
 func (s *Shell) Close() error {
 	err := s.orders.Close()
 	if kill := syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL); kill != nil && !errors.Is(kill, syscall.ESRCH) {

@@ -18,21 +18,22 @@ import (
 	"time"
 )
 
-// Options say what to run.
+// Options configure a node.
 type Options struct {
 	// Bin is the directory that `make node` has filled.
 	Bin string
-	// Dir is the directory of the node's state, which must not exist and will not afterwards. Empty: a temporary one.
+	// Dir is the directory of the node's state, which must not exist and is removed afterwards. Empty means a
+	// temporary one.
 	Dir string
-	// Images are archives that the node has from the beginning; pause and coredns must be among them.
+	// Images are the image archives of the node, including pause and coredns.
 	Images []string
-	// Out is told what happens.
+	// Out receives progress output.
 	Out io.Writer
 }
 
 // Node is a cluster of one node.
 type Node struct {
-	// Kubeconfig is an administrator's, for a port of the loopback interface.
+	// Kubeconfig is an administrator's kubeconfig, for a loopback port.
 	Kubeconfig string
 	// Pid is the process of the script.
 	Pid int
@@ -42,7 +43,7 @@ type Node struct {
 	err    error
 }
 
-// Missing says what is lacking on this machine to run a node, or nothing.
+// Missing returns an error if this machine cannot run a node.
 func Missing(bin string) error {
 	if os.Geteuid() != 0 {
 		return errors.New("a real node needs root: run as root, or give a cluster with E2E_KUBECONFIG")
@@ -59,14 +60,14 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(script, o.Images...) //nolint:noctx // it ends with its input, and cleans up
+	cmd := exec.Command(script, o.Images...) //nolint:noctx // ended by its input
 	cmd.Env = append(os.Environ(), "NODE_BIN="+o.Bin)
 	if o.Dir != "" {
 		cmd.Env = append(cmd.Env, "NODE_DIR="+o.Dir)
 	}
-	// A group of its own: Ctrl-C is for the caller, who stops the node in an orderly way.
+	// A separate process group: Ctrl-C is for the caller, which stops the node in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.WaitDelay = time.Minute // for those who still hold its output when it is killed
+	cmd.WaitDelay = time.Minute // for processes that still have its output open
 	said, out := io.Pipe()
 	cmd.Stdout, cmd.Stderr = out, out
 	n := &Node{exited: make(chan struct{})}
@@ -94,10 +95,10 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 	}
 }
 
-// readyLine is what the script says when pods can run.
+// readyLine matches the script's output when pods can run.
 var readyLine = regexp.MustCompile(`^node: ready after \d+ s: (.+)$`)
 
-// listen hands on what the script says, and waits for the good news.
+// listen forwards the script's output, and sends the kubeconfig when the node is ready.
 func listen(said io.Reader, out io.Writer, ready chan<- string) {
 	lines := bufio.NewScanner(said)
 	for lines.Scan() {
@@ -108,7 +109,7 @@ func listen(said io.Reader, out io.Writer, ready chan<- string) {
 	}
 }
 
-// Stop ends the node, and waits until nothing is left of it.
+// Stop stops the node, and waits until everything is removed.
 func (n *Node) Stop() error {
 	err := n.input.Close()
 	<-n.exited
@@ -121,10 +122,10 @@ func (n *Node) Stop() error {
 // Exited is closed when the script has ended.
 func (n *Node) Exited() <-chan struct{} { return n.exited }
 
-// killScript kills the processes of a program in a pod. It runs in the node's process namespace, where there is nothing else.
+// killScript kills the processes of a program in a pod. It runs in the node's PID namespace.
 const killScript = `killed=1; for pid in $(pgrep -x "$1"); do grep -q "pod$2" "/proc/$pid/cgroup" && kill -KILL "$pid" && killed=0; done; exit $killed`
 
-// Kill sends SIGKILL to a program in a pod, as a machine that runs out of memory does.
+// Kill sends SIGKILL to a program in a pod, like the OOM killer.
 func (n *Node) Kill(ctx context.Context, podUID, program string) error {
 	first, err := os.ReadFile(filepath.Join(filepath.Dir(n.Kubeconfig), "run", "init.pid"))
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/nestor-dev/nestor/test/e2e/realnode"
 )
 
-// TestNothingIsLeft ends nodes in three ways: as asked, by Ctrl-C, and by SIGKILL of what watches over them.
+// TestNothingIsLeft ends nodes in three ways: with Stop, with Ctrl-C, and with SIGKILL of their supervisor.
 func TestNothingIsLeft(t *testing.T) {
 	for name, end := range map[string]func(*realnode.Node) error{
 		"stopped":     (*realnode.Node).Stop,
@@ -48,7 +48,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-func TestAFailedStartLeavesNothing(t *testing.T) {
+func TestFailedStartLeavesNothing(t *testing.T) {
 	options := newOptions(t)
 	options.Images = append(options.Images, filepath.Join(t.TempDir(), "no-such-image.tar"))
 	before := traces(t, options.Dir)
@@ -60,7 +60,7 @@ func TestAFailedStartLeavesNothing(t *testing.T) {
 	expectGone(t, before, options.Dir)
 }
 
-// newOptions skips the test where no node can be run.
+// newOptions skips the test if no node can run here.
 func newOptions(t *testing.T) realnode.Options {
 	t.Helper()
 	if os.Getenv("E2E") == "" || os.Getenv("E2E_KUBECONFIG") != "" {
@@ -76,7 +76,7 @@ func newOptions(t *testing.T) realnode.Options {
 	}
 }
 
-// expectGone waits until everything is as before; a killed script leaves the work to the cleaner.
+// expectGone waits until everything is as before; after a kill the cleaner does the work.
 func expectGone(t *testing.T, before map[string]string, dir string) {
 	t.Helper()
 	var diff string
@@ -90,14 +90,14 @@ func expectGone(t *testing.T, before map[string]string, dir string) {
 	}
 }
 
-// traces is all that a node might leave on the machine.
+// traces returns everything that a node might leave on the machine.
 func traces(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	for what, command := range map[string]string{
 		"mounts":     "cat /proc/self/mounts",
 		"cgroups":    "find /sys/fs/cgroup -maxdepth 2 -type d -name 'nestor-node-*' | sort",
-		"processes":  `pgrep -af "$NODE" || true`, // by way of the environment, so that the shell does not find itself
+		"processes":  `pgrep -af "$NODE" || true`, // passed as a variable, so that the shell does not match itself
 		"interfaces": "ip -o link | cut -d: -f2",
 		"rules":      "iptables-save 2>/dev/null | grep -c KUBE || true",
 		"files":      "ls -d /run/containerd* /run/netns/* /var/lib/cni /var/lib/kubelet /var/log/pods /var/log/containers /opt/cni /opt/containerd /opt/nri /etc/cni /usr/libexec/kubernetes 2>/dev/null || true",
