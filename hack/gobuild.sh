@@ -1,24 +1,24 @@
-# Building programs from Go modules into a per-user cache, for the install.sh scripts below hack/. They set
-#   label    what begins their lines
-#   cache    the directory that keeps what was built
+# Functions that build programs from Go modules into a per-user cache, for the install.sh scripts in hack/. They set
+#   label    the prefix of output lines
+#   cache    the directory of built programs
 #   binaries the names of the programs, relative to the cache and to the directory of links
 # shellcheck shell=bash disable=SC2154
 
 say() { printf '%s: %s\n' "$label" "$*"; }
 
-# user_cache NAME: where the programs of one version for this platform are kept.
+# user_cache NAME: prints the cache directory of one version for this platform.
 user_cache() { echo "${XDG_CACHE_HOME:-${HOME:?set HOME or XDG_CACHE_HOME}/.cache}/nestor/$1-$(go env GOOS)-$(go env GOARCH)"; }
 
-# missing DIR: those of the binaries that DIR lacks.
+# missing DIR: prints the binaries that DIR lacks.
 missing() {
 	local name
 	for name in "${binaries[@]}"; do [ -x "$1/$name" ] || echo "$name"; done
 }
 
-# link SOURCE TARGET: a link, not a copy, so that a second clone costs nothing.
+# link SOURCE TARGET: links instead of copying, so that a second clone needs no space.
 link() { mkdir -p "$(dirname "$2")" && ln -sfn "$1" "$2"; }
 
-# lock_cache: two clones may build at the same time; the second waits and then finds everything in the cache.
+# lock_cache: locks the cache, so that a second clone waits for the build of the first.
 lock_cache() {
 	mkdir -p "$cache"
 	exec 9>"$cache/.lock"
@@ -28,7 +28,7 @@ lock_cache() {
 	fi
 }
 
-# watch_build PID LOG NAME: tells how far a build is, in place on a terminal and every half minute elsewhere.
+# watch_build PID LOG NAME: prints the progress of a build, in place on a terminal and every half minute elsewhere.
 watch_build() {
 	local start=$SECONDS every=30
 	[ -t 1 ] && every=1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# verify.sh [quick]: everything that must hold of the sources besides the tests. It changes generated files if they are out of
-# date, and then says so. quick runs only the checks that take seconds, for a commit hook.
+# verify.sh [quick]: runs all checks of the sources besides the tests. It updates generated files that are out of
+# date, and reports that. quick runs only the checks that take seconds, for a commit hook.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,7 +15,7 @@ check() {
 	fi
 }
 
-# Generated files are compared with what generating them gives, whether they are committed or not.
+# Generated files are compared with a fresh generation, whether they are committed or not.
 generated() {
 	local paths=(api/v1alpha1/zz_generated.deepcopy.go api/history/v1alpha1/zz_generated.*.go internal/history/openapi
 		config/crd/bases config/rbac config/operator config/monitoring/prometheusrule.yaml charts/nestor/files charts/nestor-crds/files
@@ -43,7 +43,7 @@ tidy() {
 	for dir in hack/gitops hack/images; do
 		(cd "$dir" && go mod tidy -diff) || { echo "run go mod tidy in $dir" >&2; return 1; }
 	done
-	# The other nested modules hold tools, not code. Tidying would want the tests of all their dependencies, which do not agree
+	# The other nested modules have tools, not code. Tidying would need the tests of all their dependencies, which conflict
 	# with each other; what matters is that go.mod says everything that building the tools needs.
 	for dir in hack/tools hack/controlplane hack/monitoring hack/realnode; do
 		(cd "$dir" && go list -mod=readonly -deps tool >/dev/null) || { echo "go.mod in $dir lacks something" >&2; return 1; }
@@ -55,7 +55,7 @@ scripts() {
 	while read -r file; do bash -n "$file" || return 1; done < <(git ls-files -co --exclude-standard '*.sh' .ci/run)
 }
 
-# Code that only tests reach is a promise that nobody keeps. Besides the programs, what writes the references from them is in use.
+# Code that only tests reach is dead. Besides the programs, the generators of the references count as used.
 reached() {
 	local found allowed
 	found=$(go tool -modfile=hack/tools/go.mod deadcode -f '{{range .Funcs}}{{$.Path}}.{{.Name}}{{"\n"}}{{end}}' ./cmd/... ./hack/clidocs ./hack/metricsdocs |

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# vulnerabilities.sh [PACKAGES]: looks for known vulnerabilities in what the programs call, with govulncheck.
+# vulnerabilities.sh [PACKAGES]: checks the code that the programs call for known vulnerabilities, with govulncheck.
 # GOVULNDB is the database: a URL, or file:///DIR for a copy of it. If it is set, the check must be possible. Without it the public
 # database is used, and where that cannot be reached the check is skipped with a message.
 set -euo pipefail

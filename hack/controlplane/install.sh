@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# install.sh DIR [NAME...]: puts programs of Kubernetes into DIR as links; without names etcd, kube-apiserver,
+# install.sh DIR [NAME...]: links Kubernetes programs into DIR; by default etcd, kube-apiserver,
 # kube-controller-manager and kubectl.
 #
-# Each binary comes from the first place that has it:
+# Each binary is taken from the first source that has it:
 #   1. the directory in KUBEBUILDER_ASSETS, if that is set;
 #   2. the per-user cache, keyed by version, operating system and architecture;
 #   3. the prebuilt envtest archive (it has no controller manager), unless CONTROL_PLANE_PREBUILT=0;
 #   4. a build from Go modules with the nested module beside this script.
-# What 3 and 4 produce goes into the cache, so a second clone only links.
+# The results of 3 and 4 are cached, so a second clone only links.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -28,7 +28,7 @@ package_of() {
 	esac
 }
 
-# version_flags stamps the release into the binaries; without it they call themselves v0.0.0-master and version
+# version_flags stamps the release into the binaries; without it they report v0.0.0-master and version
 # checks between client and server fail.
 version_flags() {
 	local commit major minor field pkg

@@ -41,7 +41,7 @@ type artifact struct {
 func (o *options) write(i image, all []built) (artifact, error) {
 	dir, err := os.MkdirTemp("", "nestor-image-")
 	if err != nil {
-		return artifact{}, fmt.Errorf("make a directory: %w", err)
+		return artifact{}, fmt.Errorf("create a directory: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	path, err := layout.Write(dir, empty.Index)

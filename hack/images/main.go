@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command images builds Nestor's container images without a container engine: Go programs in an empty image, and the
-// workspace on a small Debian that is put together from packages. The same sources give the same digests. Beside each
-// image stands an SPDX document that says what is in it.
+// workspace on a minimal Debian assembled from packages. Builds are reproducible. Each image gets an SPDX bill of
+// materials.
 package main
 
 import (
@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 		return err
 	}
 	if err := os.MkdirAll(o.out, 0o755); err != nil {
-		return fmt.Errorf("make the output directory: %w", err)
+		return fmt.Errorf("create the output directory: %w", err)
 	}
 	for _, image := range chosen {
 		if err := o.make(ctx, image); err != nil {

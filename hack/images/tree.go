@@ -48,7 +48,7 @@ func (t tree) put(h tar.Header, content []byte) {
 		return
 	}
 	if before, ok := t[h.Name]; ok && h.Typeflag == tar.TypeDir && before.header.Typeflag != tar.TypeDir {
-		return // a link to a directory stands for the directory
+		return // keep a link to a directory
 	}
 	t[h.Name] = entry{header: h, content: content}
 }

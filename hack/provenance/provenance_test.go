@@ -51,13 +51,13 @@ func TestStatementNamesEveryFileAndTheCommit(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(s.Subject) != 2 || s.Subject[0].Name != "a.tar.gz" || s.Subject[0].Digest["sha256"] != "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb" {
-		t.Errorf("it is about %+v", s.Subject)
+		t.Errorf("subjects are %+v", s.Subject)
 	}
 	if d := s.Predicate.BuildDefinition; d.Dependencies[0].Digest["gitCommit"] != "0123abcd" || d.ExternalParameters["version"] != "v1.2.3" {
-		t.Errorf("it was made of %+v", d)
+		t.Errorf("dependencies are %+v", d)
 	}
 	if s.Type != "https://in-toto.io/Statement/v1" || s.PredicateType != "https://slsa.dev/provenance/v1" {
-		t.Errorf("it is a %s about %s", s.Type, s.PredicateType)
+		t.Errorf("type %s, predicate type %s", s.Type, s.PredicateType)
 	}
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# clean.sh NODE_DIR: waits until its input ends, which is when run.sh has ended, and then removes all that is left of the node.
+# clean.sh NODE_DIR: waits until its input is closed, when run.sh has ended, and then removes everything that is left of the node.
 set -uo pipefail
 trap '' INT TERM HUP
 export NODE_DIR=$1
@@ -11,7 +11,7 @@ cat >/dev/null
 end() {
 	local pid
 	pid=$(cat "$1" 2>/dev/null) || return 0
-	# It may have ended long ago, and another program may have its number now; ours all know their directory.
+	# It may have ended, and another program may have its ID now; ours have their directory in the command line.
 	grep -qzxF "NODE_DIR=$NODE_DIR" "/proc/$pid/environ" 2>/dev/null || return 0
 	kill -KILL "$pid" 2>/dev/null
 	for _ in $(seq 300); do kill -0 "$pid" 2>/dev/null || return 0; sleep 0.1; done

@@ -5,7 +5,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 mkdir -p "$CONF/cni"
-# Pods that ask for a name outside the cluster get no answer: the node has no way out.
+# Names outside the cluster are not resolved, because the node has no external network.
 echo "nameserver 127.0.0.1" >"$CONF/resolv.conf"
 
 cat >"$CONF/containerd.toml" <<EOF
@@ -21,7 +21,7 @@ state = "/run/containerd-state"
   [plugins.'io.containerd.cri.v1.images'.pinned_images]
     sandbox = "localhost/pause:dev"
 [plugins.'io.containerd.cri.v1.runtime']
-  # Root may lack the capability to lower a process' score, as it does in many containers and small machines.
+  # Root may lack the capability to lower a process's OOM score, for example in containers.
   restrict_oom_score_adj = true
   [plugins.'io.containerd.cri.v1.runtime'.containerd]
     default_runtime_name = "runc"

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # init.sh: the first process in the node's own network, mount and process namespaces. It starts all parts of Kubernetes and
-# ends when one of them ends; whatever then still runs on the node, pods included, ends with it.
+# ends when one of them ends; everything that still runs on the node, including pods, ends with it.
 set -euo pipefail
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 export KUBECONFIG=$PKI/admin.kubeconfig
 
-# What a node writes outside its own directory goes to file systems that nobody else sees.
+# Writes outside the node's own directory go to private file systems.
 private_files() {
 	mount --make-rshared /
 	local dir
@@ -20,7 +20,7 @@ network() {
 	ip link set node0 up
 	ip route add default dev node0
 	sysctl -qw net.ipv4.ip_forward=1
-	sysctl -qw net.bridge.bridge-nf-call-iptables=1 2>/dev/null || true # not there while the module is not
+	sysctl -qw net.bridge.bridge-nf-call-iptables=1 2>/dev/null || true # absent while the module is not loaded
 }
 
 # start NAME COMMAND...: runs a part of the node.
@@ -31,7 +31,7 @@ start() {
 	parts[$!]=$name
 }
 
-# as NAME: the flags by which a controller knows itself.
+# as NAME: prints the credential flags of a controller.
 as() {
 	printf -- '%s\n' "--kubeconfig=$PKI/$1.kubeconfig" "--authentication-kubeconfig=$PKI/$1.kubeconfig" \
 		"--authorization-kubeconfig=$PKI/$1.kubeconfig" --bind-address=127.0.0.1 --leader-elect=false
@@ -64,7 +64,7 @@ node() {
 	start proxy kube-proxy --kubeconfig="$PKI/proxy.kubeconfig" --hostname-override="$NODE_NAME" --cluster-cidr="$POD_CIDR" --proxy-mode=iptables \
 		--healthz-bind-address=127.0.0.1 --metrics-bind-address=127.0.0.1 \
 		--conntrack-max-per-core=0 --conntrack-tcp-timeout-established=0 --conntrack-tcp-timeout-close-wait=0
-	# A socket in the file system leads out of the network namespace.
+	# A socket in the file system would be reachable from outside the network namespace.
 	start relay socat "UNIX-LISTEN:$RUN/api.sock,fork" "TCP:$NODE_IP:6443"
 }
 
@@ -75,6 +75,6 @@ start containerd containerd --config "$CONF/containerd.toml"
 control_plane
 node
 touch "$RUN/started"
-# Nothing is started any more: the first end is the end of the node.
+# All parts are running: the node ends with the first that ends.
 wait -n -p ended "${!parts[@]}" || true
 echo "${parts[$ended]} has ended" >"$RUN/failed"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# install.sh DIR: puts all that a real one-node Kubernetes needs into DIR as links: Kubernetes' own programs, containerd,
+# install.sh DIR: links everything that a real one-node Kubernetes needs into DIR: Kubernetes' own programs, containerd,
 # the CNI plugins (DIR/cni), CoreDNS and pause, built from Go modules into the per-user cache; and installs the Debian
-# packages that the node calls.
+# packages that the node uses.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -12,7 +12,7 @@ label=node
 binaries=(containerd ctr containerd-shim-runc-v2 cni/bridge cni/loopback cni/host-local cni/portmap coredns pause)
 
 containerd_version=$(sed -n 's/^\tgithub\.com\/containerd\/containerd\/v2 v\([0-9.]*\).*/\1/p' "$here/go.mod")
-# What was built belongs to these very sources.
+# The cache key includes the sources.
 cache=$(user_cache "node/$(cat "$here/go.mod" "$here"/*/main.go | sha256sum | cut -c1-12)")
 
 # install_packages: package:command pairs; a package is installed only if its command is missing.

@@ -1,4 +1,4 @@
-# What the scripts of the node share. NODE_DIR is the state directory (absolute), NODE_BIN the directory that install.sh filled.
+# Shared by the scripts of the node. NODE_DIR is the state directory (absolute), NODE_BIN the directory that install.sh filled.
 # shellcheck shell=bash
 : "${NODE_DIR:?}" "${NODE_BIN:?}"
 export NODE_NAME=node1 NODE_IP=10.99.0.1 SERVICE_CIDR=10.96.0.0/16 POD_CIDR=10.244.0.0/24 DNS_IP=10.96.0.10
@@ -8,7 +8,7 @@ PKI=$NODE_DIR/pki CONF=$NODE_DIR/conf RUN=$NODE_DIR/run LOG=$NODE_DIR/log
 
 say() { printf 'node: %s\n' "$*"; }
 
-# cgroup_dirs: the node's cgroup, in every hierarchy that there is (one with cgroup v2).
+# cgroup_dirs: prints the node's cgroup in every hierarchy (one with cgroup v2).
 cgroup_dirs() {
 	local dir
 	if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
@@ -20,7 +20,7 @@ cgroup_dirs() {
 	done
 }
 
-# kernel_settings: what a kubelet sets for the whole machine; sysctl reads them back when the node is gone.
+# kernel_settings: prints the machine-wide settings that a kubelet changes; they are restored when the node is gone.
 kernel_settings() {
 	sysctl vm.overcommit_memory vm.panic_on_oom kernel.panic kernel.panic_on_oops kernel.keys.root_maxkeys kernel.keys.root_maxbytes 2>/dev/null || true
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# pki.sh: makes the node's certificates and kubeconfigs under $NODE_DIR/pki. They live as long as the node.
+# pki.sh: creates the node's certificates and kubeconfigs under $NODE_DIR/pki. They last as long as the node.
 set -euo pipefail
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"

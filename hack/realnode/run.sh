@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# run.sh [IMAGE.tar...]: runs a real one-node Kubernetes on this machine until its input ends or it gets a signal.
+# run.sh [IMAGE.tar...]: runs a real one-node Kubernetes on this machine until its input is closed or it gets a signal.
 #
 # The node has its own network, mount and process namespaces and its own cgroup. When this script ends, in whatever way, a
 # cleaner ends the node's first process, and so the kernel ends all others, mounts and interfaces included; then it removes
 # the cgroup and the directory, and sets back the kernel settings that the kubelet changed.
 #
 # Environment: NODE_BIN (from install.sh), NODE_DIR (a new directory; default a temporary one), NODE_TIMEOUT (seconds to start),
-# NODE_SNAPSHOTTER (native where overlayfs cannot be had). When all is ready it says so, with the path of a kubeconfig.
+# NODE_SNAPSHOTTER (native where overlayfs is not available). When the node is ready it prints the path of a kubeconfig.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -19,7 +19,7 @@ export NODE_DIR
 . "$here/lib.sh"
 deadline=$((SECONDS + ${NODE_TIMEOUT:-300}))
 
-# fail TEXT: tells what is known about a failure, and ends.
+# fail TEXT: prints a failure with the logs, and exits.
 fail() {
 	say "$*" >&2
 	[ -e "$RUN/failed" ] && cat "$RUN/failed" >&2
@@ -63,7 +63,7 @@ make_cgroups() {
 start_node() {
 	mkdir -p "$RUN" "$LOG/pods" "$NODE_DIR/volumes"
 	kernel_settings >"$NODE_DIR/sysctl"
-	# The cleaner holds the other end of this descriptor: it wakes when nobody has it open any more.
+	# The cleaner reads the other end of this descriptor, and continues when it is closed everywhere.
 	mkfifo "$NODE_DIR/lifeline"
 	setsid "$here/clean.sh" "$NODE_DIR" <"$NODE_DIR/lifeline" >/dev/null 2>&1 &
 	cleaner=$!
@@ -78,7 +78,7 @@ start_node() {
 	pgrep -P "$namespaces" >"$RUN/init.pid"
 }
 
-# furnish_node brings in what a cluster has besides the API: images, name resolution and volumes.
+# furnish_node installs what a cluster has besides the API: images, name resolution and volumes.
 furnish_node() {
 	local image words
 	await containerd ctl version
@@ -93,7 +93,7 @@ furnish_node() {
 	await CoreDNS kubectl -n kube-system rollout status deployment/coredns --timeout=10s
 }
 
-# finish lets the cleaner begin, and waits for it.
+# finish starts the cleaner and waits for it.
 finish() {
 	trap '' INT TERM HUP
 	[ -z "${input:-}" ] || kill "$input" 2>/dev/null || true
@@ -117,7 +117,7 @@ say "the API server is ready after $SECONDS s"
 furnish_node "$@"
 say "ready after $SECONDS s: $KUBECONFIG"
 
-# Until the input ends (whoever started this is gone) or the node does.
+# Until the input is closed (the caller has ended) or the node ends.
 cat <&0 >/dev/null 2>&1 8>&- &
 input=$!
 echo "$input" >"$RUN/input.pid"

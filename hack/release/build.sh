@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# build.sh VERSION: makes all files of a release in dist/VERSION: images with bills of materials, charts, archives of the kubectl
+# build.sh VERSION: creates all files of a release in dist/VERSION: images with bills of materials, charts, archives of the kubectl
 # plugin as hack/krew names them, the notes, PROVENANCE.json and SHA256SUMS. With a key they are signed. The same commit gives the same files, as long as Debian's archive, on
-# which the workspace's image stands, stays the same.
+# which the workspace's image is based, stays the same.
 # Environment: PLATFORMS (images; default linux/amd64,linux/arm64), PLUGIN_PLATFORMS (default linux and macOS, amd64 and arm64),
 # IMAGE_REPOSITORY, IMAGE_PUSH (as in make images), RELEASE_SIGNING_KEY (a file with a private key, PKCS #8 in PEM, ECDSA or Ed25519;
 # without it nothing is signed).
@@ -16,7 +16,7 @@ mkdir -p "$out"
 
 say() { printf 'release: %s\n' "$*"; }
 
-# plugin OS ARCH: an archive of kubectl-nestor in which nothing tells when and by whom it was made.
+# plugin OS ARCH: creates a reproducible archive of kubectl-nestor, without times and owners.
 plugin() {
 	local dir
 	dir=$(mktemp -d)
@@ -28,7 +28,7 @@ plugin() {
 	rm -rf "$dir"
 }
 
-# charts: packages of the charts. Helm keeps the times of files, so they are taken from the commit, whose time they have then.
+# charts: packages the charts. Helm keeps the times of files, so the files are extracted from the commit and have its time.
 charts() {
 	local dir chart
 	dir=$(mktemp -d)

@@ -14,7 +14,7 @@ import (
 
 const enter, tab, ctrlC, ctrlO, ctrlN, ctrlY, pageUp = "\r", "\t", "\x03", "\x0f", "\x0e", "\x19", "\x1b[5~"
 
-// chat opens a new chat on a terminal, in a namespace of its own whose general agent asks before it uses a tool.
+// chat opens a new chat on a terminal, in a new namespace whose general agent needs approval for tools.
 func chat(t *testing.T, width, height int, environ ...string) *screen {
 	t.Helper()
 	return chatWith(t, world.modelURL, width, height, environ...)

@@ -67,7 +67,7 @@ func TestGateAdaptsToTheServer(t *testing.T) {
 				load(gate, server, 1, time.Second) // learn the shortest duration
 				load(gate, server, tc.writers, 20*time.Second)
 				if got := gate.Stats(); got.Limit < tc.atLeast || got.Limit > tc.most || got.InFlight != 0 || got.Waiting != 0 {
-					t.Errorf("the gate stands at %+v, want a limit from %d to %d", got, tc.atLeast, tc.most)
+					t.Errorf("the gate is at %+v, want a limit from %d to %d", got, tc.atLeast, tc.most)
 				}
 			})
 		})
@@ -144,7 +144,7 @@ func TestAWriteThatIsGivenUpTakesNobodysTurn(t *testing.T) {
 		go write(t.Context())
 		synctest.Wait()
 		if got := gate.Stats(); got != (kubewrites.Stats{Limit: 1, InFlight: 1, Waiting: 2}) {
-			t.Errorf("the gate stands at %+v", got)
+			t.Errorf("the gate is at %+v", got)
 		}
 		leave()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
@@ -156,7 +156,7 @@ func TestAWriteThatIsGivenUpTakesNobodysTurn(t *testing.T) {
 			}
 		}
 		if got := gate.Stats(); got != (kubewrites.Stats{Limit: 1}) {
-			t.Errorf("the gate stands at %+v", got)
+			t.Errorf("the gate is at %+v", got)
 		}
 	})
 }

@@ -163,7 +163,7 @@ func TestStateDirectoryIsLocked(t *testing.T) {
 func TestMissingBinariesAreNamed(t *testing.T) {
 	_, err := localcluster.Start(t.Context(), localcluster.Options{Assets: t.TempDir()})
 	if err == nil || !strings.Contains(err.Error(), "make control-plane") {
-		t.Errorf("Start returned %v, want an error that says what to run", err)
+		t.Errorf("Start returned %v, want an error that names the command to run", err)
 	}
 }
 

@@ -93,7 +93,7 @@ func (c *Cluster) awaitAPIServer(ctx context.Context) error {
 		return client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error() == nil, nil
 	})
 	if err != nil {
-		return fmt.Errorf("the API server did not come back: %w", err)
+		return fmt.Errorf("the API server did not restart: %w", err)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ var _ = Describe("Examples that are refused", func() {
 		It("refuses "+one.file, func(ctx SpecContext) {
 			refused := one.header("Refused")
 			Expect(refused).NotTo(BeEmpty(), "the file should begin with \"# Refused: what the server says\"")
-			Expect(one.header("Instead")).NotTo(BeEmpty(), "the file should go on with \"# Instead: what to do\"")
+			Expect(one.header("Instead")).NotTo(BeEmpty(), "the file should continue with \"# Instead: what to do\"")
 			Expect(one.apply(ctx, newNamespace(ctx))).To(MatchError(ContainSubstring(refused)))
 		})
 	}

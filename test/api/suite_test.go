@@ -30,7 +30,7 @@ import (
 // update rewrites the golden files: go test ./test/api -update, then read the difference.
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// One cluster serves the suite; each spec has a namespace of its own.
+// One cluster serves the suite; each spec has a separate namespace.
 var (
 	cluster   *localcluster.Cluster
 	clientset *kubernetes.Clientset

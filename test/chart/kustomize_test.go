@@ -23,7 +23,7 @@ var _ = DescribeTable("Kustomize and the charts give the same objects", func(ctx
 	Expect(err).NotTo(HaveOccurred())
 	want := byName(append(fromHelm, definitions...))
 	got := byName(build(ctx, components...))
-	Expect(got).To(HaveKey("v1 Namespace /nestor-system"), "Kustomize makes the namespace, Helm with --create-namespace")
+	Expect(got).To(HaveKey("v1 Namespace /nestor-system"), "Kustomize creates the namespace, Helm with --create-namespace")
 	delete(got, "v1 Namespace /nestor-system")
 	Expect(cmp.Diff(want, got)).To(BeEmpty(), "-Helm +Kustomize")
 },

@@ -45,7 +45,7 @@ func TestInstallation(t *testing.T) {
 func TestEveryPageHasACluster(t *testing.T) {
 	for _, p := range allPages(t) {
 		if wants := p.Marks[cluster]; (wants == "empty") != slices.Contains(installation, title(p)) || (wants != "" && wants != "empty") {
-			t.Errorf("%s: a page for an empty cluster has the mark \"cluster: empty\" and stands in installation", p.Path)
+			t.Errorf("%s: a page for an empty cluster must have the mark \"cluster: empty\" and be listed in installation", p.Path)
 		}
 	}
 }

@@ -1,10 +1,11 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package docs_test follows the documentation: it runs every command of every page, and checks what the pages show and name.
+// Package docs_test runs the documentation: every command of every page, and checks of what the pages show and name.
 //
-// The pages run on what `make demo` starts, each in a namespace and a directory of its own. The directory looks like a checkout
-// after `make build`, with the demo's state in .demo. Endpoints that pages name stand for servers of this suite (see hosts).
+// The pages run on what `make demo` starts, each in a separate namespace and directory. The directory looks like a
+// checkout after `make build`, with the demo's state in .demo. Endpoints in pages are replaced by servers of this
+// suite (see hosts).
 package docs_test
 
 import (

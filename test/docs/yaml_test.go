@@ -96,7 +96,7 @@ func (s *stage) tryOut(t *testing.T, document map[string]any) error {
 	}
 	scoped, err := s.local.Client.IsObjectNamespaced(object)
 	if err != nil {
-		return fmt.Errorf("look for the kind: %w", err)
+		return fmt.Errorf("find the kind: %w", err)
 	}
 	if scoped {
 		object.SetNamespace(yamlNamespace)

@@ -25,7 +25,7 @@ images-test: ## Test the builder of images
 	cd hack/images && go vet ./... && go test -timeout 10m ./...
 
 .PHONY: node
-node: ## Put the programs of a real one-node cluster into bin/node: kubelet, containerd, CoreDNS and so on
+node: ## Install the programs of a real one-node cluster in bin/node: kubelet, containerd, CoreDNS and so on
 	@hack/realnode/install.sh "$(NODE_BIN)"
 
 .PHONY: e2e-images
@@ -34,9 +34,9 @@ e2e-images: $(if $(E2E_KUBECONFIG),,node)
 		nestor-operator nestor-scripted-model nestor-workspace postgres $(if $(E2E_KUBECONFIG),,pause coredns)
 
 .PHONY: e2e
-e2e: e2e-images ## Install Nestor on a real cluster and try everything there (root; or E2E_KUBECONFIG and E2E_REGISTRY for a cluster of yours; E2EFLAGS)
+e2e: e2e-images ## Install Nestor on a real cluster and run the end-to-end tests there (root; or E2E_KUBECONFIG and E2E_REGISTRY for a cluster of yours; E2EFLAGS)
 	E2E=1 NODE_BIN="$(NODE_BIN)" E2E_IMAGES="$(E2E_IMAGES)" go test ./test/e2e -count 1 -timeout 40m -v $(E2EFLAGS)
-	@# The flags are Ginkgo's, and these tests are none of it.
+	@# E2EFLAGS are Ginkgo's; these tests do not use it.
 	$(if $(E2EFLAGS),,E2E=1 NODE_BIN="$(NODE_BIN)" E2E_IMAGES="$(E2E_IMAGES)" go test ./test/e2e/realnode -count 1 -timeout 10m -v)
 
 .PHONY: real-cluster
@@ -44,7 +44,7 @@ real-cluster: e2e-images ## Run a real one-node cluster with Nestor's images unt
 	@NODE_BIN="$(NODE_BIN)" hack/realnode/run.sh "$(E2E_IMAGES)"/*.tar
 
 .PHONY: release
-release: ## Make all files of a release in dist/VERSION: images, charts, plugin, notes, checksums (VERSION=v0.2.0)
+release: ## Create all files of a release in dist/VERSION: images, charts, plugin, notes, checksums (VERSION=v0.2.0)
 	@hack/release/build.sh "$(VERSION)"
 
 .PHONY: release-notes

@@ -5,9 +5,9 @@
 // scripted model, a tool server, and pages for several users. It prints its results as lines of JSON on standard
 // output, and reads commands from standard input:
 //
-//	open USER NAMESPACE   serve a page as USER (admin, alice, bob or nobody) and tell its link
-//	tokens                serve a page that people sign in to, and tell its address and a token
-//	long NAMESPACE CHAT   make a chat with an agent that has said and heard 10,000 messages; the operator must be down
+//	open USER NAMESPACE   serve a page as USER (admin, alice, bob or nobody) and print its link
+//	tokens                serve a page with token sign-in, and print its address and a token
+//	long NAMESPACE CHAT   create a chat with an agent that has 10,000 messages; the operator must be down
 //	restart               stop the operator and start another one
 //	down                  stop the operator
 //	up                    start it again

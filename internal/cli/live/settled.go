@@ -24,7 +24,7 @@ const (
 	Answered
 	// NeedsPerson: the chat waits for a question to be answered or a call to be approved.
 	NeedsPerson
-	// Refused: the message was rejected; its status says why.
+	// Refused: the message was rejected; its status has the reason.
 	Refused
 	// Broken: the model call failed permanently; the next message retries.
 	Broken

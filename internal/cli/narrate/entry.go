@@ -30,9 +30,9 @@ func title(e historyv1.Entry) string {
 	case historyv1.EntryApproval:
 		return child + " needs approval"
 	case historyv1.EntryDecision:
-		return cmp.Or(terminal.Line(e.By), "somebody") + map[string]string{"Approve": " approved", "Deny": " denied", "": " decided"}[e.Decision]
+		return cmp.Or(terminal.Line(e.By), "a user") + map[string]string{"Approve": " approved", "Deny": " denied", "": " decided"}[e.Decision]
 	case historyv1.EntryCancelled:
-		return "cancelled by " + cmp.Or(terminal.Line(e.By), "somebody")
+		return "cancelled by " + cmp.Or(terminal.Line(e.By), "a user")
 	}
 	return strings.ToLower(string(e.Kind))
 }

@@ -60,14 +60,14 @@ func TestToolsArePinned(t *testing.T) {
 		{"a tool is added: it has no hints", nil, list("a=1", "b=1", "c=1"), "a* b* c ToolsAdded"},
 		{"the added tool changes", nil, list("a=1", "b=1", "c=2"), "a* b* (c) ToolsWithheld"},
 		{"a tool vanishes", nil, list("a=1"), "a* ToolsAsPinned"},
-		{"it comes back changed", nil, list("a=1", "b=3"), "a* (b) ToolsWithheld"},
-		{"it comes back as it was", nil, list("a=1", "b=1"), "a* b* ToolsAsPinned"},
+		{"it returns changed", nil, list("a=1", "b=3"), "a* (b) ToolsWithheld"},
+		{"it returns unchanged", nil, list("a=1", "b=1"), "a* b* ToolsAsPinned"},
 		{"another digest is accepted", func() { object.Spec.AcceptChanges = "sha256:other" }, list("a=2", "b=1"), "(a) b* ToolsWithheld"},
 		{"the digest is accepted", func() { object.Spec.AcceptChanges = list("a=2", "b=1", "d=1").Digest }, list("a=2", "b=1", "d=1"), "a* b* d* ToolsAsPinned"},
 		{"it does not accept later changes", nil, list("a=3", "b=1", "d=1"), "(a) b* d* ToolsWithheld"},
 		{"a previously accepted version is withheld too", nil, list("a=1", "b=1", "d=1"), "(a) b* d* ToolsWithheld"},
 		{"another field changes nothing", func() { object.Generation++; object.Spec.TimeoutSeconds = 9 }, list("a=3", "b=1"), "(a) b* ToolsWithheld"},
-		{"another endpoint is pinned anew", func() { object.Spec.URL = "https://other" }, list("a=3", "b=4"), "a* b* ToolsAsPinned"},
+		{"another endpoint is pinned again", func() { object.Spec.URL = "https://other" }, list("a=3", "b=4"), "a* b* ToolsAsPinned"},
 	} {
 		if step.change != nil {
 			step.change()

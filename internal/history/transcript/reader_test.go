@@ -95,7 +95,7 @@ func TestTenThousandMessagesAreReadInPages(t *testing.T) {
 	}
 	// A page reads one entry ahead, to report whether there are more.
 	if all := 2*messages + 1; counter.events > all+all/page*8 {
-		t.Errorf("reading %d events in pages read %d: a page does not go on where the one before stopped", all, counter.events)
+		t.Errorf("reading %d events in pages read %d: a page does not continue where the previous one stopped", all, counter.events)
 	}
 	if counter.most > 1000 {
 		t.Errorf("%d events were held at once", counter.most)

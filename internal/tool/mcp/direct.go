@@ -196,7 +196,7 @@ func (d *direct) post(ctx context.Context, m outgoing, tool string) (*http.Respo
 func (d *direct) request(ctx context.Context, method string, body io.Reader) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, method, d.url.String(), body)
 	if err != nil {
-		return nil, fmt.Errorf("make a request: %w", err)
+		return nil, fmt.Errorf("create a request: %w", err)
 	}
 	if user := d.url.User; user != nil {
 		password, _ := user.Password()

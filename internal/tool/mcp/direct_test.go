@@ -255,6 +255,6 @@ func TestCancelledCallNotifiesTheServer(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	if got, id := <-told, <-ids; got != id {
-		t.Errorf("the server is told that %s is cancelled, want %s", got, id)
+		t.Errorf("the server was notified that %s is cancelled, want %s", got, id)
 	}
 }

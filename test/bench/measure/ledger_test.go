@@ -60,7 +60,7 @@ func TestLedgerQueries(t *testing.T) {
 	for name, count := range map[string]struct {
 		of   func(context.Context, time.Time) (int64, error)
 		want int64
-	}{"turns": {l.Turns, 4}, "model calls": {l.ModelCalls, 6}, "agents at work": {l.Started, 2}, "failed calls": {l.FailedCalls, 0}} {
+	}{"turns": {l.Turns, 4}, "model calls": {l.ModelCalls, 6}, "started agents": {l.Started, 2}, "failed calls": {l.FailedCalls, 0}} {
 		if got, err := count.of(t.Context(), began); err != nil || got != count.want {
 			t.Errorf("%s: %d (%v), want %d", name, got, err, count.want)
 		}
@@ -79,13 +79,13 @@ func TestLedgerQueries(t *testing.T) {
 		t.Errorf("first events (%v) (-want +got):\n%s", err, diff)
 	}
 	if most, err := l.MostAtWork(t.Context(), "worker", began.Add(-2*time.Hour)); err != nil || most != 1 {
-		t.Errorf("%d agents at work at the same time (%v), want 1: they followed each other", most, err)
+		t.Errorf("%d agents active at the same time (%v), want 1", most, err)
 	}
 	if err := write(t.Context(), written, "c", began.Add(time.Minute+150*time.Millisecond), 3); err != nil {
 		t.Fatal(err)
 	}
 	if most, err := l.MostAtWork(t.Context(), "worker", began); err != nil || most != 2 {
-		t.Errorf("%d agents at work at the same time (%v), want 2", most, err)
+		t.Errorf("%d agents active at the same time (%v), want 2", most, err)
 	}
 	chat := ledger.Batch{Agent: "d", Create: &ledger.Agent{UID: "d", Kind: "SubAgent", Namespace: "bench", Name: "d", Role: "lead", Root: "d", Chat: "talk", CreatedAt: began}}
 	chat.Events = []ledger.Event{{Type: "Started", At: began, Data: []byte("{}")}}

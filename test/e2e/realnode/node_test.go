@@ -107,7 +107,7 @@ func traces(t *testing.T, dir string) map[string]string {
 		cmd.Env = append(os.Environ(), "NODE="+dir)
 		out, err := cmd.Output()
 		if err != nil {
-			t.Fatalf("look at %s: %v", what, err)
+			t.Fatalf("list %s: %v", what, err)
 		}
 		found[what] = string(out)
 	}
