@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// nobody is an unprivileged user, as in a pod.
+// The UID of an unprivileged user, as in a pod.
 const nobody = 65534
 
 // TestBashCannotReadTheTokenFromTheServer: bash runs as the server's user, who can normally inspect all of that
@@ -41,8 +41,8 @@ func TestBashCannotReadTheTokenFromTheServer(t *testing.T) {
 	}
 }
 
-// unprivileged returns the command of a server that runs as nobody if the test runs as root, from whom nothing can be
-// hidden.
+// unprivileged returns the command of a server that runs as an unprivileged user if the test runs as root, because
+// nothing can be hidden from root.
 func unprivileged(t *testing.T, root string) *exec.Cmd {
 	t.Helper()
 	if os.Getuid() != 0 {

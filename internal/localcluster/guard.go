@@ -18,25 +18,26 @@ import (
 
 // A guard ends the control plane when the caller dies without stopping it; see package lifeline.
 //
-// envtest starts etcd and the API server itself. They run by way of launchers: scripts that record their process id, open the lifeline,
-// which is a named pipe here, and become the real program.
+// envtest starts etcd and the API server itself. They run through launchers: scripts that record their process ID,
+// open the lifeline, a named pipe, and exec the real program.
 type guard struct {
 	dir, pipe string
 	line      *os.File
-	// cleanup removes the files that nobody needs after the death of the caller.
+	// cleanup removes the files that are not needed after the death of the caller.
 	cleanup string
 }
 
-// startGuard makes a guard for a cluster whose files are in stateDir. If the caller dies, a temporary stateDir is removed.
+// startGuard starts a guard for a cluster whose files are in stateDir. If the caller dies, a temporary stateDir is
+// removed.
 func startGuard(stateDir string, temporary bool) (*guard, error) {
 	dir := filepath.Join(stateDir, "run")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the guard's directory: %w", err)
+		return nil, fmt.Errorf("create the guard's directory: %w", err)
 	}
-	// The name is new for each guard: a launcher of an earlier one must not take this pipe for its own.
+	// The name is new for each guard, so that a launcher of an earlier one cannot open this pipe.
 	unique, err := os.MkdirTemp(dir, "lifeline-")
 	if err != nil {
-		return nil, fmt.Errorf("make the guard's directory: %w", err)
+		return nil, fmt.Errorf("create the guard's directory: %w", err)
 	}
 	g := &guard{dir: dir, pipe: filepath.Join(unique, "pipe")}
 	if err := syscall.Mkfifo(g.pipe, 0o600); err != nil {
@@ -49,13 +50,14 @@ func startGuard(stateDir string, temporary bool) (*guard, error) {
 	if temporary {
 		removed = stateDir
 	}
-	// Without the pipe, the caller stopped everything itself. A process that is being killed may still write a file.
+	// If the pipe is gone, the caller stopped everything itself. A process that is being killed may still write a
+	// file.
 	g.cleanup = fmt.Sprintf(`[ -p %s ] && for attempt in 1 2 3 4 5; do rm -rf %s && break; sleep 0.2; done`, quote(g.pipe), quote(removed))
 	return g, nil
 }
 
-// launcher returns the path of a script that runs a program under the guard. A control plane on a developer's machine is small: garbage
-// collection would take a third of its time, and collecting less often costs it little memory.
+// launcher returns the path of a script that runs a program under the guard. A local control plane is small: a higher
+// GOGC costs little memory and saves a third of its CPU time.
 func (g *guard) launcher(program string) (string, error) {
 	name := filepath.Base(program)
 	path := filepath.Join(g.dir, name)
@@ -67,7 +69,7 @@ func (g *guard) launcher(program string) (string, error) {
 	return path, nil
 }
 
-// pids returns the ids of the programs that were started.
+// pids returns the IDs of the started programs.
 func (g *guard) pids() map[string]int {
 	found := map[string]int{}
 	for _, program := range []string{etcd, apiServer, controllerManager} {
@@ -82,7 +84,7 @@ func (g *guard) pids() map[string]int {
 	return found
 }
 
-// dead names a program under the guard that has ended, or nothing.
+// dead returns the name of a guarded program that has ended, or "".
 func (g *guard) dead() string {
 	for program, pid := range g.pids() {
 		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
@@ -92,7 +94,7 @@ func (g *guard) dead() string {
 	return ""
 }
 
-// close ends what still runs. stopped says that nothing does.
+// close kills what still runs. stopped means that nothing does.
 func (g *guard) close(stopped bool) error {
 	pids := g.pids()
 	if err := errors.Join(os.RemoveAll(g.dir), g.line.Close()); err != nil {

@@ -48,9 +48,8 @@ func guard(hosts []string, next http.Handler) http.Handler {
 	})
 }
 
-// ownRequest reports whether the page itself or the person made the request, rather than another site. Browsers say
-// so in Sec-Fetch-Site; older ones send Origin. A program that sends neither has no cookies that another site could
-// abuse.
+// ownRequest reports whether the page itself or the person made the request, rather than another site. Browsers send
+// Sec-Fetch-Site; older ones send Origin. A program that sends neither has no cookies that another site could abuse.
 func ownRequest(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "same-origin", "none":

@@ -13,7 +13,7 @@ import (
 )
 
 // Much of the API is immutable. A Go type that drops or rewrites what a person wrote, such as an explicit empty list,
-// would then be rejected for a change that nobody made.
+// would then be rejected for an unintended change.
 var _ = Describe("A Go client", func() {
 	for _, dir := range []string{samplesDir, validDir} {
 		for _, one := range examples(dir) {

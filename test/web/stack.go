@@ -29,18 +29,18 @@ import (
 
 const operatorNamespace = "nestor-system"
 
-// stack is everything that runs.
+// stack is all running parts.
 type stack struct {
 	cluster *localcluster.Cluster
 	ledger  ledger.Ledger
 	users   map[string]*rest.Config
 	live    *live.Hub
-	history func() error // ends the history API; nil while there is none
+	history func() error // stops the history API; nil while there is none
 	servers []*httptest.Server
 	stop    func() error // the operator; nil while there is none
 }
 
-// newStack starts everything. What it started stops if something fails.
+// newStack starts everything, and stops it again if something fails.
 func newStack(ctx context.Context) (s *stack, err error) {
 	s = &stack{live: &live.Hub{}}
 	defer func() {
@@ -92,7 +92,7 @@ func (s *stack) serve(handler http.Handler) string {
 	return server.URL
 }
 
-// serveModel plays the page's own script, and then the demo's.
+// serveModel serves the page's own script, and then the demo's.
 func (s *stack) serveModel() (string, error) {
 	own, err := scripted.Parse("script.yaml", script)
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *stack) serveModel() (string, error) {
 	return s.serve(scripted.NewServer(scripted.Options{Scripts: append([]*scripted.Script{own}, scripts...)})) + "/v1", nil
 }
 
-// serveHistory runs the history API, which stays while operators come and go.
+// serveHistory runs the history API, which stays while operators are restarted.
 func (s *stack) serveHistory(ctx context.Context) error {
 	const service = "history"
 	server, err := history.New(ctx, history.Options{
@@ -156,13 +156,13 @@ func (s *stack) stopOperator() error {
 	return stop()
 }
 
-// furnish makes the namespaces, the people and what they talk to.
+// furnish creates the namespaces, the users and their objects.
 func (s *stack) furnish(ctx context.Context, modelURL, notesURL string) error {
 	api, err := client.New(s.cluster.Config, client.Options{Scheme: operator.NewScheme()})
 	if err != nil {
 		return fmt.Errorf("connect to the cluster: %w", err)
 	}
-	objects := []client.Object{userRole()} // the operator's namespace came with the history API
+	objects := []client.Object{userRole()} // the history API created the operator's namespace
 	for _, name := range []string{"alice", "bob", "empty"} {
 		objects = append(objects, namespace(name), provider(name, modelURL), toolServer(name, notesURL), scribe(name), orchestrator(name))
 		if name != "empty" {

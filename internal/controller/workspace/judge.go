@@ -14,19 +14,19 @@ import (
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
-// overdue is how long after its time a pod that is being deleted may still be there. Then its node is taken for lost.
+// overdue is how long after its grace period a pod may still exist before its node counts as lost.
 const overdue = 30 * time.Second
 
-// verdict is what should become of a pod.
+// verdict is what to do with a pod.
 type verdict struct {
-	// remove says to delete the pod, force to do so without its node's word, and why is for the log.
+	// remove means to delete the pod, and force to do so without confirmation by its node; why is for the log.
 	remove, force bool
 	why           string
-	// again is when to look at it again; zero is at its next change.
+	// again is when to check it again; zero means at its next change.
 	again time.Duration
 }
 
-// judge decides what should become of a pod that was last used at some time and is used by a number of calls.
+// judge decides what to do with a pod, given the time of its last use and the number of calls in it.
 func judge(p *corev1.Pod, idle time.Duration, calls int, last, now time.Time) verdict {
 	if at := p.DeletionTimestamp; at != nil {
 		left := at.Add(overdue).Sub(now)
@@ -34,7 +34,8 @@ func judge(p *corev1.Pod, idle time.Duration, calls int, last, now time.Time) ve
 		case left > 0:
 			return verdict{again: left}
 		case onClaim(p):
-			// Two pods on one volume could spoil it: only a person, or the node, can say that the old one is gone.
+			// Two pods on one volume could corrupt it: only a person, or the node, can confirm that the old one is
+			// gone.
 			return verdict{}
 		}
 		return verdict{remove: true, force: true, why: "its node does not answer"}
@@ -55,12 +56,12 @@ func onClaim(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.PersistentVolumeClaim != nil })
 }
 
-// over says that a pod has ended and will not start again by itself.
+// over reports whether a pod has ended and will not restart by itself.
 func over(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
 }
 
-// ended says in words how a pod ended.
+// ended describes how a pod ended.
 func ended(p *corev1.Pod) string {
 	words := "it ended"
 	if p.Status.Reason != "" {
@@ -81,7 +82,7 @@ func ready(p *corev1.Pod) bool {
 // hopeless are the reasons for which a container does not start until a person acts.
 var hopeless = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError"}
 
-// waitsFor says what keeps a pod from being ready, and whether it is worth waiting for.
+// waitsFor returns what keeps a pod from being ready, and whether it is worth waiting for.
 func waitsFor(p *corev1.Pod) (words string, hope bool) {
 	for _, status := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		if t := failure(status); t != nil {
@@ -102,7 +103,7 @@ func waitsFor(p *corev1.Pod) (words string, hope bool) {
 	return "its pod is starting", true
 }
 
-// failure is how a container last failed, if it has not come up since.
+// failure returns the last failure of a container, if it has not started since.
 func failure(status corev1.ContainerStatus) *corev1.ContainerStateTerminated {
 	for _, state := range []corev1.ContainerState{status.State, status.LastTerminationState} {
 		if t := state.Terminated; t != nil && t.ExitCode != 0 && status.State.Running == nil {
@@ -112,7 +113,8 @@ func failure(status corev1.ContainerStatus) *corev1.ContainerStateTerminated {
 	return nil
 }
 
-// oneLine makes a message of a node or of git fit for a sentence. The end of a long one says the most.
+// oneLine formats a message of a node or of git for a sentence. It keeps the end of a long one, which is the most
+// informative part.
 func oneLine(message string) string {
 	const limit = 500
 	message = shorten.Tail(shorten.Line(message), limit)

@@ -125,7 +125,7 @@ func (s *Scheduler) SetProvider(spec Provider) {
 	})
 }
 
-// RemoveProvider removes a provider. Its waiting calls are granted at once, so that their callers find out that the
+// RemoveProvider removes a provider. Its waiting calls are granted at once; their callers then detect that the
 // provider was removed.
 func (s *Scheduler) RemoveProvider(name string) {
 	s.change(func(time.Time) []*provider {

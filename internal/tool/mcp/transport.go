@@ -129,7 +129,7 @@ func (g *guardedTripper) learn(encoded []byte) {
 		Result *sdk.InitializeResult `json:"result"`
 	}
 	if json.Unmarshal(encoded, &answer) != nil || answer.Result == nil || answer.Result.Capabilities == nil {
-		return // the SDK will say so
+		return // the SDK reports the error
 	}
 	tools := answer.Result.Capabilities.Tools
 	g.silent.Store(tools == nil || !tools.ListChanged)
