@@ -25,11 +25,11 @@ func health(script string, object map[string]any) (string, error) {
 	if !ok {
 		return "", errors.New("the script returns no table")
 	}
-	switch said := lua.LVAsString(answer.RawGetString("status")); said {
+	switch status := lua.LVAsString(answer.RawGetString("status")); status {
 	case "Healthy", "Progressing", "Degraded", "Suspended":
-		return said, nil
+		return status, nil
 	default:
-		return "", fmt.Errorf("Argo CD knows no status %q", said)
+		return "", fmt.Errorf("Argo CD knows no status %q", status)
 	}
 }
 

@@ -63,14 +63,14 @@ func run(flux, argocd string, in io.Reader, out io.Writer) error {
 		if err := utilyaml.Unmarshal(document, &object.Object); err != nil {
 			return fmt.Errorf("parse an object: %w", err)
 		}
-		if err := judge(out, object, expressions, script); err != nil {
+		if err := printStatus(out, object, expressions, script); err != nil {
 			return fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
 		}
 	}
 }
 
-// judge prints the status of an object in each tool.
-func judge(out io.Writer, object *unstructured.Unstructured, expressions map[string]*cel.StatusEvaluator, script string) error {
+// printStatus prints the status of an object in each tool.
+func printStatus(out io.Writer, object *unstructured.Unstructured, expressions map[string]*cel.StatusEvaluator, script string) error {
 	plain, err := status.Compute(object)
 	if err != nil {
 		return fmt.Errorf("kstatus: %w", err)

@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// listsAge is the maximum age of the package lists.
-const listsAge = 12 * time.Hour
+// maxListsAge is the maximum age of the package lists.
+const maxListsAge = 12 * time.Hour
 
 // apt runs apt-get with separate directories: other sources, another architecture, and no installed packages.
 type apt struct {
@@ -29,7 +29,7 @@ type apt struct {
 
 // newApt prepares apt's directories. They are kept, so that a second build downloads nothing.
 func (o *options) newApt(architecture string) (*apt, error) {
-	if err := installed(); err != nil {
+	if err := checkApt(); err != nil {
 		return nil, err
 	}
 	key := fmt.Sprintf("%x", sha256.Sum256([]byte(o.mirror+" "+o.suite)))[:8]
@@ -77,7 +77,7 @@ var printedFile = regexp.MustCompile(`(?m)^'[^']+' (\S+\.deb) \d+`)
 // refresh updates the package lists if they are old.
 func (a *apt) refresh(ctx context.Context) error {
 	mark := filepath.Join(a.dir, "refreshed")
-	if info, err := os.Stat(mark); err == nil && time.Since(info.ModTime()) < listsAge {
+	if info, err := os.Stat(mark); err == nil && time.Since(info.ModTime()) < maxListsAge {
 		return nil
 	}
 	if _, err := a.get(ctx, "update", "--quiet=2", "--error-on=any"); err != nil {
@@ -96,12 +96,12 @@ func (a *apt) get(ctx context.Context, args ...string) (string, error) {
 	for name, value := range settings {
 		flags = append(flags, "-o", name+"="+value)
 	}
-	var out, words bytes.Buffer
+	var out, output bytes.Buffer
 	cmd := exec.CommandContext(ctx, "apt-get", append(flags, args...)...)
-	cmd.Stdout, cmd.Stderr = &out, &words
+	cmd.Stdout, cmd.Stderr = &out, &output
 	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C", "APT_CONFIG=")
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("apt-get %s: %w\n%s", args[0], err, words.String())
+		return "", fmt.Errorf("apt-get %s: %w\n%s", args[0], err, output.String())
 	}
 	return out.String(), nil
 }

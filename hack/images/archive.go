@@ -134,8 +134,8 @@ func pack(dir, target string, at time.Time) (size int64, err error) {
 	return size, nil
 }
 
-// pushed pushes the image to the registry, if one is set.
-func (o *options) pushed(ctx context.Context, i image, a artifact) error {
+// pushImage pushes the image to the registry, if one is set.
+func (o *options) pushImage(ctx context.Context, i image, a artifact) error {
 	if o.push == "" {
 		return nil
 	}

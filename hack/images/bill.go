@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// bill is a software bill of materials: an SPDX 2.3 document.
-type bill struct {
+// spdxDocument is a software bill of materials: an SPDX 2.3 document.
+type spdxDocument struct {
 	Version       string         `json:"spdxVersion"`
 	License       string         `json:"dataLicense"`
 	ID            string         `json:"SPDXID"`
@@ -61,18 +61,18 @@ type relationship struct {
 	Related string `json:"relatedSpdxElement"`
 }
 
-const nothing = "NOASSERTION"
+const noAssertion = "NOASSERTION"
 
-// writeBill writes the bill of materials of an image. Go modules are read from the build information of the program.
-func (o *options) writeBill(i image, a artifact, all []built) error {
-	b := &bill{
+// writeSPDX writes the bill of materials of an image. Go modules are read from the build information of the program.
+func (o *options) writeSPDX(i image, a artifact, all []built) error {
+	b := &spdxDocument{
 		Version: "SPDX-2.3", License: "CC0-1.0", ID: "SPDXRef-DOCUMENT", Name: i.name + "-" + o.version,
 		Namespace: "https://nestor.dev/spdx/" + i.name + "/" + a.digest.Hex,
 		Creation:  creation{Created: o.created.Format(time.RFC3339), Creators: []string{"Organization: The Nestor Authors", "Tool: nestor-images"}},
 	}
 	const imageID = "SPDXRef-image"
 	b.Packages = append(b.Packages, spdxPackage{
-		ID: imageID, Name: i.name, Version: o.version, Purpose: "CONTAINER", Download: nothing,
+		ID: imageID, Name: i.name, Version: o.version, Purpose: "CONTAINER", Download: noAssertion,
 		Checksums: []checksum{{Algorithm: "SHA256", Value: a.digest.Hex}},
 	})
 	b.Relationships = append(b.Relationships, relationship{b.ID, "DESCRIBES", imageID})
@@ -130,7 +130,7 @@ var notInID = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
 
 func newPackage(name, version, purl string) spdxPackage {
 	return spdxPackage{
-		ID: "SPDXRef-" + notInID.ReplaceAllString(name+"-"+version, "-"), Name: name, Version: version, Purpose: "LIBRARY", Download: nothing,
+		ID: "SPDXRef-" + notInID.ReplaceAllString(name+"-"+version, "-"), Name: name, Version: version, Purpose: "LIBRARY", Download: noAssertion,
 		References: []externalRef{{Category: "PACKAGE-MANAGER", Type: "purl", Locator: purl}},
 	}
 }

@@ -37,7 +37,7 @@ var shellPackages = []string{
 	"bash", "coreutils", "diffutils", "findutils", "grep", "gzip", "mawk", "patch", "procps", "sed", "tar", "git", "openssh-client",
 }
 
-var catalogue = []image{
+var images = []image{
 	{name: "nestor-operator", description: "Nestor's controllers", command: "./cmd/nestor-operator"},
 	{name: "nestor-scripted-model", description: "A model that plays scripts, for trying Nestor without a key", command: "./cmd/nestor-scripted-model"},
 	{

@@ -23,9 +23,9 @@ import (
 // keyring has the keys of Debian's archive.
 const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
-// unneeded are dependencies that nothing here uses: tools for installing packages, which is impossible in an image
+// excludedPackages are dependencies that nothing here uses: tools for installing packages, which is impossible in an image
 // without root, and git commands written in Perl.
-var unneeded = []string{
+var excludedPackages = []string{
 	"perl", "perl-base", "perl-modules-*", "libperl*", "liberror-perl", "libgdbm*", "libdb5.3*", "debconf", "dpkg", "adduser", "passwd", "libpam-modules*", "libpam-runtime",
 	"sysvinit-utils", "init-system-helpers", "ssl-cert", "openssl", "netbase", "postgresql-common*", "postgresql-client-common", "libjson-perl", "git-man",
 	"libllvm*", "libz3-*", "libipc-run-perl", "libio-pty-perl", "libtext-*-perl", "ucf", "sensible-utils", "openssl-provider-legacy", "locales",
@@ -52,7 +52,7 @@ func (o *options) debian(ctx context.Context, architecture string, wanted []stri
 		if err != nil {
 			return nil, nil, err
 		}
-		if slices.ContainsFunc(unneeded, func(glob string) bool { ok, _ := path.Match(glob, p.name); return ok }) {
+		if slices.ContainsFunc(excludedPackages, func(glob string) bool { ok, _ := path.Match(glob, p.name); return ok }) {
 			continue
 		}
 		packages = append(packages, p)
@@ -60,7 +60,7 @@ func (o *options) debian(ctx context.Context, architecture string, wanted []stri
 			return nil, nil, fmt.Errorf("unpack %s: %w", filepath.Base(archive), err)
 		}
 	}
-	t.furnish()
+	t.addSystemFiles()
 	return t, packages, t.checkLibraries()
 }
 
@@ -111,14 +111,14 @@ func (t tree) unpack(ctx context.Context, archive string) error {
 	if err != nil {
 		return err
 	}
-	var words bytes.Buffer
-	cmd.Stderr = &words
+	var output bytes.Buffer
+	cmd.Stderr = &output
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	readErr := t.read(bufio.NewReader(out))
 	if err := cmd.Wait(); err != nil {
-		return fmt.Errorf("%w: %s", err, words.String())
+		return fmt.Errorf("%w: %s", err, output.String())
 	}
 	return readErr
 }
@@ -136,24 +136,24 @@ func (t tree) read(from io.Reader) error {
 		if slices.Contains(rootLinks, clean(h.Name)) && h.Typeflag == tar.TypeSymlink {
 			continue // it links to where merged moves the files
 		}
-		name := merged(clean(h.Name))
-		if !useful(name) {
+		name := mergedPath(clean(h.Name))
+		if !isUseful(name) {
 			continue
 		}
 		content, err := io.ReadAll(r)
 		if err != nil {
 			return err
 		}
-		kept := tar.Header{Typeflag: h.Typeflag, Name: name, Linkname: h.Linkname, Mode: h.Mode & 0o1777} // no set-user-ID programs
+		header := tar.Header{Typeflag: h.Typeflag, Name: name, Linkname: h.Linkname, Mode: h.Mode & 0o1777} // no set-user-ID programs
 		if h.Typeflag == tar.TypeLink {
-			kept.Linkname = merged(clean(h.Linkname))
+			header.Linkname = mergedPath(clean(h.Linkname))
 		}
-		t.put(kept, content)
+		t.put(header, content)
 	}
 }
 
-// merged maps paths in /bin, /lib and so on to /usr, where furnish's links point.
-func merged(name string) string {
+// mergedPath maps paths in /bin, /lib and so on to /usr, where furnish's links point.
+func mergedPath(name string) string {
 	for _, dir := range rootLinks {
 		if name == dir || strings.HasPrefix(name, dir+"/") {
 			return "usr/" + name
@@ -164,8 +164,8 @@ func merged(name string) string {
 
 var rootLinks = []string{"bin", "sbin", "lib", "lib64"}
 
-// useful reports whether a file is needed in a container. Licences must stay.
-func useful(name string) bool {
+// isUseful reports whether a file is needed in a container. Licences must stay.
+func isUseful(name string) bool {
 	if strings.HasPrefix(name, "usr/share/doc/") {
 		return path.Base(name) == "copyright"
 	}
@@ -178,8 +178,8 @@ func useful(name string) bool {
 	return true
 }
 
-// furnish does what the packages' scripts would have done.
-func (t tree) furnish() {
+// addSystemFiles does what the packages' scripts would have done.
+func (t tree) addSystemFiles() {
 	for _, dir := range rootLinks {
 		delete(t, dir)
 		t.link(dir, "usr/"+dir)
@@ -195,8 +195,8 @@ func (t tree) furnish() {
 	t.add("etc/profile", file{content: "PATH=/usr/local/bin:/usr/bin:/usr/sbin\n", mode: 0o644})
 }
 
-// installed returns an error if apt cannot be used here.
-func installed() error {
+// checkApt returns an error if apt cannot be used here.
+func checkApt() error {
 	for _, program := range []string{"apt-get", "dpkg-deb"} {
 		if _, err := exec.LookPath(program); err != nil {
 			return fmt.Errorf("%s is missing: build this image on Debian or Ubuntu, or with the Dockerfile", program)

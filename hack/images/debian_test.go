@@ -40,7 +40,7 @@ func TestTreesAreMerged(t *testing.T) {
 	if err := tr.read(&packed); err != nil {
 		t.Fatal(err)
 	}
-	tr.furnish()
+	tr.addSystemFiles()
 	if e := tr["usr/bin/su"]; e.header.Mode != 0o755 {
 		t.Errorf("su has the mode %o: no program may run as another user", e.header.Mode)
 	}
@@ -82,7 +82,7 @@ func TestLayersDoNotDependOnTheOrderOfAdditions(t *testing.T) {
 
 // TestWorkspaceHasItsTools builds the image from Debian packages and, if this machine can, runs its programs.
 func TestWorkspaceHasItsTools(t *testing.T) {
-	if err := installed(); err != nil {
+	if err := checkApt(); err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatal(err)
 		}
@@ -112,20 +112,20 @@ func TestWorkspaceHasItsTools(t *testing.T) {
 		}
 	}
 	if os.Geteuid() == 0 {
-		tryTools(t, image)
+		checkTools(t, image)
 	}
 }
 
-// tryTools runs programs of the image in its file system, as its user.
-func tryTools(t *testing.T, image v1.Image) {
+// checkTools runs programs of the image in its file system, as its user.
+func checkTools(t *testing.T, image v1.Image) {
 	t.Helper()
 	root := t.TempDir()
 	unpack := exec.CommandContext(t.Context(), "tar", "-x", "-C", root)
 	r := mutate.Extract(image)
 	defer r.Close()
 	unpack.Stdin = r
-	if words, err := unpack.CombinedOutput(); err != nil {
-		t.Fatalf("unpack: %v: %s", err, words)
+	if output, err := unpack.CombinedOutput(); err != nil {
+		t.Fatalf("unpack: %v: %s", err, output)
 	}
 	if err := os.Chmod(root, 0o755); err != nil {
 		t.Fatal(err)
@@ -135,8 +135,8 @@ func tryTools(t *testing.T, image v1.Image) {
 	if err := os.MkdirAll(filepath.Dir(device), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if words, err := exec.CommandContext(t.Context(), "mknod", "-m", "666", device, "c", "1", "3").CombinedOutput(); err != nil {
-		t.Fatalf("make /dev/null: %v: %s", err, words)
+	if output, err := exec.CommandContext(t.Context(), "mknod", "-m", "666", device, "c", "1", "3").CombinedOutput(); err != nil {
+		t.Fatalf("make /dev/null: %v: %s", err, output)
 	}
 	out, err := exec.CommandContext(t.Context(), "chroot", "--userspec=65532:65532", root, "/bin/sh", "-c",
 		"set -e; git --version; ssh -V 2>&1; echo a | awk '{print $1}' | sed s/a/b/; nestor-workspace --version; whoami").CombinedOutput()

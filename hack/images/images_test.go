@@ -100,7 +100,7 @@ func TestBillOfMaterialsListsTheModules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b bill
+	var b spdxDocument
 	if err := json.Unmarshal(text, &b); err != nil {
 		t.Fatal(err)
 	}

@@ -124,19 +124,19 @@ func defaultCache() string {
 // choose returns images by name; no names means those of a release.
 func choose(names []string) ([]image, error) {
 	if len(names) == 0 {
-		return slices.DeleteFunc(slices.Clone(catalogue), func(i image) bool { return i.testOnly }), nil
+		return slices.DeleteFunc(slices.Clone(images), func(i image) bool { return i.testOnly }), nil
 	}
 	var chosen []image
 	for _, name := range names {
-		at := slices.IndexFunc(catalogue, func(i image) bool { return i.name == name })
+		at := slices.IndexFunc(images, func(i image) bool { return i.name == name })
 		if at < 0 {
-			known := make([]string, 0, len(catalogue))
-			for _, i := range catalogue {
+			known := make([]string, 0, len(images))
+			for _, i := range images {
 				known = append(known, i.name)
 			}
 			return nil, fmt.Errorf("there is no image %q; there are %s", name, strings.Join(known, ", "))
 		}
-		chosen = append(chosen, catalogue[at])
+		chosen = append(chosen, images[at])
 	}
 	return chosen, nil
 }

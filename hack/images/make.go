@@ -41,10 +41,10 @@ func (o *options) make(ctx context.Context, i image) error {
 	if err != nil {
 		return err
 	}
-	if err := o.writeBill(i, artifact, all); err != nil {
+	if err := o.writeSPDX(i, artifact, all); err != nil {
 		return err
 	}
-	if err := o.pushed(ctx, i, artifact); err != nil {
+	if err := o.pushImage(ctx, i, artifact); err != nil {
 		return err
 	}
 	fmt.Fprintf(o.log, "%s@%s  %.1f MB in %.1f s\n", o.reference(o.repository, i), artifact.digest, float64(artifact.size)/1e6, time.Since(start).Seconds())
@@ -86,15 +86,15 @@ func (o *options) build(ctx context.Context, i image, platform v1.Platform) (bui
 		own.add("usr/local/bin/"+i.name, file{content: string(content), mode: 0o755}) // on the PATH, because pods use the bare name
 		entrypoint = []string{"/usr/local/bin/" + i.name}
 	}
-	own.furnishOwn(i)
+	own.addCommonFiles(i)
 	layers = append(layers, own)
 	var err error
 	b.image, err = o.assemble(i, platform, entrypoint, layers)
 	return b, err
 }
 
-// furnishOwn adds the files that all images have.
-func (t tree) furnishOwn(i image) {
+// addCommonFiles adds the files that all images have.
+func (t tree) addCommonFiles(i image) {
 	t.add(certificatesPath, certificates())
 	t.add("etc/passwd", file{content: "root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/home/nonroot:/bin/bash\n", mode: 0o644})
 	t.add("etc/group", file{content: "root:x:0:\nnonroot:x:65532:\n", mode: 0o644})
@@ -120,8 +120,8 @@ func (o *options) program(ctx context.Context, i image, platform v1.Platform) (s
 		"-ldflags", "-s -w -buildid= -X github.com/nestor-dev/nestor/internal/version.version="+o.version, "-o", name, i.command)
 	cmd.Dir = o.root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=", "GOOS="+platform.OS, "GOARCH="+platform.Architecture)
-	if words, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build %s: %w\n%s", i.command, err, words)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build %s: %w\n%s", i.command, err, output)
 	}
 	return name, nil
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// known are metrics with their labels.
-type known map[string][]string
+// metricLabels are metrics with their labels.
+type metricLabels map[string][]string
 
-// others are the metrics of the operator's libraries, and one of the API server. test/otel checks that the operator
+// libraryMetrics are the metrics of the operator's libraries, and one of the API server. test/otel checks that the operator
 // serves its own.
-var others = known{
+var libraryMetrics = metricLabels{
 	"controller_runtime_reconcile_errors_total":        {"controller"},
 	"controller_runtime_reconcile_time_seconds_bucket": {"controller", "le"},
 	"rest_client_requests_total":                       {"code", "host", "method"},
@@ -29,20 +29,20 @@ var others = known{
 	"aggregator_unavailable_apiservice":                {"name"},
 }
 
-// scraped are the labels that Prometheus adds.
-var scraped = []string{"job", "instance", "__name__"}
+// scrapeLabels are the labels that Prometheus adds.
+var scrapeLabels = []string{"job", "instance", "__name__"}
 
 var row = regexp.MustCompile("(?m)^\\| `(nestor_[a-z_]+)` \\| (\\w+) \\| (.*?) \\|")
 
 // documented reads the metrics from the generated reference.
-func documented(t *testing.T) known {
+func documented(t *testing.T) metricLabels {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/reference/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	metrics := known{}
-	for name, labels := range others {
+	metrics := metricLabels{}
+	for name, labels := range libraryMetrics {
 		metrics[name] = labels
 	}
 	rows := row.FindAllStringSubmatch(string(page), -1)
@@ -66,7 +66,7 @@ func documented(t *testing.T) known {
 }
 
 // check checks that an expression is valid and that its metrics and labels exist.
-func (k known) check(t *testing.T, where, expression string) {
+func (k metricLabels) check(t *testing.T, where, expression string) {
 	t.Helper()
 	parsed, err := parser.NewParser(parser.Options{}).ParseExpr(expression)
 	if err != nil {
@@ -80,7 +80,7 @@ func (k known) check(t *testing.T, where, expression string) {
 		}
 		return nil
 	})
-	offered = append(offered, scraped...)
+	offered = append(offered, scrapeLabels...)
 	parser.Inspect(parsed, func(node parser.Node, _ []parser.Node) error {
 		if sum, ok := node.(*parser.AggregateExpr); ok {
 			for _, label := range sum.Grouping {
@@ -94,14 +94,14 @@ func (k known) check(t *testing.T, where, expression string) {
 }
 
 // checkSelector returns the labels of the selected metric.
-func (k known) checkSelector(t *testing.T, where string, selector *parser.VectorSelector) []string {
+func (k metricLabels) checkSelector(t *testing.T, where string, selector *parser.VectorSelector) []string {
 	t.Helper()
 	offered, ok := k[selector.Name]
 	if !ok {
 		t.Errorf("%s uses the unknown metric %s", where, selector.Name)
 	}
 	for _, matcher := range selector.LabelMatchers {
-		if matcher.Name == labels.MetricName || slices.Contains(scraped, matcher.Name) {
+		if matcher.Name == labels.MetricName || slices.Contains(scrapeLabels, matcher.Name) {
 			continue
 		}
 		if !slices.Contains(offered, matcher.Name) {

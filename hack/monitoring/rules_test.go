@@ -96,8 +96,8 @@ func promtool(t *testing.T, args ...string) {
 		cmd = exec.CommandContext(t.Context(), program, args...)
 	}
 	cmd.Env = append(os.Environ(), "GOFLAGS=-tags=remove_all_sd")
-	if words, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, words)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, output)
 	}
 }
 
